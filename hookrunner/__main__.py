@@ -1,0 +1,5 @@
+"""`python -m hookrunner` is the console script."""
+
+from hookrunner.cli.main import main
+
+main()

@@ -1,0 +1,158 @@
+"""Every error that a room raises on purpose, as one tree.
+
+    HookrunnerError
+    ├── StartRefused            the process cannot start; the message says what, where and what to do (exit code 1)
+    ├── BadConfig               something that a person wrote cannot be used as written
+    │   ├── BadHookConfig       a hook's `--config` answer, or the hook itself
+    │   ├── BadFilter           a jq program that does not compile
+    │   ├── BadCrontab          a schedule that cannot be read
+    │   ├── BadSelector         a label or field selector that cannot be sent
+    │   └── BadKubeConfig       no usable way to reach a cluster
+    ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
+    │   └── BadOutput           … or it ended well and what it wrote cannot be read
+    ├── FilterFailed            a jq program failed on one object (never drops the event)
+    ├── PatchFailed             an operation on an object was refused or could not be done
+    └── KubeError               the Kubernetes API did not do what was asked
+        ├── Unreachable         no answer: refused, reset, timed out, TLS (always temporary)
+        ├── UnknownKind         discovery knows no such resource (temporary: a CRD may come)
+        └── ApiError            an answer with a status code
+            ├── NotFound        404
+            ├── Conflict        409, stale write
+            ├── AlreadyExists   409, reason AlreadyExists
+            ├── Expired         410, or an ERROR event with code 410: start again from a list
+            ├── Denied          401 and 403
+            └── Throttled       429, or 5xx with Retry-After
+
+Two words decide about retrying: an error is *temporary* when the same call may succeed later without anybody changing
+what they wrote. The engine retries a failed hook either way; sources retry only what is temporary.
+"""
+
+
+class HookrunnerError(Exception):
+    """Root of the tree. `temporary` says whether the same call may succeed later."""
+
+    temporary = False
+
+
+class StartRefused(HookrunnerError):
+    """The process will not start. The message is shown to the user as is."""
+
+
+class BadConfig(HookrunnerError):
+    """Something that a person wrote cannot be used as written."""
+
+
+class BadHookConfig(BadConfig):
+    """A hook or its configuration was refused.
+
+    `hook` is the hook's name, `problems` one line each: field path, what is wrong, how to mend it.
+    """
+
+    def __init__(self, hook: str, problems: list[str]) -> None:
+        self.hook = hook
+        self.problems = problems
+        lines = problems[0] if len(problems) == 1 else "".join(f"\n  - {problem}" for problem in problems)
+        super().__init__(f"hook '{hook}': {lines}")
+
+
+class BadFilter(BadConfig):
+    """A jq program does not compile."""
+
+
+class BadCrontab(BadConfig):
+    """A crontab expression cannot be read."""
+
+
+class BadSelector(BadConfig):
+    """A label or field selector cannot be sent to the API server."""
+
+
+class BadKubeConfig(BadConfig):
+    """No usable kubeconfig and not running in a pod, or credentials that cannot be loaded."""
+
+
+class HookFailed(HookrunnerError):
+    """A hook run ended badly."""
+
+    temporary = True
+
+
+class BadOutput(HookFailed):
+    """A hook ended with code 0 but wrote a file that cannot be read or is missing."""
+
+
+class FilterFailed(HookrunnerError):
+    """A jq program failed on one object: error, deadline, memory, or a result that JSON cannot carry."""
+
+
+class PatchFailed(HookrunnerError):
+    """At least one object operation failed; the message names each."""
+
+    temporary = True
+
+
+class KubeError(HookrunnerError):
+    """The Kubernetes API did not do what was asked."""
+
+
+class Unreachable(KubeError):
+    """No answer came: connection refused or reset, name not found, timeout, TLS trouble."""
+
+    temporary = True
+
+
+class UnknownKind(KubeError):
+    """Discovery knows no such resource. A CRD may appear later."""
+
+    temporary = True
+
+
+class ApiError(KubeError):
+    """The API server answered with an error status.
+
+    `status` is the HTTP code (or the code of an ERROR watch event), `reason` the machine-readable word of the
+    `Status` object, `retry_after` seconds if the server asked for a pause.
+    Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
+    """
+
+    temporary = True
+
+    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+        super().__init__(message or f"HTTP {status} {reason}".rstrip())
+
+
+class NotFound(ApiError):
+    """404."""
+
+
+class Conflict(ApiError):
+    """409 on a write with a stale resourceVersion or a failed precondition."""
+
+
+class AlreadyExists(ApiError):
+    """409 with reason AlreadyExists."""
+
+
+class Expired(ApiError):
+    """410: the resourceVersion is gone, start again from a list."""
+
+
+class Denied(ApiError):
+    """401 or 403."""
+
+
+class Throttled(ApiError):
+    """429, or a 5xx that names a Retry-After."""
+
+
+def api_error(status: int, reason: str, message: str, retry_after: float | None = None) -> ApiError:
+    """The right leaf for a status code and reason."""
+    if status == 409 and reason == "AlreadyExists":
+        return AlreadyExists(status, reason, message, retry_after)
+    if status == 429 or (status >= 500 and retry_after is not None):
+        return Throttled(status, reason, message, retry_after)
+    leaf = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict, 410: Expired}.get(status, ApiError)
+    return leaf(status, reason, message, retry_after)
