@@ -1,0 +1,144 @@
+"""What a hook declares: its bindings with every default filled in and every selector in the API server's form.
+
+`hooks/config` is the only maker of these; everybody else reads them. Field meanings: shell-operator.md §2, §3;
+the keys that only we know: design.md §2.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from hookrunner.model.resources import JSON
+
+MAIN = "main"
+"""The queue of everything that names no other."""
+
+
+class Change(StrEnum):
+    """What happened to an object, in the words of a binding context."""
+
+    ADDED = "Added"
+    MODIFIED = "Modified"
+    DELETED = "Deleted"
+
+
+class BindingType(StrEnum):
+    """The six kinds of binding, as logs and queue dumps spell them (shell-operator.md §0)."""
+
+    ON_STARTUP = "onStartup"
+    SCHEDULE = "schedule"
+    KUBERNETES = "kubernetes"
+    VALIDATING = "kubernetesValidating"
+    MUTATING = "kubernetesMutating"
+    CONVERSION = "kubernetesCustomResourceConversion"
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """How a hook's runs are paced and what becomes of failures. Durations are seconds.
+
+    `min_interval` 0 means no rate limit. `timeout` None means none. `max_attempts` 0 means for ever.
+    """
+
+    min_interval: float = 0.0
+    burst: int = 1
+    timeout: float | None = None
+    combine: bool = True
+    on_failure: Literal["retry", "park"] = "retry"
+    max_attempts: int = 0
+    on_dry_run: Literal["run", "skip"] = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One `schedule` binding. `timezone` is an IANA name or empty; `snapshots` the effective includes (§2.6)."""
+
+    name: str
+    crontab: str
+    timezone: str = ""
+    queue: str = MAIN
+    group: str = ""
+    allow_failure: bool = False
+    snapshots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kubernetes:
+    """One `kubernetes` binding (v1) or `onKubernetesEvent` (v0).
+
+    `names` and `namespaces` are exact names, empty for any; `namespace_labels` is a selector string for dynamic
+    namespaces and None without; `labels` and `fields` are selector strings, empty for none.
+    """
+
+    name: str
+    kind: str
+    api_version: str = ""
+    changes: frozenset[Change] = frozenset(Change)
+    run_on_synchronization: bool = True
+    wait_for_synchronization: bool = True
+    keep_full_objects: bool = True
+    jq_filter: str = ""
+    names: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    namespace_labels: str | None = None
+    labels: str = ""
+    fields: str = ""
+    queue: str = MAIN
+    group: str = ""
+    allow_failure: bool = False
+    snapshots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """One `kubernetesValidating` or `kubernetesMutating` binding, in the API's own JSON for the registration."""
+
+    name: str
+    rules: tuple[JSON, ...] = ()
+    failure_policy: Literal["Ignore", "Fail"] = "Fail"
+    side_effects: Literal["None", "NoneOnDryRun"] = "None"
+    timeout_seconds: int = 10
+    reinvocation_policy: str = ""
+    match_conditions: tuple[JSON, ...] = ()
+    object_selector: JSON = None
+    namespace_selector: JSON = None
+    group: str = ""
+    snapshots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """One `kubernetesCustomResourceConversion` binding; `rules` are (from, to) pairs as written."""
+
+    name: str
+    crd: str
+    rules: tuple[tuple[str, str], ...]
+    group: str = ""
+    snapshots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HookConfig:
+    """Everything that one `--config` answer says. `on_startup` is the order, None without."""
+
+    version: Literal["v0", "v1"]
+    on_startup: float | None = None
+    settings: HookSettings = HookSettings()
+    schedules: tuple[Schedule, ...] = ()
+    kubernetes: tuple[Kubernetes, ...] = ()
+    validating: tuple[Admission, ...] = ()
+    mutating: tuple[Admission, ...] = ()
+    conversions: tuple[Conversion, ...] = ()
+
+
+QueuedBinding: TypeAlias = Schedule | Kubernetes
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """An executable file and what it declared. `name` is its path relative to the hooks directory (§1.3)."""
+
+    name: str
+    path: Path
+    config: HookConfig = field(compare=False)

@@ -1,0 +1,156 @@
+"""The binding context: the JSON array that a hook reads from `BINDING_CONTEXT_PATH` (shell-operator.md §5.2, §5.3).
+
+A `Context` waits in a queue without any snapshot in it; `render` fills in the snapshots of the moment in which the
+hook starts (§5.4). Objects and filter results are compact JSON already and are embedded as they are, never parsed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import orjson
+
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import JSON, ObjectKey
+
+
+class ContextType(StrEnum):
+    """The `type` of a context; an onStartup context shows none."""
+
+    STARTUP = "Startup"
+    SCHEDULE = "Schedule"
+    SYNCHRONIZATION = "Synchronization"
+    EVENT = "Event"
+    GROUP = "Group"
+    VALIDATING = "Validating"
+    MUTATING = "Mutating"
+    CONVERSION = "Conversion"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object in a snapshot: complete object and filter result as compact JSON, each None where not kept."""
+
+    key: ObjectKey
+    obj: bytes | None
+    filtered: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """A snapshot that a context carries: the name it has there and the binding (place in the config) it comes from."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One event as one element of the array, snapshots still missing.
+
+    `source` is the place of the kubernetes binding that it is about, needed for a Synchronization's `objects`.
+    `change`, `key`, `obj` and `filtered` belong to an Event. `extra` holds the keys of a review (webhooks).
+    """
+
+    binding: str
+    type: ContextType
+    group: str = ""
+    source: int | None = None
+    change: Change | None = None
+    key: ObjectKey | None = None
+    obj: bytes | None = None
+    filtered: bytes | None = None
+    includes: tuple[Include, ...] = ()
+    extra: JSON = None
+
+
+Snapshots = Mapping[int, Sequence[Entry]]
+"""The entries of each binding that a run needs, by the binding's place in the hook's config."""
+
+
+def wanted(contexts: Sequence[Context]) -> set[int]:
+    """Places of the bindings whose snapshots `render` will ask for."""
+    own = {c.source for c in contexts if c.type is ContextType.SYNCHRONIZATION and c.source is not None}
+    return own | {include.index for context in contexts for include in context.includes}
+
+
+def collapsed(contexts: Sequence[Context]) -> tuple[Context, ...]:
+    """Drop a grouped context where the next one has the same group: only snapshots matter to a group (§6.5)."""
+    pairs = zip(contexts, [*contexts[1:], None], strict=True)
+    return tuple(c for c, after in pairs if not (c.group and after is not None and after.group == c.group))
+
+
+def render(contexts: Sequence[Context], snapshots: Snapshots) -> Iterator[bytes]:
+    """The array as pieces to be written one after another, ending in a newline (v1).
+
+    Pieces instead of one text keep the memory flat: a snapshot may be larger than everything else in the process.
+    """
+    yield b"["
+    for position, context in enumerate(contexts):
+        yield b"," if position else b""
+        yield from _element(context, snapshots)
+    yield b"]\n"
+
+
+def _element(context: Context, snapshots: Snapshots) -> Iterator[bytes]:
+    yield orjson.dumps(_head(context))[:-1]
+    if context.type is ContextType.SYNCHRONIZATION and context.source is not None:
+        yield b',"objects":'
+        yield from _array(snapshots[context.source])
+    if context.includes:
+        opening = b',"snapshots":{'
+        for include in context.includes:
+            yield opening + orjson.dumps(include.name) + b":"
+            yield from _array(snapshots[include.index])
+            opening = b","
+        yield b"}"
+    yield b"}"
+
+
+def _head(context: Context) -> dict[str, JSON]:
+    """The keys before any snapshot."""
+    head: dict[str, JSON] = {"binding": context.binding}
+    if context.type is not ContextType.STARTUP:
+        head["type"] = context.type
+    if context.type is ContextType.GROUP:
+        head["groupName"] = context.group
+    if context.type is ContextType.EVENT:
+        head["watchEvent"] = context.change
+        head |= _object_keys(context.obj, context.filtered)
+    return head | (context.extra or {})
+
+
+def _array(entries: Sequence[Entry]) -> Iterator[bytes]:
+    opening = b"["
+    for entry in entries:
+        yield opening + orjson.dumps(_object_keys(entry.obj, entry.filtered))
+        opening = b","
+    yield b"[]" if opening == b"[" else b"]"
+
+
+def _object_keys(obj: bytes | None, filtered: bytes | None) -> dict[str, JSON]:
+    """`object` and `filterResult`, each only where it is kept (§4.8)."""
+    keys: dict[str, JSON] = {}
+    if obj is not None:
+        keys["object"] = orjson.Fragment(obj)
+    if filtered is not None:
+        keys["filterResult"] = orjson.Fragment(filtered)
+    return keys
+
+
+_V0_EVENTS = {Change.ADDED: "add", Change.MODIFIED: "update", Change.DELETED: "delete"}
+
+
+def render_v0(contexts: Sequence[Context]) -> Iterator[bytes]:
+    """The array for a hook with a v0 configuration (§3)."""
+    yield orjson.dumps([_v0_element(context) for context in contexts]) + b"\n"
+
+
+def _v0_element(context: Context) -> dict[str, JSON]:
+    element: dict[str, JSON] = {"binding": context.binding}
+    if context.change is not None and context.key is not None:
+        element["resourceEvent"] = _V0_EVENTS[context.change]
+        element["resourceNamespace"] = context.key.namespace
+        element["resourceKind"] = context.key.kind
+        element["resourceName"] = context.key.name
+    return element

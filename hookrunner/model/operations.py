@@ -1,0 +1,82 @@
+"""What a hook answers: operations on objects and on metrics, already validated (shell-operator.md §7.1, §7.2).
+
+`hooks/outputs` is the only maker of these, `kube/objects` and `metrics` carry them out.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hookrunner.model.resources import JSON
+
+
+class Verb(StrEnum):
+    """The `operation` key of an object operation. `Apply` (server-side apply) is ours."""
+
+    CREATE = "Create"
+    CREATE_OR_UPDATE = "CreateOrUpdate"
+    CREATE_IF_NOT_EXISTS = "CreateIfNotExists"
+    APPLY = "Apply"
+    DELETE = "Delete"
+    DELETE_IN_BACKGROUND = "DeleteInBackground"
+    DELETE_NON_CASCADING = "DeleteNonCascading"
+    JQ_PATCH = "JQPatch"
+    MERGE_PATCH = "MergePatch"
+    JSON_PATCH = "JSONPatch"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOperation:
+    """One document of the patch file.
+
+    `body` is the whole object of Create* and Apply, the patch of MergePatch (an object) and JSONPatch (an array), None
+    otherwise; `jq_filter` the program of JQPatch. An empty `api_version` means the preferred version of the kind;
+    `subresource` has no leading slash.
+    """
+
+    verb: Verb
+    kind: str
+    name: str
+    api_version: str = ""
+    namespace: str = ""
+    subresource: str = ""
+    body: JSON = field(default=None, hash=False)
+    jq_filter: str = ""
+    ignore_missing: bool = False
+    ignore_hook_error: bool = False
+
+    def __str__(self) -> str:
+        """`Create object v1/ConfigMap/default/name`; every patch is called `Filter` (§7.1)."""
+        word = {"C": "Create", "D": "Delete", "A": "Apply"}.get(self.verb[0], "Filter")
+        return f"{word} object {self.api_version}/{self.kind}/{self.namespace}/{self.name}"
+
+
+class MetricAction(StrEnum):
+    """What to do with a metric."""
+
+    ADD = "add"
+    SET = "set"
+    OBSERVE = "observe"
+    EXPIRE = "expire"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOperation:
+    """One document of the metrics file. An empty `group` means ungrouped; `value` and `buckets` fit the action."""
+
+    action: MetricAction
+    name: str = ""
+    value: float = 0.0
+    buckets: tuple[float, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything that one successful run wrote: `admission` and `conversion` are the raw response files, parsed
+    as JSON, None if empty."""
+
+    objects: tuple[ObjectOperation, ...] = ()
+    metrics: tuple[MetricOperation, ...] = ()
+    admission: JSON = None
+    conversion: JSON = None
