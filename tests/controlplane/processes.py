@@ -1,0 +1,72 @@
+"""The control plane's programs as child processes that never outlive the process which started them."""
+
+import os
+import random
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TETHER = Path(__file__).with_name("tether.py")
+
+
+class Processes:
+    """Named children with a log file each. Stopping means SIGKILL: nothing that they hold is worth a farewell."""
+
+    def __init__(self, logs: Path) -> None:
+        self._logs = logs
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        # Children are tethered to the thread that forks them, so one thread forks them all and lives as long as they
+        # do; otherwise a start from `asyncio.to_thread` would end with its pool.
+        self._forker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="control-plane")
+
+    def start(self, name: str, command: list[str]) -> None:
+        """Start a program in a process group of its own, so that Ctrl-C in the terminal does not reach it."""
+        self._running[name] = self._forker.submit(self._fork, name, command).result()
+
+    def _fork(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
+        tethered = [sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), *command]
+        with self.log(name).open("ab") as log:
+            return subprocess.Popen(tethered, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
+
+    def stop(self, name: str) -> None:
+        """Kill a program and wait until it is gone; one that does not run is left alone."""
+        if process := self._running.pop(name, None):
+            process.kill()
+            process.wait()
+
+    def stop_all(self) -> None:
+        """Kill all programs, then wait for them."""
+        for process in self._running.values():
+            process.kill()
+        for name in list(self._running):
+            self.stop(name)
+        self._forker.shutdown()
+
+    def ended(self) -> list[str]:
+        """Return the names of those that ended by themselves, which none should."""
+        return [name for name, process in self._running.items() if process.poll() is not None]
+
+    def pids(self) -> list[int]:
+        return [process.pid for process in self._running.values()]
+
+    def log(self, name: str) -> Path:
+        return self._logs / f"{name}.log"
+
+    def last_words(self, name: str) -> str:
+        """Return the end of the program's log, for an error message."""
+        return "\n".join(self.log(name).read_text(errors="replace").splitlines()[-20:])
+
+
+def free_port() -> int:
+    """Return a free loopback port from below the range of outgoing connections, so that it stays free while unused."""
+    while True:
+        port = random.randint(20_000, 32_000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
