@@ -14,6 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.x509.oid import NameOID
 
+# The API server accepts a token for so many seconds after its `exp`.
+LEEWAY = 60
+
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
@@ -56,14 +59,15 @@ def write_key(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, file: Path) -
 
 
 def sign_token(signing_key: Path, claims: dict[str, Any], lifetime: float) -> str:
-    """Return a JWT (RFC 7519, RS256) of the claims that expires in `lifetime` seconds; negative: it has expired.
+    """Return a JWT (RFC 7519, RS256) of the claims that the API server accepts for `lifetime` more seconds.
 
-    The TokenRequest API gives no token for less than ten minutes; this one is as short as a test needs.
+    The TokenRequest API gives no token for less than ten minutes; this one is as short as a test needs, and a negative
+    lifetime makes one that has expired.
     """
     key = serialization.load_pem_private_key(signing_key.read_bytes(), password=None)
     if not isinstance(key, rsa.RSAPrivateKey):
         raise TypeError(f"{signing_key} is not an RSA key")
-    expires = int(time.time() + lifetime)
+    expires = int(time.time() + lifetime) - LEEWAY
     times = {"iat": expires - 86_400, "nbf": expires - 86_400, "exp": expires}
     signed = f"{base64url_json({'alg': 'RS256', 'typ': 'JWT'})}.{base64url_json(claims | times)}"
     return f"{signed}.{base64url(key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"

