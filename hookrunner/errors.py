@@ -7,6 +7,7 @@
     │   ├── BadFilter           a jq program that does not compile
     │   ├── BadCrontab          a schedule that cannot be read
     │   ├── BadSelector         a label or field selector that cannot be sent
+    │   ├── BadSetting          a flag or a variable whose value cannot be read (exit code 2)
     │   └── BadKubeConfig       no usable way to reach a cluster
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
     │   └── BadOutput           … or it ended well and what it wrote cannot be read
@@ -14,6 +15,8 @@
     ├── PatchFailed             an operation on an object was refused or could not be done
     └── KubeError               the Kubernetes API did not do what was asked
         ├── Unreachable         no answer: refused, reset, timed out, TLS (always temporary)
+        │   ├── Cut             … or it broke off in the middle
+        │   └── Silent          … or an open stream carried nothing for too long
         ├── UnknownKind         discovery knows no such resource (temporary: a CRD may come)
         └── ApiError            an answer with a status code
             ├── NotFound        404
@@ -67,6 +70,10 @@ class BadSelector(BadConfig):
     """A label or field selector cannot be sent to the API server."""
 
 
+class BadSetting(BadConfig):
+    """A flag or an environment variable has a value that cannot be read."""
+
+
 class BadKubeConfig(BadConfig):
     """No usable kubeconfig and not running in a pod, or credentials that cannot be loaded."""
 
@@ -99,6 +106,14 @@ class Unreachable(KubeError):
     """No answer came: connection refused or reset, name not found, timeout, TLS trouble."""
 
     temporary = True
+
+
+class Cut(Unreachable):
+    """The connection ended in the middle of an answer."""
+
+
+class Silent(Unreachable):
+    """An open stream carried nothing for longer than it may: half-open connections look like this."""
 
 
 class UnknownKind(KubeError):

@@ -1,0 +1,57 @@
+"""Commands that tell about the program itself: version, shell-lib, completion, debug-options."""
+
+from importlib.metadata import version as version_of
+from importlib.resources import files
+
+import click
+from click.shell_completion import get_completion_class
+
+from hookrunner import __version__, settings
+
+
+@click.command()
+@click.pass_context
+def version(ctx: click.Context) -> None:
+    """Print the version, and which jq it carries."""
+    click.echo(f"{ctx.find_root().info_name} {__version__}")
+    click.echo(f"jqFilter implementation: libjq of the Python package jq {version_of('jq')}")
+
+
+@click.command()
+def shell_lib() -> None:
+    """Print the path of the shell framework for hooks.
+
+    \b
+    A hook starts with:  source "$(hookrunner shell-lib)"
+    In the image it is:  source /shell_lib.sh
+    """
+    click.echo(files("hookrunner") / "shell" / "shell_lib.sh")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for a shell.
+
+    \b
+    source <(hookrunner completion bash)                                     in ~/.bashrc
+    hookrunner completion fish > ~/.config/fish/completions/hookrunner.fish
+    """
+    root = ctx.find_root()
+    name = root.info_name or "hookrunner"
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(root.command, {}, name, f"_{name.replace('-', '_').upper()}_COMPLETE").source())
+
+
+@click.command()
+@click.pass_context
+def debug_options(ctx: click.Context) -> None:
+    """List the flags that `start --help` leaves out."""
+    click.echo(f"usage: {ctx.find_root().info_name} start [flags]\n\nDebug flags:")
+    for option in settings.options():
+        if option.hidden:
+            click.echo(
+                f"  --{option.flag} {option.kind.metavar}\n        {option.text} [{', '.join(option.variables)}]"
+            )

@@ -1,0 +1,103 @@
+"""The command `hookrunner`: finds the sub-command, runs it, and turns every end into an exit code.
+
+Exit codes: 0 stopped as asked, 1 refused or failed (the message says what, where, what to do), 2 bad usage; 130 where
+Ctrl-C broke off something else than `start`. A sub-command's file is imported when it is called, so that
+`hookrunner --help` and the debug commands start fast.
+"""
+
+import importlib
+import sys
+from pathlib import PurePath
+
+import click
+
+from hookrunner import __version__
+from hookrunner.errors import BadSetting, HookrunnerError
+from hookrunner.options import Compat
+
+COMMANDS = {
+    "start": ("start", "Find hooks and run them when things happen."),
+    "queue": ("debug", "Look at the queues of a running hookrunner."),
+    "hook": ("debug", "Look at the hooks of a running hookrunner."),
+    "config": ("debug", "Read and set what can be changed while it runs."),
+    "raw": ("debug", "Fetch any path of the debug endpoint."),
+    "shell-lib": ("about", "Print the path of the shell framework for hooks."),
+    "completion": ("about", "Print the completion script for bash, zsh or fish."),
+    "debug-options": ("about", "List the flags that `start --help` leaves out."),
+    "version": ("about", "Print the version."),
+}
+"""Each command's file in this room and its line in the help."""
+
+
+class Commands(click.Group):
+    """Knows the names of the commands and imports the file of the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        file = importlib.import_module(f"hookrunner.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(file, cmd_name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Run executables (hooks) when something happens in a Kubernetes cluster.
+
+    \b
+    hookrunner start --hooks-dir hooks     run the hooks below ./hooks
+    hookrunner queue list                  see what waits
+    hookrunner start --help                all settings
+    """
+
+
+def main() -> None:
+    """Run the command line of this process and end it."""
+    program = PurePath(sys.argv[0]).name
+    arguments = sys.argv[1:]
+    if program in tuple(Compat) and not arguments:
+        arguments = ["start"]
+    sys.exit(run(arguments, "hookrunner" if program == "__main__.py" else program))
+
+
+def run(arguments: list[str], program: str) -> int:
+    """Run one command line and return its exit code. `program` is the name that we were started under."""
+    try:
+        code = cli.main(arguments, prog_name=program, standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BadSetting as error:
+        click.echo(f"Error: {error}\nTry '{program} start --help' for all settings.", err=True)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except HookrunnerError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    """A bug: the whole story into the log, one short line for the person."""
+    # Costs 60 ms and is needed only here.
+    from hookrunner import log
+
+    log.get("cli").error("unexpected error", exc_info=error)
+    log.flush(1)
+    click.echo(f"Error: unexpected {type(error).__name__}: {error}. This is a bug: please report it.", err=True)
+    return 1

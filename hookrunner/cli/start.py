@@ -1,0 +1,49 @@
+"""`hookrunner start`: flags and variables become `Settings`, and the application runs with them."""
+
+import click
+
+from hookrunner import settings
+from hookrunner.options import PATHS, YES_NO, Option
+
+
+def _click_option(option: Option) -> click.Option:
+    """The flag of a setting. Its value stays text: `settings.load` reads flags and variables alike."""
+    about = [option.variables[0]] + [f"default: {option.default}"] * bool(option.default)
+    names = [f"--{name}" for name in (option.flag, *option.also)]
+    text = f"{option.text} [{'; '.join(about)}]"
+    if option.kind is YES_NO:  # without a value it means yes
+        return click.Option(names, metavar="[=BOOL]", is_flag=False, flag_value="true", help=text, hidden=option.hidden)
+    many = option.kind is PATHS
+    return click.Option(names, metavar=option.kind.metavar, multiple=many, help=text, hidden=option.hidden)
+
+
+class _Start(click.Command):
+    """Hands the flags that were given to the loader, by name and as text."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        flags = {}
+        for name, value in ctx.params.items():
+            if value is not None and value != ():
+                flags[name.replace("_", "-")] = value if isinstance(value, str) else ",".join(value)
+        loaded = settings.load(flags, ctx.find_root().info_name or "")
+        for warning in loaded.warnings:
+            click.echo(f"Warning: {warning}", err=True)
+        # After the flags are known to be good: the application with all that it needs takes most of the start-up time.
+        from hookrunner.app import run
+
+        return run(loaded)
+
+
+start = _Start(
+    "start",
+    params=[_click_option(option) for option in settings.options()],
+    help="""Find hooks and run them when things happen.
+
+    \b
+    hookrunner start                                          hooks in ./hooks, cluster of ~/.kube/config
+    hookrunner start --hooks-dir h --kube-context staging     another directory, another cluster
+    HOOKRUNNER_LOG_LEVEL=debug hookrunner start               each flag is a variable too
+
+    It ends with 0 when it was stopped (SIGTERM, Ctrl-C) and every hook ended by itself, with 1 when it could not start
+    or had to kill a hook, with 2 for a bad flag or variable.""",
+)

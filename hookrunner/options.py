@@ -1,0 +1,149 @@
+"""What one setting is, and how the text of a flag or a variable becomes its value.
+
+Which settings there are stands in `settings.py`.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+
+class Compat(StrEnum):
+    """The predecessor whose defaults are wanted."""
+
+    SHELL = "shell-operator"
+    ADDON = "addon-operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a text becomes a value. `parse` raises ValueError; `allowed` says what it takes."""
+
+    metavar: str
+    allowed: str
+    parse: Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting as a person meets it. `default` is text, read like any other; `compat` the defaults under
+    shell-operator and addon-operator where they differ; `env` the predecessors' variables, the strongest first, with {}
+    for the flag's name; `also` other names of the flag. `found` works the default out, which `default` then only
+    describes.
+    """
+
+    flag: str
+    kind: Kind
+    default: str
+    text: str
+    env: tuple[str, ...] = ()
+    compat: tuple[str, str] | None = None
+    also: tuple[str, ...] = ()
+    found: Callable[[Mapping[str, str]], str] | None = None
+
+    @property
+    def hidden(self) -> bool:
+        """Left out of `start --help`; `debug-options` shows it."""
+        return self.flag.startswith("debug-")
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that are looked at, the strongest first."""
+        name = self.flag.upper().replace("-", "_")
+        return (f"HOOKRUNNER_{name}", *(form.format(name) for form in self.env))
+
+    def default_in(self, compat: Compat | None, environ: Mapping[str, str]) -> str:
+        """The text that counts where nobody gave one."""
+        if compat and self.compat:
+            return self.compat[list(Compat).index(compat)]
+        return self.found(environ) if self.found else self.default
+
+
+def duration(text: str) -> float:
+    """Seconds of a Go duration such as `1m30s`, `300ms` or `0`; ValueError for anything else.
+
+    Source: https://pkg.go.dev/time#ParseDuration
+    """
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    if digits == "0":
+        return 0.0
+    if not re.fullmatch(r"((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+", digits, re.ASCII):
+        raise ValueError(text)
+    parts = re.findall(r"([\d.]+)([a-zµμ]+)", digits)
+    return sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _span(text: str) -> float:
+    return _at_least_zero(duration(text))
+
+
+def _number(text: str) -> float:
+    return _at_least_zero(float(text))
+
+
+def _at_least_zero(value: float) -> float:
+    if not 0 <= value < math.inf:
+        raise ValueError(value)
+    return value
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) <= 65535):
+        raise ValueError(text)
+    return int(text)
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise ValueError(text)
+    return Path(text).absolute()
+
+
+def _endpoint(text: str) -> tuple[str, int] | None:
+    host, _, port = text.rpartition(":")
+    return (host.strip("[]"), _port(port)) if text else None
+
+
+def _yes(text: str) -> bool:
+    if text in ("1", "t", "T", "true", "True", "TRUE"):
+        return True
+    if text in ("0", "f", "F", "false", "False", "FALSE"):
+        return False
+    raise ValueError(text)
+
+
+def one_of(*words: str) -> Kind:
+    """One of these words, in any case."""
+
+    def parse(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError(text)
+        return text.lower()
+
+    return Kind("|".join(words), f"one of {', '.join(words)}", parse)
+
+
+TEXT = Kind("TEXT", "any text", str)
+PATH = Kind("PATH", "a path", _path)
+MAYBE_PATH = Kind("PATH", "a path", lambda text: _path(text) if text else None)
+PATHS = Kind(
+    "PATH,…", "paths with commas between them", lambda text: tuple(_path(part) for part in text.split(",") if part)
+)
+NUMBER = Kind("NUMBER", "a number of at least 0", _number)
+COUNT = Kind("NUMBER", "a whole number of at least 0", lambda text: int(_at_least_zero(int(text))))
+DURATION = Kind("DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", _span)
+PORT = Kind("PORT", "a port number from 0 to 65535 (0: any free one)", _port)
+ENDPOINT = Kind("HOST:PORT", "an address and a port such as 127.0.0.1:9652", _endpoint)
+YES_NO = Kind("BOOL", "true or false", _yes)
+
+
+def setting(option: Option) -> Any:
+    """A data class field whose value comes through `option`. `Any` lets the field state its own type."""
+    return field(default_factory=lambda: option.kind.parse(option.default_in(None, {})), metadata={"option": option})

@@ -1,0 +1,370 @@
+"""Every setting of the program: its flag, its variables, its default and its paragraph, once.
+
+The fields of the groups below are the one table. The command line makes its flags from it (`options`), the process
+reads flags and variables through it (`load`), and `docs/settings.md` is written from it. This is the only file that
+looks at the environment. A room is given its own frozen group and nothing more.
+
+Precedence: flag, then `HOOKRUNNER_<FLAG>`, then the predecessors' variables, then the default (design.md §2). A
+variable that is set to nothing counts as not set, as in both predecessors.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from hookrunner.errors import BadSetting
+from hookrunner.options import (
+    COUNT,
+    DURATION,
+    ENDPOINT,
+    MAYBE_PATH,
+    NUMBER,
+    PATH,
+    PATHS,
+    PORT,
+    TEXT,
+    YES_NO,
+    Compat,
+    Option,
+    one_of,
+    setting,
+)
+
+BARE = ("{}",)
+SHELL = ("SHELL_OPERATOR_{}",)
+TWINS = ("ADDON_OPERATOR_{}", *SHELL)
+"""Forms of the predecessors' variables (shell-operator.md §11.2, addon-operator.md §9.1)."""
+
+LogType = Literal["text", "json", "color"]
+LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
+
+
+def _own_tmp_dir(_environ: Mapping[str, str]) -> str:
+    return f"{tempfile.gettempdir()}/hookrunner-{os.getuid()}"
+
+
+def _debug_sockets(environ: Mapping[str, str]) -> str:
+    runtime = environ.get("XDG_RUNTIME_DIR")
+    places = ["/var/run/hookrunner", *([f"{runtime}/hookrunner"] if runtime else []), _own_tmp_dir(environ)]
+    return ",".join(f"{place}/debug.socket" for place in places)
+
+
+def _log_type(_environ: Mapping[str, str]) -> str:
+    return "color" if sys.stdout.isatty() else "json"
+
+
+@dataclass(frozen=True, slots=True)
+class HooksSettings:
+    """Which hooks there are and how they are called. `environ` is what every hook process inherits."""
+
+    directory: Path = setting(Option("hooks-dir", PATH, "hooks", "Where hooks are looked for.", SHELL))
+    on_bad: Literal["stop", "skip"] = setting(
+        Option(
+            "on-bad-hook",
+            one_of("stop", "skip"),
+            "stop",
+            "What becomes of a hook whose `--config` is no good: the start is refused, or the hook left out.",
+        )
+    )
+    config_timeout: float = setting(
+        Option("config-timeout", DURATION, "30s", "How long one `--config` call may take; 0 is for ever.")
+    )
+    tmp_dir: Path = setting(
+        Option(
+            "tmp-dir",
+            PATH,
+            "<system temp>/hookrunner-<uid>",
+            "Where the files of a run are put; made if missing.",
+            TWINS,
+            compat=("/tmp/shell-operator", "/tmp/addon-operator"),
+            found=_own_tmp_dir,
+        )
+    )
+    keep_tmp_files: bool = setting(
+        Option("debug-keep-tmp-files", YES_NO, "false", "Leave the files of every run where they are.", BARE)
+    )
+    proxy_json: bool = setting(
+        Option("log-proxy-hook-json", YES_NO, "false", "Pass JSON that hooks print on as log records.", BARE)
+    )
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KubeSettings:
+    """How to reach the cluster and how to watch it. A rate or burst of 0 is no limit."""
+
+    config: Path | None = setting(
+        Option(
+            "kube-config",
+            MAYBE_PATH,
+            "",
+            "Path of a kubeconfig. Without it: `KUBECONFIG`, then `~/.kube/config`, then the pod's service account.",
+            BARE,
+        )
+    )
+    context: str = setting(Option("kube-context", TEXT, "", "Context of the kubeconfig, if not its current one.", BARE))
+    namespace: str = setting(Option("namespace", TEXT, "", "The namespace that the program itself runs in.", TWINS))
+    watch_idle_timeout: float = setting(
+        Option("watch-idle-timeout", DURATION, "75s", "Silence after which a watch is resumed where it stopped.")
+    )
+    qps: float = setting(Option("kube-client-qps", NUMBER, "0", "Requests a second for reading.", BARE))
+    burst: int = setting(Option("kube-client-burst", COUNT, "0", "How many of them at once.", BARE))
+    patch_qps: float = setting(
+        Option("object-patcher-kube-client-qps", NUMBER, "0", "Requests a second for changing objects.", BARE)
+    )
+    patch_burst: int = setting(
+        Option("object-patcher-kube-client-burst", COUNT, "0", "How many of them at once.", BARE)
+    )
+    patch_timeout: float = setting(
+        Option("object-patcher-kube-client-timeout", DURATION, "10s", "How long one of them may take.", BARE)
+    )
+    log_requests: bool = setting(
+        Option("debug-kubernetes-api", YES_NO, "false", "Log every request to the Kubernetes API.", BARE)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How tasks wait and how the process ends."""
+
+    compaction_threshold: int = setting(
+        Option("queue-compaction-threshold", COUNT, "100", "Length from which a queue's waiting tasks are merged.")
+    )
+    shutdown_grace: float = setting(
+        Option("shutdown-grace", DURATION, "25s", "How long running hooks may go on after SIGTERM or Ctrl-C.")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """Where others can ask. The debug socket is made at the first of `debug_sockets` that can be made."""
+
+    address: str = setting(
+        Option(
+            "listen-address",
+            TEXT,
+            "0.0.0.0",
+            "Address of `/metrics`, `/healthz` and `/readyz`.",
+            TWINS,
+            also=("prometheus-listen-address",),
+        )
+    )
+    port: int = setting(
+        Option(
+            "listen-port",
+            PORT,
+            "9115",
+            "Their port.",
+            TWINS,
+            compat=("9115", "9650"),
+            also=("prometheus-listen-port",),
+        )
+    )
+    metrics_prefix: str = setting(
+        Option(
+            "prometheus-metrics-prefix",
+            TEXT,
+            "hookrunner_",
+            "What the names of our own metrics begin with.",
+            TWINS,
+            compat=("shell_operator_", "addon_operator_"),
+        )
+    )
+    debug_sockets: tuple[Path, ...] = setting(
+        Option(
+            "debug-unix-socket",
+            PATHS,
+            "/var/run/hookrunner/debug.socket, or in $XDG_RUNTIME_DIR/hookrunner, or in <system temp>/hookrunner-<uid>",
+            "Unix socket of the debug commands; of several the first that can be made.",
+            BARE,
+            compat=("/var/run/shell-operator/debug.socket", "/var/run/addon-operator/debug.socket"),
+            found=_debug_sockets,
+        )
+    )
+    debug_address: tuple[str, int] | None = setting(
+        Option("debug-http-addr", ENDPOINT, "", "Serve the debug endpoint over TCP too.", ("DEBUG_HTTP_SERVER_ADDR",))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """How the program writes its own log."""
+
+    level: LogLevel = setting(Option("log-level", one_of(*get_args(LogLevel)), "info", "What is logged.", BARE))
+    type: LogType = setting(
+        Option(
+            "log-type",
+            one_of(*get_args(LogType)),
+            "color on a terminal, else json",
+            "How it is written.",
+            BARE,
+            compat=("json", "json"),
+            found=_log_type,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatingSettings:
+    """The admission webhook server and its registration."""
+
+    configuration: str = setting(
+        Option(
+            "validating-webhook-configuration-name",
+            TEXT,
+            "hookrunner-hooks",
+            "Name of the webhook configuration objects.",
+            BARE,
+            compat=("shell-operator-hooks", "hookrunner-hooks"),
+        )
+    )
+    service: str = setting(
+        Option(
+            "validating-webhook-service-name",
+            TEXT,
+            "hookrunner-validating-svc",
+            "Service that leads to the admission webhooks.",
+            BARE,
+            compat=("shell-operator-validating-svc", "hookrunner-validating-svc"),
+        )
+    )
+    cert: Path = setting(
+        Option("validating-webhook-server-cert", PATH, "/validating-certs/tls.crt", "Its server certificate.", BARE)
+    )
+    key: Path = setting(Option("validating-webhook-server-key", PATH, "/validating-certs/tls.key", "Its key.", BARE))
+    ca: Path = setting(
+        Option("validating-webhook-ca", PATH, "/validating-certs/ca.crt", "The CA that signed it.", BARE)
+    )
+    client_cas: tuple[Path, ...] = setting(
+        Option("validating-webhook-client-ca", PATHS, "", "CAs whose clients are let in; repeatable.", BARE)
+    )
+    address: str = setting(Option("validating-webhook-listen-address", TEXT, "0.0.0.0", "Its address.", BARE))
+    port: int = setting(Option("validating-webhook-listen-port", PORT, "9680", "Its port.", BARE))
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionSettings:
+    """The conversion webhook server."""
+
+    service: str = setting(
+        Option(
+            "conversion-webhook-service-name",
+            TEXT,
+            "hookrunner-conversion-svc",
+            "Service that leads to the conversion webhooks.",
+            BARE,
+            compat=("shell-operator-conversion-svc", "hookrunner-conversion-svc"),
+        )
+    )
+    cert: Path = setting(
+        Option("conversion-webhook-server-cert", PATH, "/conversion-certs/tls.crt", "Its server certificate.", BARE)
+    )
+    key: Path = setting(Option("conversion-webhook-server-key", PATH, "/conversion-certs/tls.key", "Its key.", BARE))
+    ca: Path = setting(
+        Option("conversion-webhook-ca", PATH, "/conversion-certs/ca.crt", "The CA that signed it.", BARE)
+    )
+    client_cas: tuple[Path, ...] = setting(
+        Option("conversion-webhook-client-ca", PATHS, "", "CAs whose clients are let in; repeatable.", BARE)
+    )
+    address: str = setting(Option("conversion-webhook-listen-address", TEXT, "0.0.0.0", "Its address.", BARE))
+    port: int = setting(Option("conversion-webhook-listen-port", PORT, "9681", "Its port.", BARE))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that was asked for, a group for each room. `warnings` are for the user to see."""
+
+    compat: Compat | None = None
+    hooks: HooksSettings = field(default_factory=HooksSettings)
+    kube: KubeSettings = field(default_factory=KubeSettings)
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    web: WebSettings = field(default_factory=WebSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+    validating: ValidatingSettings = field(default_factory=ValidatingSettings)
+    conversion: ConversionSettings = field(default_factory=ConversionSettings)
+    warnings: tuple[str, ...] = ()
+
+
+COMPAT = Option(
+    "compat",
+    one_of(*Compat),
+    "the name that the program is started under, if it is one of these",
+    "Take this predecessor's defaults.",
+)
+DEAD = (
+    Option("kube-server", TEXT, "", "Ignored: name the server in a kubeconfig.", BARE),
+    Option("log-no-time", YES_NO, "false", "Ignored: every log record carries its time.", BARE),
+    Option(
+        "validating-webhook-failure-policy", TEXT, "", "Ignored: `failurePolicy` stands in the hook's config.", BARE
+    ),
+)
+"""Flags that never had an effect under their predecessor: accepted, with a warning."""
+
+
+def options() -> Iterator[Option]:
+    """Every setting, in the order of the groups."""
+    yield COMPAT
+    for group in _groups().values():
+        yield from _options(group).values()
+    yield from DEAD
+
+
+def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from what was given: `flags` by name without dashes, `program` the name that we were started under.
+
+    Raises BadSetting, which names the flag or the variable, its value and what is allowed.
+    """
+    given = _Given(flags, environ)
+    compat = Compat(program) if program in tuple(Compat) else None
+    if asked := given.text(COMPAT):
+        compat = Compat(_parsed(COMPAT, *asked))
+    values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
+    values["hooks"] = replace(values["hooks"], environ=dict(environ))
+    return Settings(compat=compat, warnings=tuple(given.warnings()), **values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the user gave, by flag and by variable."""
+
+    flags: Mapping[str, str]
+    environ: Mapping[str, str]
+
+    def text(self, option: Option) -> tuple[str, str] | None:
+        """Where the value of an option stands and what it says; None if nobody gave one."""
+        if option.flag in self.flags:
+            return f"--{option.flag}", self.flags[option.flag]
+        set_ = (name for name in option.variables if self.environ.get(name))
+        return next(((name, self.environ[name]) for name in set_), None)
+
+    def values(self, group: type, compat: Compat | None) -> dict[str, Any]:
+        """The value of each field of a group."""
+        found = {}
+        for name, option in _options(group).items():
+            place, text = self.text(option) or ("default", option.default_in(compat, self.environ))
+            found[name] = _parsed(option, place, text)
+        return found
+
+    def warnings(self) -> Iterator[str]:
+        for option in DEAD:
+            if given := self.text(option):
+                yield f"{given[0]} has no effect. {option.text}"
+
+
+def _parsed(option: Option, place: str, text: str) -> Any:
+    try:
+        return option.kind.parse(text)
+    except ValueError:
+        raise BadSetting(f"{place}: '{text}' cannot be used, it takes {option.kind.allowed}") from None
+
+
+def _groups() -> dict[str, type]:
+    return {f.name: f.type for f in fields(Settings) if is_dataclass(f.type) and isinstance(f.type, type)}
+
+
+def _options(group: type) -> dict[str, Option]:
+    return {f.name: f.metadata["option"] for f in fields(group) if "option" in f.metadata}

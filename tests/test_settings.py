@@ -1,0 +1,158 @@
+"""Which value wins, and that every predecessor's name leads somewhere. How texts are read: `test_options.py`."""
+
+import os
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadSetting
+from hookrunner.options import Compat
+from hookrunner.settings import EngineSettings, Settings, WebSettings, load, options
+
+OURS = "hookrunner"
+
+# Every flag with its variable, as listed in shell-operator.md §11.2.
+SHELL_OPERATOR = """\
+hooks-dir SHELL_OPERATOR_HOOKS_DIR
+tmp-dir SHELL_OPERATOR_TMP_DIR
+listen-address SHELL_OPERATOR_LISTEN_ADDRESS
+listen-port SHELL_OPERATOR_LISTEN_PORT
+prometheus-metrics-prefix SHELL_OPERATOR_PROMETHEUS_METRICS_PREFIX
+namespace SHELL_OPERATOR_NAMESPACE
+kube-context KUBE_CONTEXT
+kube-config KUBE_CONFIG
+kube-server KUBE_SERVER
+kube-client-qps KUBE_CLIENT_QPS
+kube-client-burst KUBE_CLIENT_BURST
+object-patcher-kube-client-qps OBJECT_PATCHER_KUBE_CLIENT_QPS
+object-patcher-kube-client-burst OBJECT_PATCHER_KUBE_CLIENT_BURST
+object-patcher-kube-client-timeout OBJECT_PATCHER_KUBE_CLIENT_TIMEOUT
+validating-webhook-configuration-name VALIDATING_WEBHOOK_CONFIGURATION_NAME
+validating-webhook-service-name VALIDATING_WEBHOOK_SERVICE_NAME
+validating-webhook-server-cert VALIDATING_WEBHOOK_SERVER_CERT
+validating-webhook-server-key VALIDATING_WEBHOOK_SERVER_KEY
+validating-webhook-ca VALIDATING_WEBHOOK_CA
+validating-webhook-client-ca VALIDATING_WEBHOOK_CLIENT_CA
+validating-webhook-failure-policy VALIDATING_WEBHOOK_FAILURE_POLICY
+validating-webhook-listen-port VALIDATING_WEBHOOK_LISTEN_PORT
+validating-webhook-listen-address VALIDATING_WEBHOOK_LISTEN_ADDRESS
+conversion-webhook-service-name CONVERSION_WEBHOOK_SERVICE_NAME
+conversion-webhook-server-cert CONVERSION_WEBHOOK_SERVER_CERT
+conversion-webhook-server-key CONVERSION_WEBHOOK_SERVER_KEY
+conversion-webhook-ca CONVERSION_WEBHOOK_CA
+conversion-webhook-client-ca CONVERSION_WEBHOOK_CLIENT_CA
+conversion-webhook-listen-port CONVERSION_WEBHOOK_LISTEN_PORT
+conversion-webhook-listen-address CONVERSION_WEBHOOK_LISTEN_ADDRESS
+log-level LOG_LEVEL
+log-type LOG_TYPE
+log-no-time LOG_NO_TIME
+log-proxy-hook-json LOG_PROXY_HOOK_JSON
+debug-unix-socket DEBUG_UNIX_SOCKET
+debug-http-addr DEBUG_HTTP_SERVER_ADDR
+debug-keep-tmp-files DEBUG_KEEP_TMP_FILES
+debug-kubernetes-api DEBUG_KUBERNETES_API
+""".splitlines()
+
+
+@pytest.mark.parametrize("row", SHELL_OPERATOR)
+def test_every_flag_and_variable_of_shell_operator_is_known(row: str) -> None:
+    flag, variable = row.split()
+    assert variable in {option.flag: option.variables for option in options()}[flag]
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "port"),
+    [
+        ({}, {}, 9115),
+        ({}, {"SHELL_OPERATOR_LISTEN_PORT": "1"}, 1),
+        ({}, {"SHELL_OPERATOR_LISTEN_PORT": "1", "ADDON_OPERATOR_LISTEN_PORT": "2"}, 2),
+        ({}, {"ADDON_OPERATOR_LISTEN_PORT": "2", "HOOKRUNNER_LISTEN_PORT": "3"}, 3),
+        ({"listen-port": "4"}, {"HOOKRUNNER_LISTEN_PORT": "3"}, 4),
+        ({}, {"HOOKRUNNER_LISTEN_PORT": "", "SHELL_OPERATOR_LISTEN_PORT": "1"}, 1),
+    ],
+)
+def test_flag_beats_our_variable_beats_the_predecessors_beats_the_default(
+    flags: dict[str, str], environ: dict[str, str], port: int
+) -> None:
+    assert load(flags, OURS, environ).web.port == port
+
+
+@pytest.mark.parametrize(
+    ("compat", "port", "prefix", "tmp_dir", "socket"),
+    [
+        (Compat.SHELL, 9115, "shell_operator_", "/tmp/shell-operator", "/var/run/shell-operator/debug.socket"),
+        (Compat.ADDON, 9650, "addon_operator_", "/tmp/addon-operator", "/var/run/addon-operator/debug.socket"),
+    ],
+)
+def test_a_predecessors_defaults_come_by_its_program_name(
+    compat: Compat, port: int, prefix: str, tmp_dir: str, socket: str
+) -> None:
+    settings = load({}, str(compat), {})
+    assert settings == load({"compat": compat}, OURS, {}) == load({}, OURS, {"HOOKRUNNER_COMPAT": compat})
+    assert (settings.compat, settings.log.type) == (compat, "json")
+    assert (settings.web.port, settings.web.metrics_prefix) == (port, prefix)
+    assert (settings.hooks.tmp_dir, settings.web.debug_sockets) == (Path(tmp_dir), (Path(socket),))
+
+
+def test_the_flag_compat_beats_the_program_name() -> None:
+    assert load({"compat": "addon-operator"}, "shell-operator", {}).compat is Compat.ADDON
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "words"),
+    [
+        ({"listen-port": "http"}, {}, ["--listen-port", "'http'", "a port number"]),
+        ({}, {"LOG_LEVEL": "loud"}, ["LOG_LEVEL", "'loud'", "trace, debug, info, warn"]),
+        ({}, {"HOOKRUNNER_SHUTDOWN_GRACE": "5"}, ["HOOKRUNNER_SHUTDOWN_GRACE", "'5'", "30s"]),
+        ({"compat": "kopf"}, {}, ["--compat", "'kopf'", "shell-operator"]),
+    ],
+)
+def test_a_bad_value_is_refused_by_its_name_value_and_what_is_allowed(
+    flags: dict[str, str], environ: dict[str, str], words: list[str]
+) -> None:
+    with pytest.raises(BadSetting) as refused:
+        load(flags, OURS, environ)
+    assert all(word in str(refused.value) for word in words)
+
+
+@pytest.mark.parametrize("given", ["--kube-server", "LOG_NO_TIME", "VALIDATING_WEBHOOK_FAILURE_POLICY"])
+def test_what_never_had_an_effect_is_accepted_with_a_warning(given: str) -> None:
+    flags, environ = ({given[2:]: "x"}, {}) if given.startswith("--") else ({}, {given: "x"})
+    (warning,) = load(flags, OURS, environ).warnings
+    assert warning.startswith(f"{given} has no effect")
+
+
+def test_the_debug_socket_is_looked_for_in_three_places() -> None:
+    sockets = load({}, OURS, {"XDG_RUNTIME_DIR": "/run/user/7"}).web.debug_sockets
+    assert [str(path) for path in sockets[:2]] == [
+        "/var/run/hookrunner/debug.socket",
+        "/run/user/7/hookrunner/debug.socket",
+    ]
+    assert sockets[2] == load({}, OURS, {}).hooks.tmp_dir / "debug.socket"
+
+
+def test_the_temp_dir_is_one_for_each_user() -> None:
+    assert load({}, OURS, {}).hooks.tmp_dir.name == f"hookrunner-{os.getuid()}"
+
+
+def test_hooks_inherit_the_environment_and_no_repr_shows_it() -> None:
+    settings = load({}, OURS, {"PASSWORD": "secret"})
+    assert settings.hooks.environ == {"PASSWORD": "secret"}
+    assert "secret" not in repr(settings)
+
+
+def test_groups_have_their_defaults_without_a_loader() -> None:
+    assert (WebSettings().port, EngineSettings().shutdown_grace) == (9115, 25)
+    assert Settings(log=load({}, OURS, {}).log).kube == load({}, OURS, {}).kube
+
+
+def test_every_field_of_every_group_has_a_flag() -> None:
+    groups = [field.type for field in fields(Settings) if isinstance(field.type, type) and is_dataclass(field.type)]
+    bare = {f.name for group in groups for f in fields(group) if "option" not in f.metadata}
+    assert bare == {"environ"}
+
+
+def test_no_two_settings_share_a_flag_or_a_variable() -> None:
+    names = [name for option in options() for name in (option.flag, *option.also, *option.variables)]
+    assert len(names) == len(set(names))
