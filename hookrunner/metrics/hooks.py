@@ -1,0 +1,164 @@
+"""What hooks export through their metrics file, shown at `/metrics/hooks` (shell-operator.md §7.2, §17.17).
+
+A series belongs to one group, or to nobody's group: then it lives until a restart or until its hook says `expire`.
+Each batch that names a group replaces that group's series; groups are shared by all hooks. An operation that cannot
+be shown beside what is there already (another type, a series of another group, a name that stands for something
+else) is refused and named, the others of its batch are applied: a scrape never breaks (design.md §4 no. 9).
+
+Not here: reading the file (`hooks/outputs`), and what a refusal means for the run (the engine says).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from prometheus_client.metrics_core import Metric
+
+from hookrunner.metrics.exposition import render
+from hookrunner.metrics.series import DEFAULT_BUCKETS, Distribution
+from hookrunner.model.operations import MetricAction, MetricOperation
+
+_Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
+_Key: TypeAlias = tuple[tuple[str, str], ...]
+"""Labels of a series, sorted, without empty ones: to Prometheus an empty label is no label."""
+_Owner: TypeAlias = tuple[str, str]
+"""(group, ""), or ("", hook) for the ungrouped series of a hook."""
+
+_KINDS: dict[MetricAction, _Kind] = {
+    MetricAction.ADD: "counter",
+    MetricAction.SET: "gauge",
+    MetricAction.OBSERVE: "histogram",
+}
+
+
+class _Refused(Exception):
+    """Travels from a check to `apply` and no further."""
+
+
+@dataclass(slots=True)
+class _Series:
+    owner: _Owner
+    value: float = 0.0
+    spread: Distribution | None = None
+
+
+@dataclass(slots=True)
+class _Family:
+    """`labels` are all label names ever seen; a series without one of them shows it as empty."""
+
+    name: str
+    kind: _Kind
+    buckets: tuple[float, ...]
+    labels: set[str] = field(default_factory=set)
+    series: dict[_Key, _Series] = field(default_factory=dict)
+
+    @property
+    def claims(self) -> set[str]:
+        """Names of all its samples."""
+        suffixes = ("_bucket", "_sum", "_count") if self.kind == "histogram" else ()
+        return {self.name, *(self.name + suffix for suffix in suffixes)}
+
+    def collect(self) -> Metric:
+        metric = Metric(self.name, self.name, self.kind)
+        for key, series in sorted(self.series.items()):
+            named = dict(key)
+            labels = {label: named.get(label, "") for label in sorted(self.labels)}
+            if series.spread is not None:
+                series.spread.add_to(metric, labels)
+            else:
+                metric.add_sample(self.name, labels, series.value)
+        return metric
+
+
+class HookMetrics:
+    """The metrics of all hooks."""
+
+    def __init__(self) -> None:
+        self._families: dict[str, _Family] = {}
+        self._claims: dict[str, str] = {}
+        self._owned: dict[_Owner, set[tuple[str, _Key]]] = {}
+
+    def apply(self, hook: str, operations: Sequence[MetricOperation]) -> tuple[str, ...]:
+        """Apply what one run of `hook` wrote. Returns one line for each operation that was refused."""
+        for group in {operation.group for operation in operations if operation.group}:
+            self._expire((group, ""))
+        return tuple(self._refusals(hook, operations))
+
+    def exposition(self) -> bytes:
+        """The text of `/metrics/hooks`."""
+        return render(family.collect() for _, family in sorted(self._families.items()))
+
+    def _refusals(self, hook: str, operations: Iterable[MetricOperation]) -> Iterator[str]:
+        for operation in operations:
+            owner = (operation.group, "" if operation.group else hook)
+            if operation.action is MetricAction.EXPIRE:
+                self._expire(owner)
+                continue
+            try:
+                self._record(owner, hook, operation)
+            except _Refused as refused:
+                yield f"metric '{operation.name}' ({operation.action} {operation.value:g}) refused: {refused}"
+
+    def _record(self, owner: _Owner, hook: str, operation: MetricOperation) -> None:
+        key = _key(hook, operation)
+        series = self._series(self._family(operation), key, owner)
+        if operation.action is MetricAction.SET:
+            series.value = operation.value
+        elif series.spread is not None:
+            series.spread.observe(operation.value)
+        else:
+            series.value += operation.value
+
+    def _family(self, operation: MetricOperation) -> _Family:
+        """The family of that name, made if it is new."""
+        name, kind = sanitized(operation.name), _KINDS[operation.action]
+        if kind == "counter" and operation.value < 0:
+            raise _Refused("a counter only grows; use 'set' for a number that falls")
+        family = self._families.get(name) or _Family(name, kind, _buckets(operation.buckets))
+        if family.kind != kind:
+            raise _Refused(f"{name} is a {family.kind} until a restart; use another name")
+        for claim in family.claims:
+            if self._claims.get(claim, name) != name:
+                raise _Refused(f"{claim} already belongs to {self._claims[claim]}; use another name")
+        self._families[name] = family
+        self._claims |= dict.fromkeys(family.claims, name)
+        return family
+
+    def _series(self, family: _Family, key: _Key, owner: _Owner) -> _Series:
+        """The series of that key, made if it is new."""
+        series = family.series.get(key)
+        if series is None:
+            spread = Distribution(family.buckets) if family.kind == "histogram" else None
+            series = family.series[key] = _Series(owner, spread=spread)
+            family.labels.update(label for label, _ in key)
+            self._owned.setdefault(owner, set()).add((family.name, key))
+        elif series.owner != owner:
+            of = f"group '{series.owner[0]}'" if series.owner[0] else "no group"
+            raise _Refused(f"{family.name}{dict(key)} already belongs to {of}; use other labels")
+        return series
+
+    def _expire(self, owner: _Owner) -> None:
+        for name, key in self._owned.pop(owner, ()):
+            del self._families[name].series[key]
+
+
+def sanitized(name: str, allowed: str = ":") -> str:
+    """A name that Prometheus takes: each character that it does not becomes `_` (§17.17)."""
+    return re.sub(rf"[^a-zA-Z0-9_{allowed}]|^[0-9]", "_", name) or "_"
+
+
+def _key(hook: str, operation: MetricOperation) -> _Key:
+    """Labels as they identify a series. The hook's name wins over a label `hook` of its own."""
+    labels = [(sanitized(label, allowed=""), value) for label, value in operation.labels]
+    names = [label for label, _ in labels]
+    for label in names:
+        if names.count(label) > 1:
+            raise _Refused(f"two of its labels are called '{label}'")
+        if label.startswith("__") or (label == "le" and operation.action is MetricAction.OBSERVE):
+            raise _Refused(f"the label '{label}' is Prometheus's own; use another")
+    return tuple(sorted((label, value) for label, value in {**dict(labels), "hook": hook}.items() if value))
+
+
+def _buckets(bounds: Sequence[float]) -> tuple[float, ...]:
+    return tuple(sorted({bound for bound in bounds if bound != float("inf")})) or DEFAULT_BUCKETS

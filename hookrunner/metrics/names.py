@@ -1,0 +1,224 @@
+"""Every metric that hookrunner exports about itself: one row each, with name, labels, buckets and meaning.
+
+Names and labels up to `kubernetes_client_*` are the predecessor's (shell-operator.md §10.2), with its mistakes mended
+(§15.4 no. 16); the last block is ours. `{}` in a name is where the prefix goes. Each row of `Metrics` is a live family
+on a `Metrics` object. Gauges of states are not written but read at the scrape (`from_function`).
+
+Rates of things that happen to hooks are counted where they happen; this file only says what they are called.
+"""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar, overload
+
+from prometheus_client.exposition import generate_latest
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import CollectorRegistry
+
+from hookrunner.errors import StartRefused
+from hookrunner.metrics.exposition import render
+from hookrunner.metrics.series import DEFAULT_BUCKETS, Counter, Family, Gauge, Histogram
+
+F = TypeVar("F", bound=Family)
+
+_BINDING = ("hook", "binding", "queue")
+_RESOURCE = ("gvr", "namespace")
+_ACTIONS = (0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+_FILTERS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+_RUNS = (0, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+_REQUESTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+_LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
+
+
+class Row(Generic[F]):
+    """A declared metric. On the class it is itself (for documentation), on a `Metrics` object the live family."""
+
+    def __init__(self, name: str, labels: Sequence[str], text: str, make: Callable[["Row[F]", str], F]) -> None:
+        self.name = name
+        self.labels = tuple(labels)
+        self.text = text
+        self._make = make
+
+    def __set_name__(self, owner: type["Metrics"], attribute: str) -> None:
+        self._attribute = attribute
+
+    @overload
+    def __get__(self, metrics: None, owner: type["Metrics"]) -> "Row[F]": ...
+
+    @overload
+    def __get__(self, metrics: "Metrics", owner: type["Metrics"]) -> F: ...
+
+    def __get__(self, metrics: "Metrics | None", owner: type["Metrics"]) -> "Row[F] | F":
+        if metrics is None:
+            return self
+        family = self._make(self, self.name.format(metrics.prefix))
+        # From now on the instance's own attribute is found first and this method is not called again.
+        metrics.__dict__[self._attribute] = family
+        return family
+
+
+def _counter(name: str, labels: Sequence[str], text: str) -> Row[Counter]:
+    return Row(name, labels, text, lambda row, name: Counter(name, row.text, row.labels))
+
+
+def _gauge(name: str, labels: Sequence[str], text: str) -> Row[Gauge]:
+    return Row(name, labels, text, lambda row, name: Gauge(name, row.text, row.labels))
+
+
+def _histogram(
+    name: str, labels: Sequence[str], text: str, buckets: Sequence[float] = DEFAULT_BUCKETS
+) -> Row[Histogram]:
+    return Row(name, labels, text, lambda row, name: Histogram(name, row.text, row.labels, buckets))
+
+
+class Metrics:
+    """All families under one prefix, and the text of `/metrics`.
+
+    Raises StartRefused for a prefix that no metric name may start with.
+    """
+
+    live_ticks = _counter("{}live_ticks", (), "1 at the start and 1 more every 10 seconds.")
+
+    tasks_queue_length = _gauge("{}tasks_queue_length", ("queue",), "Tasks in the queue, waiting or running.")
+    tasks_queue_action_duration_seconds = _histogram(
+        "{}tasks_queue_action_duration_seconds",
+        ("queue_name", "queue_action"),
+        "Time that one operation on a queue took.",
+        _ACTIONS,
+    )
+    tasks_queue_compaction_operations = _counter(
+        "d8_telemetry_{}tasks_queue_compaction_operations_total",
+        ("queue_name", "hook"),
+        "How often waiting tasks of a hook were merged into one to shorten the queue.",
+    )
+    tasks_queue_compaction_tasks_by_hook = _gauge(
+        "d8_telemetry_{}tasks_queue_compaction_tasks_by_hook",
+        ("queue_name", "hook"),
+        "Tasks of a hook in the queue, while they are more than 20.",
+    )
+    task_wait_in_queue_seconds = _counter(
+        "{}task_wait_in_queue_seconds_total", _BINDING, "Seconds that tasks waited before each of their runs."
+    )
+
+    hook_enable_kubernetes_bindings_seconds = _gauge(
+        "{}hook_enable_kubernetes_bindings_seconds", ("hook",), "Duration of the last attempt to start the watches."
+    )
+    hook_enable_kubernetes_bindings_errors = _counter(
+        "{}hook_enable_kubernetes_bindings_errors_total", ("hook",), "Failed attempts to start the watches."
+    )
+    hook_enable_kubernetes_bindings_success = _gauge(
+        "{}hook_enable_kubernetes_bindings_success", ("hook",), "1 if the last attempt to start the watches worked."
+    )
+
+    hook_run_seconds = _histogram("{}hook_run_seconds", _BINDING, "Duration of a task that ran a hook.", _RUNS)
+    hook_run_user_cpu_seconds = _histogram(
+        "{}hook_run_user_cpu_seconds", _BINDING, "User CPU time of a hook process and its children.", _RUNS
+    )
+    hook_run_sys_cpu_seconds = _histogram(
+        "{}hook_run_sys_cpu_seconds", _BINDING, "System CPU time of a hook process and its children.", _RUNS
+    )
+    hook_run_max_rss_bytes = _gauge(
+        "{}hook_run_max_rss_bytes", _BINDING, "Peak resident memory of the last hook process."
+    )
+    hook_run_errors = _counter("{}hook_run_errors_total", _BINDING, "Runs that failed and will be repeated.")
+    hook_run_allowed_errors = _counter(
+        "{}hook_run_allowed_errors_total", _BINDING, "Runs that failed where allowFailure says to go on."
+    )
+    hook_run_success = _counter("{}hook_run_success_total", _BINDING, "Runs that ended well.")
+
+    kube_snapshot_objects = _gauge("{}kube_snapshot_objects", _BINDING, "Objects in the snapshot of a binding.")
+    kube_jq_filter_duration_seconds = _histogram(
+        "{}kube_jq_filter_duration_seconds", _BINDING, "Time to filter one object.", _FILTERS
+    )
+    kube_event_duration_seconds = _histogram(
+        "{}kube_event_duration_seconds", _BINDING, "Time to handle one watch event, filter and queueing.", _FILTERS
+    )
+    kubernetes_client_watch_errors = _counter(
+        "{}kubernetes_client_watch_errors_total",
+        ("error_type",),
+        "Watches that ended: expired, eof, unexpected-eof or fail.",
+    )
+    binding_monitor_missing = _counter(
+        "{}binding_monitor_missing_total", ("binding",), "Snapshots asked of a binding that nothing watches."
+    )
+    factory_informer_dead = _counter(
+        "{}factory_informer_dead_total", _RESOURCE, "Shared watches that were found dead and started again."
+    )
+    kubernetes_client_request_result = _counter(
+        "{}kubernetes_client_request_result_total",
+        ("component", "code", "method", "host"),
+        "Requests to the Kubernetes API by status code; <error> if no answer came.",
+    )
+    kubernetes_client_rate_limiter_latency_seconds = _histogram(
+        "{}kubernetes_client_rate_limiter_latency_seconds",
+        ("verb", "url"),
+        "Time that requests waited for the client's own limit or for the server's Retry-After.",
+    )
+    kubernetes_client_request_latency_seconds = _histogram(
+        "{}kubernetes_client_request_latency_seconds",
+        ("component", "verb", "url"),
+        "Time from sending a request to the head of the answer.",
+        _REQUESTS,
+    )
+
+    kubernetes_watch_stalls = _counter(
+        "{}kubernetes_watch_stalls_total", _RESOURCE, "Watches that fell silent and were resumed."
+    )
+    kubernetes_watch_relists = _counter(
+        "{}kubernetes_watch_relists_total", _RESOURCE, "Complete lists after the first one of a watch."
+    )
+    event_latency_seconds = _histogram(
+        "{}event_latency_seconds",
+        ("stage", "hook", "binding"),
+        "Way of an event, seconds since the stage before: queued (since received), started, done.",
+        _LATENCIES,
+    )
+    tasks_queue_head_age_seconds = _gauge(
+        "{}tasks_queue_head_age_seconds", ("queue", "hook"), "Age of the task at the head of the queue."
+    )
+    tasks_dropped = _counter("{}tasks_dropped_total", _BINDING, "Tasks given up after their last attempt.")
+    binding_waiting = _gauge("{}binding_waiting", ("hook", "binding", "reason"), "1 while a binding cannot work.")
+    filter_errors = _counter("{}filter_errors_total", ("hook", "binding"), "Objects that the filter failed on.")
+    hook_processes = _gauge("{}hook_processes", (), "Hook processes that run now.")
+    hook_running_seconds = _gauge("{}hook_running_seconds", _BINDING, "For how long the present run of a hook lasts.")
+
+    def __init__(self, prefix: str = "hookrunner_", queue_actions: bool = True) -> None:
+        if not re.fullmatch(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?", prefix):
+            raise StartRefused(
+                f"--prometheus-metrics-prefix '{prefix}': a metric name may hold letters, digits, '_' and ':' only "
+                "and not start with a digit; choose another prefix"
+            )
+        self.prefix = prefix
+        self._hidden = () if queue_actions else (self.tasks_queue_action_duration_seconds,)
+        self._runtime = _runtime()
+        started = time.monotonic()
+        self.live_ticks.from_function(lambda: [((), ticks(time.monotonic() - started))])
+        Counter.accompany(self.hook_run_errors, self.hook_run_allowed_errors, self.hook_run_success)
+
+    def exposition(self) -> bytes:
+        """The text of `/metrics`: ours by name, then `python_*` and `process_*` (where Go's client has `go_*`)."""
+        families = (f for f in vars(self).values() if isinstance(f, Family) and f not in self._hidden)
+        ours = render(family.collect() for family in sorted(families, key=lambda family: family.name))
+        return ours + generate_latest(self._runtime)
+
+
+def ticks(uptime: float) -> int:
+    """The value of `live_ticks` after `uptime` seconds."""
+    return 1 + int(uptime // 10)
+
+
+def rows() -> list[Row[Family]]:
+    """The table, in the order of the file."""
+    return [row for row in vars(Metrics).values() if isinstance(row, Row)]
+
+
+def _runtime() -> CollectorRegistry:
+    """What the library knows of this process. Not its global registry: two of us may live in one process (tests)."""
+    registry = CollectorRegistry()
+    GCCollector(registry)
+    PlatformCollector(registry)
+    ProcessCollector(registry=registry)
+    return registry

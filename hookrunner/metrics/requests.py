@@ -1,0 +1,16 @@
+"""Counts the requests of a Kubernetes client. The client declares what it wants to call; this class fits it."""
+
+from hookrunner.metrics.names import Metrics
+
+
+class Requests:
+    """`component` tells apart the clients of one process (shell-operator.md §10.2)."""
+
+    def __init__(self, metrics: Metrics, component: str = "main") -> None:
+        self._metrics = metrics
+        self._component = component
+
+    def request_finished(self, verb: str, path_template: str, host: str, code: str, seconds: float) -> None:
+        """An answer came, or none: then `code` is `<error>`. `path_template` has no names of objects in it."""
+        self._metrics.kubernetes_client_request_result.inc(self._component, code, verb, host)
+        self._metrics.kubernetes_client_request_latency_seconds.observe(seconds, self._component, verb, path_template)
