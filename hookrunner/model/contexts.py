@@ -29,11 +29,15 @@ class ContextType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One object in a snapshot: complete object and filter result as compact JSON, each None where not kept."""
+    """One object in a snapshot: complete object and filter result as compact JSON, each None where not kept.
+
+    `mark` is what tells two states apart: the filter result, or the resourceVersion where there is no filter.
+    """
 
     key: ObjectKey
     obj: bytes | None
     filtered: bytes | None
+    mark: bytes | str = ""
 
 
 @dataclass(frozen=True, slots=True)

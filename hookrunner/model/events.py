@@ -55,3 +55,12 @@ class Ticked:
     crontab: str
     at: float
     timezone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a hook must not run on a snapshot. `brief` means that it will pass by itself at once, so a queue may wait
+    for it; otherwise the task is set aside and others pass."""
+
+    reason: str
+    brief: bool

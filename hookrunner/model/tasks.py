@@ -123,7 +123,7 @@ Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings |
 class Task:
     """An order in a queue and what the queue knows about it. Times are monotonic seconds.
 
-    `due` is the time before which it does not run. `passable` says that tasks of other lanes need not wait for it
+    `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of other lanes need not wait for it
     meanwhile. `waits_for` names the bindings whose snapshot it misses.
     """
 
@@ -132,6 +132,7 @@ class Task:
     failures: int = 0
     error: str = ""
     due: float = 0.0
+    delay: float = 0.0
     passable: bool = False
     waits_for: str = ""
     id: int = field(default_factory=itertools.count(1).__next__)
@@ -190,4 +191,3 @@ class Postponed:
 
 
 Outcome: TypeAlias = Done | Failed | Dropped | Postponed
-

@@ -1,0 +1,51 @@
+"""Tasks that run beside everything else for as long as the process lives, and never die silently.
+
+All of them are children of the one `TaskGroup` in `app.py`; an unexpected error in one is logged with its traceback,
+counted, and the task starts again after a back-off, instead of taking the whole process down.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from hookrunner import log
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Seconds before a crashed task starts again: doubled at each crash in a row."""
+
+_log = log.get("background")
+
+
+class Background:
+    """Starts named tasks in a task group. `crashes` counts unexpected errors by name, for the metrics."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self.crashes: dict[str, int] = {}
+
+    def keep(self, name: str, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """Run `run()` for ever: if it raises, log and call it again; if it returns, it was done.
+
+        Cancel the returned task to end it.
+        """
+        return self._group.create_task(self._kept(name, run), name=name)
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run once; an error is fatal for the whole group."""
+        return self._group.create_task(work, name=name)
+
+    async def _kept(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        pause = FIRST_PAUSE
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            try:
+                return await run()
+            except Exception:
+                self.crashes[name] = self.crashes.get(name, 0) + 1
+                pause = FIRST_PAUSE if loop.time() - began > LONGEST_PAUSE else pause
+                _log.error(
+                    f"{name} failed unexpectedly, starting it again in {pause:g}s: please report this", exc_info=True
+                )
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)

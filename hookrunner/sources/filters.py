@@ -1,0 +1,46 @@
+"""From an object as the API server sends it to what one binding keeps of it.
+
+Simple jq programs run here and now; others travel to the jq workers, a batch at a time (design.md D5). A program that
+fails on one object says so for that object alone.
+"""
+
+from collections.abc import Sequence
+
+from hookrunner.errors import FilterFailed
+from hookrunner.jq import Filter, Jq
+from hookrunner.model.bindings import Kubernetes
+from hookrunner.model.contexts import Entry
+from hookrunner.model.watching import Item
+
+
+class Projection:
+    """Turns items into entries for one binding. `program` is its compiled jqFilter, None without one."""
+
+    def __init__(self, binding: Kubernetes, program: Filter | None, jq: Jq) -> None:
+        self._keep = binding.keep_full_objects
+        self._program = program
+        self._jq = jq
+
+    async def entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:
+        """One entry or failure for each item, in order."""
+        program = self._program
+        if program is None:
+            return [Entry(item.key, self._object(item), None, item.version or item.raw) for item in items]
+        if program.simple:
+            return [self._filtered_now(program, item) for item in items]
+        results = await self._jq.apply(program, [item.obj for item in items])
+        return [self._filtered(item, result) for item, result in zip(items, results, strict=True)]
+
+    def _filtered_now(self, program: Filter, item: Item) -> Entry | FilterFailed:
+        try:
+            return self._filtered(item, program.apply_now(item.obj))
+        except FilterFailed as failure:
+            return failure
+
+    def _filtered(self, item: Item, result: bytes | FilterFailed) -> Entry | FilterFailed:
+        if isinstance(result, FilterFailed):
+            return result
+        return Entry(item.key, self._object(item), result, result)
+
+    def _object(self, item: Item) -> bytes | None:
+        return item.raw if self._keep else None

@@ -1,0 +1,45 @@
+"""All monitors, and the events of all of them in one sequence."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+
+from hookrunner.background import Background
+from hookrunner.jq import Filter, Jq
+from hookrunner.model.bindings import Kubernetes
+from hookrunner.model.events import BindingId
+from hookrunner.sources.filters import Projection
+from hookrunner.sources.following import Following
+from hookrunner.sources.monitor import Event, Monitor, Outbox
+from hookrunner.sources.streams import Streams
+
+
+class Monitors:
+    """Runs monitors. `clock` gives monotonic seconds."""
+
+    def __init__(self, streams: Streams, jq: Jq, background: Background, clock: Callable[[], float]) -> None:
+        self._streams = streams
+        self._jq = jq
+        self._background = background
+        self._clock = clock
+        self._outbox = Outbox()
+        self._followings: dict[BindingId, Following] = {}
+
+    def __iter__(self) -> Iterator[Monitor]:
+        return iter([following.monitor for following in self._followings.values()])
+
+    def __getitem__(self, id: BindingId) -> Monitor:
+        return self._followings[id].monitor
+
+    async def events(self) -> AsyncIterator[list[Event]]:
+        """Batches of events for ever. An empty batch says that some monitor's obstacle may have changed."""
+        while True:
+            yield await self._outbox.take()
+
+    def add(self, id: BindingId, binding: Kubernetes, program: Filter | None) -> Monitor:
+        """Start to follow a binding; `program` is its compiled jqFilter."""
+        monitor = Monitor(id, binding, Projection(binding, program, self._jq), self._outbox)
+        self._followings[id] = Following(monitor, self._streams, self._background, self._clock)
+        return monitor
+
+    def remove(self, id: BindingId) -> None:
+        """Stop following a binding; a stream ends with its last reader."""
+        self._followings.pop(id).stop()

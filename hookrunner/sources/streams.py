@@ -1,0 +1,118 @@
+"""One watch for everybody who wants the same objects (design.md D3).
+
+Bindings with an equal `Selection` read the same stream. A reader that comes later is told the whole story too: it reads
+a watch of its own up to the end of the list and then goes on with the shared one. The watch ends with its last reader.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hookrunner.background import Background
+from hookrunner.model.resources import Selection
+from hookrunner.model.watching import Item, Listed, Lost, Report
+
+Reports: TypeAlias = list[Report]
+Watch: TypeAlias = Callable[[Selection], AsyncGenerator[Reports, None]]
+"""Opens a watch: `kube/watch.py` in production, a script in tests."""
+
+BACKLOG = 4
+"""Batches that a reader may be behind before the watch waits for it: parsed objects are the large thing here."""
+
+
+@dataclass(slots=True, eq=False)
+class _Stream:
+    selection: Selection
+    readers: list[asyncio.Queue[Reports]] = field(default_factory=list)
+    begun: bool = False
+    pump: asyncio.Task[None] | None = None
+
+
+class Streams:
+    """The shared watches. `background` runs one task for each."""
+
+    def __init__(self, watch: Watch, background: Background) -> None:
+        self._watch = watch
+        self._background = background
+        self._streams: dict[Selection, _Stream] = {}
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    async def read(self, selection: Selection) -> AsyncGenerator[Reports, None]:
+        """The whole story of a selection, as told in `model/watching.py`. Close the generator to leave."""
+        stream = self._streams.get(selection) or self._open(selection)
+        late = stream.begun
+        queue: asyncio.Queue[Reports] = asyncio.Queue(0 if late else BACKLOG)
+        stream.readers.append(queue)
+        try:
+            version = ""
+            if late:
+                async with aclosing(self._watch(selection)) as own:
+                    async for reports in own:
+                        yield reports
+                        if version := _listed(reports):
+                            break
+            async for reports in _after(version, queue):
+                yield reports
+        finally:
+            self._leave(stream, queue)
+
+    def _open(self, selection: Selection) -> _Stream:
+        stream = self._streams[selection] = _Stream(selection)
+        stream.pump = self._background.keep(f"watch {selection}", lambda: self._pump(stream))
+        return stream
+
+    async def _pump(self, stream: _Stream) -> None:
+        try:
+            async with aclosing(self._watch(stream.selection)) as story:
+                async for reports in story:
+                    stream.begun = True
+                    await _tell(stream, reports)
+        except Exception as error:
+            await _tell(stream, [Lost(f"the watch died: {error}", brief=False)])
+            raise
+
+    def _leave(self, stream: _Stream, queue: asyncio.Queue[Reports]) -> None:
+        stream.readers.remove(queue)
+        while not queue.empty():  # lets a pump go on that waits for room in this queue
+            queue.get_nowait()
+        if not stream.readers and self._streams.get(stream.selection) is stream:
+            del self._streams[stream.selection]
+            if stream.pump is not None:
+                stream.pump.cancel()
+
+
+async def _tell(stream: _Stream, reports: Reports) -> None:
+    for queue in tuple(stream.readers):
+        if queue in stream.readers:
+            await queue.put(reports)
+
+
+def _listed(reports: Reports) -> str:
+    """The version of a completed list among these reports, else empty."""
+    return next((report.version for report in reports if isinstance(report, Listed)), "")
+
+
+async def _after(version: str, queue: asyncio.Queue[Reports]) -> AsyncIterator[Reports]:
+    """What comes through the queue, less the changes that the newcomer's own list already held.
+
+    Comparing versions as numbers is allowed for objects of one resource:
+    https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
+    """
+    while version:
+        reports = await queue.get()
+        fresh = [report for report in reports if not _older(report, version)]
+        if any(isinstance(report, Item) for report in fresh):
+            version = ""
+        yield fresh
+    while True:
+        yield await queue.get()
+
+
+def _older(report: Report, version: str) -> bool:
+    if not isinstance(report, Item) or report.change is None:
+        return False
+    return report.version.isdigit() and version.isdigit() and int(report.version) <= int(version)
