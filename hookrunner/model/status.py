@@ -1,0 +1,41 @@
+"""What is shown of a running program to those who ask: conditions, queues and snapshots as plain values.
+
+The engine makes them, `web` renders them; making one changes nothing (shell-operator.md §15.4 no. 15).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookrunner.model.contexts import Entry
+from hookrunner.model.resources import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing that must be so for the program to be ready. `since` is the wall-clock time (epoch seconds) at which
+    `ready` became what it is; `message` says what is missing and what to do, or gives news that does not matter for
+    being ready."""
+
+    name: str
+    ready: bool
+    message: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDump:
+    """A queue and the (position from 1, description) of each task in it. `status` is empty while it idles
+    (shell-operator.md §11.4)."""
+
+    name: str
+    status: str = ""
+    tasks: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDump:
+    """The snapshot of one binding. `operations` is the JSON object with `sinceStart` and `sinceLastExecution`."""
+
+    binding: str
+    entries: Sequence[Entry]
+    operations: JSON
