@@ -1,0 +1,1 @@
+"""Faults on the way to a real API server."""

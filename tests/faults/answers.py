@@ -1,0 +1,56 @@
+"""Answers that the proxy gives itself, in the API server's words (API conventions, Response Status Kind)."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import web
+
+REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    409: "Conflict",
+    410: "Expired",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+
+
+@dataclass(slots=True)
+class Answer:
+    """The status for the next `left` requests that match; `retry_after` is in seconds."""
+
+    status: int
+    match: str
+    left: int
+    retry_after: int | None
+
+    def response(self) -> web.Response:
+        """Return it as a Status object, with `Retry-After` if wanted."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return web.json_response(status_object(self.status, self.retry_after), status=self.status, headers=headers)
+
+
+def status_object(code: int, retry_after: int | None = None) -> dict[str, Any]:
+    """Return a Failure Status as the API server words it."""
+    details = {} if retry_after is None else {"retryAfterSeconds": retry_after}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"the fault proxy says: {HTTPStatus(code).phrase}",
+        "reason": REASONS.get(code, ""),
+        "details": details,
+        "code": code,
+    }
+
+
+def expired() -> dict[str, Any]:
+    """Return the watch event that tells that the resourceVersion is too old."""
+    return {"type": "ERROR", "object": status_object(410)}
