@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from croniter import croniter
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner import cron
@@ -123,6 +123,7 @@ CRONTABS = st.tuples(
 ).map(" ".join)
 
 
+@settings(deadline=None)  # a slow reference is slow
 @given(
     crontab=CRONTABS,
     zone=st.sampled_from([*ZONES, "Pacific/Apia", "Africa/Casablanca", "UTC"]),
@@ -136,6 +137,7 @@ def test_a_crontab_fires_as_the_slow_reference_does(crontab: str, zone: str, cha
     assert firings(crontab, zone, start, end) == fires(crontab, zone, start, end)
 
 
+@settings(deadline=None)
 @given(crontab=CRONTABS, start=st.integers(0, 4_000_000_000))
 def test_the_common_dialect_agrees_with_croniter(crontab: str, start: int) -> None:
     plain = crontab.replace("?", "*")
