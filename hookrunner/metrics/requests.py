@@ -10,7 +10,7 @@ class Requests:
         self._metrics = metrics
         self._component = component
 
-    def request_finished(self, verb: str, path_template: str, host: str, code: str, seconds: float) -> None:
-        """An answer came, or none: then `code` is `<error>`. `path_template` has no names of objects in it."""
+    def request_finished(self, verb: str, url: str, host: str, code: str, seconds: float) -> None:
+        """An answer came, or none: then `code` is `<error>`. `url` has no names of objects in it."""
         self._metrics.kubernetes_client_request_result.inc(self._component, code, verb, host)
-        self._metrics.kubernetes_client_request_latency_seconds.observe(seconds, self._component, verb, path_template)
+        self._metrics.kubernetes_client_request_latency_seconds.observe(seconds, self._component, verb, url)
