@@ -1,0 +1,239 @@
+"""Records in all three forms, levels, context, foreign loggers, and streams that are slow, closed or full."""
+
+import asyncio
+import json
+import logging
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner import log
+
+Logs = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """Leave logging as it was for the tests that come after."""
+    yield
+    logging.captureWarnings(False)
+    logging.getLogger().handlers = [h for h in logging.getLogger().handlers if type(h).__module__ != log.__name__]
+    log.configure("text", "info", sys.__stderr__ or sys.stderr)
+    logging.captureWarnings(False)
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Iterator[Logs]:
+    """Configures JSON at level info into a file, and reads what has been written to it."""
+    path = tmp_path / "log"
+    with path.open("w") as stream:
+        log.configure("json", "info", stream)
+        yield lambda: [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def printed(kind: log.LogType, tmp_path: Path, msg: str, **fields: object) -> str:
+    with (tmp_path / "log").open("w") as stream:
+        log.configure(kind, "info", stream)
+        log.get("a.b").warn(msg, **fields)
+    return (tmp_path / "log").read_text()
+
+
+def test_json_has_the_keys_of_the_reference_in_their_order(tmp_path: Path) -> None:
+    line = printed("json", tmp_path, "foobar", output="stdout", a="b")
+    time = re.compile(r'"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"}\n')
+    assert time.sub("", line) == '{"level":"warn","logger":"a.b","msg":"foobar","a":"b","output":"stdout",'
+    assert time.search(line)
+
+
+def test_no_logger_no_key(logs: Logs) -> None:
+    log.get().info("foobar")
+    assert list(logs()[0]) == ["level", "msg", "time"]
+
+
+def test_source_is_shown_while_debugging_but_never_on_errors(logs: Logs) -> None:
+    log.set_level("debug")
+    log.get().info("a", z=1)
+    log.get().error("b")
+    info, error = logs()
+    assert list(info) == ["level", "msg", "source", "z", "time"]
+    assert re.fullmatch(r"test_log\.py:\d+", info["source"])
+    assert "source" not in error
+
+
+def test_exception_has_a_stack_trace_before_the_time(logs: Logs) -> None:
+    try:
+        raise KeyError("x")
+    except KeyError:
+        log.get().exception("failed", z=1)
+    assert list(logs()[0]) == ["level", "msg", "z", "stacktrace", "time"]
+    assert logs()[0]["stacktrace"][-1] == "KeyError: 'x'"
+
+
+def test_level_can_be_changed_at_any_time(logs: Logs) -> None:
+    for level in log.LEVELS:
+        log.set_level(level)
+        for word in log.LEVELS:
+            log.get().log(word, level)
+    counts = {level: sum(record["msg"] == level for record in logs()) for level in log.LEVELS}
+    assert list(counts.values()) == [6, 5, 4, 3, 2, 1]
+    assert log.current_level() == "fatal"
+
+
+def test_unknown_words_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown log level 'loud': use one of trace, debug"):
+        log.set_level("loud")
+    with pytest.raises(ValueError, match="unknown log type 'xml': use one of json, text, color"):
+        log.configure("xml", "info", sys.stderr)  # type: ignore[arg-type]
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"a": [1, None, 2.5]}, {"a": [1, None, 2.5]}),
+        (ValueError("bad"), "bad"),
+        (ValueError(), "ValueError()"),
+        (Path("/x"), "/x"),
+        ({1}, "{1}"),
+        (b"\xff", "b'\\xff'"),
+        (1 << 70, str(1 << 70)),
+        ("\udc80", "\\udc80"),
+        ({"a": "\udc80"}, "{'a': '\\udc80'}"),
+        ({(1,): 2}, "{(1,): 2}"),
+        (Broken(), "<Broken whose repr failed: RuntimeError>"),
+        ([Broken()], ["<Broken whose repr failed: RuntimeError>"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["json", "text", "color"])
+def test_any_value_can_be_shown(tmp_path: Path, kind: log.LogType, value: object, shown: object) -> None:
+    line = printed(kind, tmp_path, "m", value=value, other=1)
+    if kind == "json":
+        assert json.loads(line)["value"] == shown
+    assert line.count("\n") == 1
+
+
+def test_a_value_that_contains_itself_is_shown(logs: Logs) -> None:
+    loop: list[object] = []
+    loop.append(loop)
+    log.get().info("m", loop=loop, a=1)
+    assert logs()[0] | {"time": ""} == {"level": "info", "msg": "m", "a": 1, "loop": "[[...]]", "time": ""}
+
+
+def test_fields_cannot_hide_the_keys_of_a_record(logs: Logs) -> None:
+    log.get().info("m", level="x", msg="y", event="z")
+    assert logs()[0] | {"time": ""} == {
+        "level": "info",
+        "msg": "m",
+        "event": "z",
+        "level_": "x",
+        "msg_": "y",
+        "time": "",
+    }
+
+
+def test_text_is_one_line_of_logfmt(tmp_path: Path) -> None:
+    line = printed("text", tmp_path, 'two "words"\nhere', yes=True, nothing=None, **{"hook_a b": {"x": 1}})
+    rest = r' level=warn logger=a.b msg="two \"words\"\nhere" hook_a_b="{\"x\":1}" nothing=null yes=true' + "\n"
+    assert line.partition(" ")[2] == rest[1:]
+    assert line.startswith("time=2")
+
+
+def test_color_is_for_people(tmp_path: Path) -> None:
+    line = printed("color", tmp_path, "done", hook="a.sh", exc_info=ValueError("x"))
+    plain = re.sub(r"\x1b\[\d*m", "", line)
+    assert line != plain
+    assert plain.partition(" ")[2] == "[warn ] done [a.b] hook=a.sh\nValueError: x\n"
+
+
+async def test_context_is_bound_per_task(logs: Logs) -> None:
+    async def work(hook: str) -> None:
+        with log.bound(hook=hook, event="schedule"):
+            await asyncio.sleep(0)
+            log.get().info("in", queue="main")
+        log.get().info("out")
+
+    await asyncio.gather(work("a"), work("b"))
+    assert [record.get("hook") for record in logs()] == ["a", None, "b", None]
+    assert list(logs()[0]) == ["level", "msg", "event", "hook", "queue", "time"]
+
+
+def test_python_logging_and_warnings_come_out_in_the_same_form(logs: Logs) -> None:
+    logging.getLogger("aiohttp.client").warning("from %s", "there")
+    logging.getLogger("asyncio").error("failed", exc_info=ValueError("x"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(False)
+        logging.captureWarnings(True)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+    first, second, third = logs()
+    assert (first["level"], first["logger"], first["msg"]) == ("warn", "aiohttp.client", "from there")
+    assert second["stacktrace"] == ["ValueError: x"]
+    assert (third["logger"], "DeprecationWarning: old" in third["msg"]) == ("py.warnings", True)
+
+
+def test_a_slow_reader_holds_nobody_up_and_gets_every_line() -> None:
+    read, write = os.pipe()
+    with open(write, "w") as stream:
+        log.configure("json", "info", stream)
+        for number in range(2000):
+            log.get().info("x" * 200, number=number)
+        with open(read) as reader:
+            assert [json.loads(reader.readline())["number"] for _ in range(2000)] == list(range(2000))
+        log.flush(5)
+
+
+def test_what_a_stuck_reader_cannot_take_is_counted() -> None:
+    read, write = os.pipe()
+    with open(write, "w") as stream, open(read) as reader:
+        log.configure("json", "info", stream)
+        for _ in range(600):
+            log.get().info("x" * 10_000)
+        taken = [json.loads(reader.readline()) for _ in range(400)]
+        log.get().info("again")
+        while (record := json.loads(reader.readline())).get("lost") is None:
+            taken.append(record)
+        assert len(taken) - 1 + record["lost"] == 600
+        assert record["level"] == "warn"
+
+
+@pytest.mark.parametrize("path", ["/dev/full", "pipe"])
+def test_a_full_disk_or_a_closed_pipe_stops_nobody(path: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    stream = open(write, "w") if path == "pipe" else open(path, "w")  # noqa: SIM115
+    with stream:
+        log.configure("json", "info", stream)
+        for _ in range(3):
+            log.get().info("lost")
+    log.get().info("the stream is closed")
+
+
+def test_lines_lost_on_a_full_disk_are_counted_when_it_has_room(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as stream, open("/dev/full", "w") as full:
+        log.configure("json", "info", stream)
+        room = os.dup(stream.fileno())
+        os.dup2(full.fileno(), stream.fileno())
+        log.get().info("lost")
+        os.dup2(room, stream.fileno())
+        os.close(room)
+        log.get().info("kept")
+    kept, gap = map(json.loads, (tmp_path / "log").read_text().splitlines())
+    assert (kept["msg"], gap["lost"]) == ("kept", 1)
+
+
+def test_before_configure_it_writes_text_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    script = "from hookrunner import log; log.get('x').info('m', a=1); log.get().debug('no')"
+    os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", script])
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert re.fullmatch(r"time=\S+ level=info logger=x msg=m a=1\n", captured.err)
