@@ -1,0 +1,165 @@
+"""One child process from its start to its `Exit`.
+
+A run ends when the child's *own* process ends, not when the last holder of its output does: what it left behind gets a
+short grace and is then read to its end in the background (shell-operator waits for it, reference/shell-operator.md
+§17.11).
+"""
+
+import asyncio
+import signal
+import sys
+import time
+from dataclasses import dataclass
+
+from hookrunner import log
+from hookrunner.process.leader import Leader, Usage
+from hookrunner.process.pipes import LineSink, Pipe, Stream
+from hookrunner.process.spawn import Command, Spawned
+
+_LOG = log.get("process")
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_maxrss, getrusage(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a child ended, and what it used.
+
+    Either `code` or `signal` is set (neither if somebody else took the exit status). `seconds` is wall time until its
+    own process ended. `max_rss_bytes` is never less than the memory of this process when it started the child: after
+    vfork, Linux counts the parent's peak as the child's (getrusage(2), `ru_maxrss`).
+    """
+
+    code: int | None
+    signal: int | None
+    timed_out: bool
+    seconds: float
+    user_seconds: float
+    system_seconds: float
+    max_rss_bytes: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0 and not self.timed_out
+
+    def __str__(self) -> str:
+        """In words: `exit status 3`, `killed by SIGKILL`, `timed out after 5.0s`."""
+        if self.timed_out:
+            return f"timed out after {self.seconds:.1f}s"
+        if self.signal is not None:
+            return f"killed by {_signal_name(self.signal)}"
+        return "exit status unknown" if self.code is None else f"exit status {self.code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds: `kill` from SIGTERM to SIGKILL, `linger` for output that outlives its process."""
+
+    kill: float = 5.0
+    linger: float = 0.15
+
+
+class Child:
+    """A running process. `result` is awaited once, by whoever started it; `stop` may come from elsewhere."""
+
+    def __init__(self, command: Command, spawned: Spawned, sink: LineSink, patience: Patience) -> None:
+        self._start = time.monotonic()
+        self._timeout = command.timeout
+        self._patience = patience
+        self._leader = Leader(spawned.pid)
+        self._stdout = Pipe(spawned.stdout, Stream.STDOUT, sink, command.keep_stdout)
+        self._stderr = Pipe(spawned.stderr, Stream.STDERR, sink, command.keep_stderr)
+        self.pipes = (self._stdout, self._stderr)
+        self.killed = False
+        self.done = asyncio.Event()
+
+    @property
+    def pid(self) -> int:
+        return self._leader.pid
+
+    def stop(self, grace: float) -> None:
+        """Ask it to end: SIGTERM to the group now, SIGKILL after `grace` seconds. `done` tells when it is over."""
+        self._patience = Patience(grace, self._patience.linger)
+        self._leader.woken.set()
+
+    async def result(self) -> Exit:
+        """Wait for its end, its timeout or `stop`. Cancelled, it ends the whole group before it raises."""
+        try:
+            timed_out = not await _within(self._timeout, self._leader.woken)
+            if not self._leader.ended.is_set():
+                await self._terminate()
+            usage = self._leader.reap()
+            await self._linger()
+            return self._exit(usage, timed_out)
+        except BaseException:
+            await self._abandon()
+            raise
+        finally:
+            self.done.set()
+
+    async def _terminate(self) -> None:
+        """SIGTERM to the group, and when its time is up SIGKILL to what is left of it."""
+        self._leader.signal(signal.SIGTERM)
+        try:
+            # Who holds the pipes longer than the leader is a child of it that still cleans up.
+            ends = (self._leader.ended, *(pipe.eof for pipe in self.pipes))
+            self.killed = not await _within(self._patience.kill, *ends)
+        finally:
+            self._leader.signal(signal.SIGKILL)
+        await self._leader.ended.wait()
+
+    async def _abandon(self) -> None:
+        """Nobody waits any more: end the group. Cancelled once more, kill it at once; it is reaped when it is dead."""
+        try:
+            if not self._leader.reaped:
+                await self._terminate()
+        finally:
+            self._leader.release()
+            for pipe in self.pipes:
+                pipe.drain()
+                pipe.close()
+
+    async def _linger(self) -> None:
+        """Take the rest of the output. If a pipe outlives the process, say who holds it and go on."""
+        for pipe in self.pipes:
+            pipe.drain()
+        if await _within(self._patience.linger, *(pipe.eof for pipe in self.pipes)):
+            return
+        _LOG.warn(
+            "the hook has ended, but processes that it started still hold its output, which is logged until they end;"
+            " wait for them in the hook, or start them with >/dev/null 2>&1",
+            processes=self._leader.group() or "none in the hook's process group",
+        )
+        for pipe in self.pipes:
+            pipe.flush()
+
+    def _exit(self, usage: Usage, timed_out: bool) -> Exit:
+        code, resources = usage.code, usage.resources
+        return Exit(
+            code=code if code is not None and code >= 0 else None,
+            signal=-code if code is not None and code < 0 else None,
+            timed_out=timed_out,
+            seconds=self._leader.end - self._start,
+            user_seconds=resources.ru_utime,
+            system_seconds=resources.ru_stime,
+            max_rss_bytes=resources.ru_maxrss * _RSS_UNIT,
+            stdout=self._stdout.kept.bytes(),
+            stderr=self._stderr.kept.bytes(),
+        )
+
+
+async def _within(seconds: float | None, *events: asyncio.Event) -> bool:
+    """Wait until all are set. False if that took too long."""
+    try:
+        async with asyncio.timeout(seconds):
+            for event in events:
+                await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+def _signal_name(number: int) -> str:
+    """Real-time signals have no name of their own."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

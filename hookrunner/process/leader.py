@@ -1,0 +1,110 @@
+"""The process that was started, as the leader of its group: its end, its signals, its exit status.
+
+On Linux the event loop waits on a pidfd (pidfd_open(2)), elsewhere a thread waits. With a pidfd the ended leader stays
+a zombie until `reap`, so that its group can be signalled safely: only an unreaped leader keeps the kernel from giving
+the group's id to somebody else.
+"""
+
+import asyncio
+import os
+import resource
+import signal
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hookrunner import log
+from hookrunner.process.table import processes
+
+_LOG = log.get("process")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What wait4(2) tells: the exit code, negative for a signal, None if somebody else took it; CPU and peak memory."""
+
+    code: int | None
+    resources: resource.struct_rusage
+
+
+class Leader:
+    """A started process that nobody has reaped yet.
+
+    `ended` is set when it has ended, by itself or not; `woken` then too, and before that by whoever wants to interrupt
+    the one who waits for it. `end` is the time.monotonic() of its end.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.ended = asyncio.Event()
+        self.woken = asyncio.Event()
+        self.end = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._usage: Usage | None = None
+        self._released = False
+        try:
+            self._pidfd = os.pidfd_open(pid)
+        except (AttributeError, OSError):  # not Linux, or no descriptor left
+            threading.Thread(target=self._wait, name=f"wait-{pid}", daemon=True).start()
+        else:
+            self._loop.add_reader(self._pidfd, self._readable)
+
+    @property
+    def reaped(self) -> bool:
+        return self._usage is not None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send to the whole group. A group that has ended is no error."""
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            pass
+        except PermissionError as error:
+            _LOG.warn(f"cannot send {number.name} to the hook's processes", pid=self.pid, error=error)
+
+    def reap(self) -> Usage:
+        """The exit status of a process that has ended; the zombie is gone after it."""
+        if self._usage is None:
+            self._usage = _wait4(self.pid)
+        return self._usage
+
+    def release(self) -> None:
+        """Nobody wants the exit status: the zombie may go now, or when it ends."""
+        self._released = True
+        if self.ended.is_set():
+            self._discard()
+
+    def group(self) -> list[str]:
+        """Who is in the group besides the leader: `name[pid]`. Empty where there is no /proc."""
+        return [f"{row.name}[{row.pid}]" for row in processes() if row.group == self.pid != row.pid]
+
+    def _readable(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._has_ended()
+
+    def _has_ended(self) -> None:
+        self.end = time.monotonic()
+        self.ended.set()
+        self.woken.set()
+        if self._released:
+            self._discard()
+
+    def _discard(self) -> None:
+        with suppress(ChildProcessError):  # reaped already, here or by `reap_orphans`
+            os.waitpid(self.pid, os.WNOHANG)
+
+    def _wait(self) -> None:
+        self._usage = _wait4(self.pid)
+        with suppress(RuntimeError):  # the loop was closed in the meantime
+            self._loop.call_soon_threadsafe(self._has_ended)
+
+
+def _wait4(pid: int) -> Usage:
+    try:
+        _, status, resources = os.wait4(pid, 0)
+    except ChildProcessError:  # SIGCHLD is ignored, or other code waits for every child
+        _LOG.error("the exit status of a process was taken by somebody else", pid=pid)
+        return Usage(None, resource.struct_rusage((0,) * 16))
+    return Usage(os.waitstatus_to_exitcode(status), resources)

@@ -1,0 +1,258 @@
+"""Children with real processes: exit codes, output, what is left behind, timeouts, cancellation, stop.
+
+Reaping orphans is in test_orphans.py, failed starts in test_spawn.py.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import HookFailed
+from hookrunner.process.child import Exit, Patience
+from hookrunner.process.children import Children
+from hookrunner.process.pipes import Stream
+from hookrunner.process.spawn import Command
+
+Script = Callable[..., Command]
+BRIEF = Patience(kill=0.3, linger=0.05)
+STUBBORN = "trap '' TERM; while :; do sleep 60 & wait; done"
+
+
+class Printed:
+    """A sink that remembers, and that can be waited for."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+        self.ends: list[str] = []
+        self._changed = asyncio.Event()
+
+    def line(self, stream: Stream, text: str) -> None:
+        self.lines.append((stream.value, text))
+        self._changed.set()
+
+    def ended(self, stream: Stream) -> None:
+        self.ends.append(stream.value)
+        self._changed.set()
+
+    def texts(self, stream: str = "stdout") -> list[str]:
+        return [text for name, text in self.lines if name == stream]
+
+    async def wait(self, seen: Callable[["Printed"], bool]) -> None:
+        while not seen(self):
+            self._changed.clear()
+            async with asyncio.timeout(10):
+                await self._changed.wait()
+
+    async def wait_for(self, text: str) -> None:
+        await self.wait(lambda printed: any(line == text for _, line in printed.lines))
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    def write(text: str, timeout: float | None = None, keep_stdout: int = 0) -> Command:
+        path = tmp_path / f"hook-{len(list(tmp_path.iterdir()))}.sh"
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+        return Command((str(path),), tmp_path, {"PATH": os.defpath}, timeout, keep_stdout)
+
+    return write
+
+
+async def run(command: Command, patience: Patience = BRIEF) -> tuple[Exit, Printed]:
+    printed = Printed()
+    return await Children(patience).run(command, printed), printed
+
+
+def alive(group: int) -> bool:
+    """Is a process in this group that is more than a zombie?"""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "ZX":
+                return True
+    return False
+
+
+def gone(group: int) -> bool:
+    """Are they all dead within two seconds?"""
+    deadline = time.monotonic() + 2
+    while alive(group) and time.monotonic() < deadline:
+        os.sched_yield()
+    return not alive(group)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "number", "words"),
+    [
+        ("exit 0", 0, None, "exit status 0"),
+        ("exit 3", 3, None, "exit status 3"),
+        ("no-such-command", 127, None, "exit status 127"),
+        ("kill -KILL $$", None, signal.SIGKILL, "killed by SIGKILL"),
+        ("kill -40 $$", None, 40, "killed by signal 40"),
+    ],
+)
+async def test_the_end_is_reported(script: Script, text: str, code: int | None, number: int | None, words: str) -> None:
+    exit, _ = await run(script(text))
+    assert (exit.code, exit.signal, str(exit), exit.ok) == (code, number, words, code == 0)
+
+
+async def test_lines_of_both_streams_arrive_in_their_order(script: Script) -> None:
+    exit, printed = await run(script("echo a; echo b >&2; echo c; printf d", keep_stdout=100))
+    assert printed.texts() == ["a", "c", "d"]
+    assert printed.texts("stderr") == ["b"]
+    assert sorted(printed.ends) == ["stderr", "stdout"]
+    assert (exit.stdout, exit.stderr) == (b"a\nc\nd", b"b\n")
+
+
+async def test_the_child_gets_its_directory_its_environment_and_nothing_to_read(script: Script, tmp_path: Path) -> None:
+    _, printed = await run(script('pwd; echo "${HOME-none}"; cat; echo end'))
+    assert printed.texts() == [str(tmp_path), "none", "end"]
+
+
+async def test_the_child_has_default_signals(script: Script) -> None:
+    _, printed = await run(script('yes | head -n1; echo "${PIPESTATUS[0]}"; grep -E "Sig(Blk|Ign)" /proc/self/status'))
+    assert printed.texts() == ["y", str(128 + signal.SIGPIPE), "SigBlk:\t" + "0" * 16, "SigIgn:\t" + "0" * 16]
+
+
+async def test_time_and_memory_of_the_child_are_measured(script: Script) -> None:
+    text = "dd if=/dev/zero of=/dev/null bs=200M count=1; for ((i=0; i<20000; i++)); do :; done"
+    exit, _ = await run(script(text))
+    assert exit.max_rss_bytes > 200_000_000
+    assert 0 < exit.user_seconds + exit.system_seconds < 2 * exit.seconds + 0.1
+
+
+async def test_a_run_ends_with_its_own_process_and_loses_no_later_line(
+    script: Script, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "go")
+    exit, printed = await run(script("{ read -r line <go; echo late $line; } & echo early"))
+    assert exit.ok
+    assert printed.texts() == ["early"]
+    assert "hook-1.sh[" in capfd.readouterr().err
+    (tmp_path / "go").write_text("but there\n")
+    await printed.wait_for("late but there")
+    await printed.wait(lambda printed: printed.ends.count("stdout") == 2)
+
+
+async def test_what_closes_its_output_in_time_is_waited_for(script: Script, capfd: pytest.CaptureFixture[str]) -> None:
+    _, printed = await run(script("{ sleep 0.02; echo late; } &"), Patience(linger=5))
+    assert printed.texts() == ["late"]
+    assert capfd.readouterr().err == ""
+
+
+async def test_timeout_ends_the_hook(script: Script) -> None:
+    exit, _ = await run(script("trap 'exit 0' TERM; sleep 60 & wait", timeout=0.1))
+    assert exit.timed_out
+    assert not exit.ok
+    assert str(exit).startswith("timed out after 0.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"echo $$; {STUBBORN}",
+        f"echo $$; ({STUBBORN}) & sleep 60",
+        f"echo $$; ({STUBBORN}) >/dev/null 2>&1 & sleep 60",
+    ],
+)
+async def test_after_a_timeout_the_whole_group_is_dead(script: Script, text: str) -> None:
+    start = time.monotonic()
+    exit, printed = await run(script(text, timeout=0.2))
+    assert gone(int(printed.texts()[0]))
+    assert exit.timed_out
+    assert time.monotonic() - start < 0.2 + BRIEF.kill + 2
+
+
+async def test_children_of_a_hook_that_timed_out_may_clean_up(script: Script) -> None:
+    text = "(trap 'sleep 0.05; echo cleaned; exit' TERM; while :; do sleep 0.01; done) & wait"
+    _, printed = await run(script(text, timeout=0.3), Patience(kill=10))
+    assert printed.texts() == ["cleaned"]
+
+
+async def test_a_cancelled_run_ends_its_group_and_leaks_nothing(script: Script) -> None:
+    before = sorted(os.listdir("/proc/self/fd"))
+    printed = Printed()
+    task = asyncio.create_task(Children(BRIEF).run(script(f"echo $$; ({STUBBORN}) & sleep 60"), printed))
+    await printed.wait(lambda printed: bool(printed.lines))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert gone(int(printed.texts()[0]))
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+async def test_cancelled_again_it_is_killed_at_once(script: Script) -> None:
+    printed = Printed()
+    text = "trap 'echo asked' TERM; echo $$; while :; do sleep 0.01; done"
+    task = asyncio.create_task(Children(Patience(kill=600)).run(script(text), printed))
+    await printed.wait(lambda printed: bool(printed.lines))
+    task.cancel()
+    await printed.wait_for("asked")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert gone(int(printed.texts()[0]))
+
+
+async def test_stop_counts_who_had_to_be_killed_and_starts_nobody(script: Script) -> None:
+    children, printed = Children(Patience()), Printed()
+    runs = [
+        children.run(script(f"{how}; echo ready; while :; do sleep 0.01; done"), printed)
+        for how in (":", "trap '' TERM")
+    ]
+    tasks = [asyncio.create_task(run) for run in runs]
+    await printed.wait(lambda printed: len(printed.lines) == 2)
+    assert await children.stop(grace=0.2) == 1
+    assert [exit.signal for exit in await asyncio.gather(*tasks)] == [signal.SIGTERM, signal.SIGKILL]
+    with pytest.raises(HookFailed, match="stopping"):
+        await children.run(script("exit 0"), printed)
+
+
+async def test_stop_gives_up_output_that_was_left_behind(script: Script) -> None:
+    before = sorted(os.listdir("/proc/self/fd"))
+    children, printed = Children(BRIEF), Printed()
+    await children.run(script("sleep 1 &"), printed)
+    assert await children.stop(grace=0.1) == 0
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+async def test_without_pidfd_a_thread_waits(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pidfd_open")
+    assert (await run(script("exit 7")))[0].code == 7
+    assert (await run(script("sleep 60", timeout=0.05)))[0].timed_out
+
+
+async def test_many_runs_leave_no_descriptor_behind(script: Script) -> None:
+    children, command, printed = Children(BRIEF), script("exit 5"), Printed()
+    before = sorted(os.listdir("/proc/self/fd"))
+    for _ in range(10):
+        exits = await asyncio.gather(*(children.run(command, printed) for _ in range(8)))
+        assert [exit.code for exit in exits] == [5] * 8
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+async def test_endless_output_fills_no_memory_and_stops_nobody(script: Script) -> None:
+    """R8: 200 MiB without a newline on both streams at once."""
+    flood = "head -c 200M /dev/zero | tr '\\0' x"
+    children, printed, quick = Children(BRIEF), Printed(), Printed()
+    before, peak = resident(), 0
+    task = asyncio.create_task(children.run(script(f"{flood} & {flood} >&2; wait; exit 9"), printed))
+    beside = 0
+    while not task.done():
+        beside += (await children.run(script("echo quick"), quick)).ok
+        peak = max(peak, resident())
+    assert (await task).code == 9
+    assert sum(len(text) for _, text in printed.lines) == 2 * 64 * 1024
+    assert beside > 10
+    assert peak - before < 20 * 2**20
+
+
+def resident() -> int:
+    """Resident memory of this process in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
