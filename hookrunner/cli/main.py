@@ -19,12 +19,12 @@ COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("debug", "Look at the hooks of a running hookrunner."),
-    "config": ("debug", "Read and set what can be changed while it runs."),
-    "raw": ("debug", "Fetch any path of the debug endpoint."),
+    "config": ("debug", "Read and set what can be changed while hookrunner runs."),
+    "raw": ("debug", "Fetch any PATH of the debug endpoint."),
     "shell-lib": ("about", "Print the path of the shell framework for hooks."),
-    "completion": ("about", "Print the completion script for bash, zsh or fish."),
+    "completion": ("about", "Print the completion script for a shell."),
     "debug-options": ("about", "List the flags that `start --help` leaves out."),
-    "version": ("about", "Print the version."),
+    "version": ("about", "Print the version, and which jq it carries."),
 }
 """Each command's file in this room and its line in the help."""
 

@@ -1,0 +1,98 @@
+"""Exit codes, names and the price of the command line."""
+
+import subprocess
+import sys
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from hookrunner.cli import main
+from hookrunner.errors import StartRefused
+from tests.fakes.command_line import Command
+
+
+def test_without_a_command_the_help_is_shown(command: Command) -> None:
+    ended = command()
+    assert ended.code == 0
+    assert "hookrunner start --hooks-dir hooks" in ended.out
+    assert all(name in ended.out for name in main.COMMANDS)
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_each_command_has_help_and_the_same_line_in_the_overview(name: str, command: Command) -> None:
+    ended = command(name, "--help")
+    assert ended.code == 0
+    assert main.COMMANDS[name][1] in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nonsense"], "No such command 'nonsense'"),
+        (["start", "--hook-dir", "x"], "--hooks-dir"),
+        (["start", "--listen-port", "http"], "--listen-port: 'http'"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_names_the_mistake(words: list[str], said: str, command: Command) -> None:
+    ended = command(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+
+
+def test_a_bad_variable_is_bad_usage_too(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOKRUNNER_SHUTDOWN_GRACE", "long")
+    ended = command("start")
+    assert ended.code == 2
+    assert "HOOKRUNNER_SHUTDOWN_GRACE: 'long'" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (StartRefused("port 9115 is taken"), 1, "Error: port 9115 is taken\n"),
+        (RuntimeError("oops"), 1, "unexpected RuntimeError: oops. This is a bug"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_every_end_has_its_exit_code(
+    error: BaseException, code: int, said: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(main.Commands, "get_command", fail)
+    ended = command("anything")
+    assert ended.code == code
+    assert said in ended.err
+
+
+@pytest.mark.parametrize("program", ["shell-operator", "addon-operator"])
+def test_under_a_predecessors_name_start_is_the_default_command(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = []
+    monkeypatch.setattr(main, "run", lambda arguments, name: called.append((arguments, name)))
+    monkeypatch.setattr(sys, "argv", [f"/{program}"])
+    with pytest.raises(SystemExit):
+        main.main()
+    assert called == [(["start"], program)]
+
+
+def imported_by(*words: str) -> set[str]:
+    """The modules that a command line loads."""
+    code = "import sys; from hookrunner.cli.main import run; run(sys.argv[1:], 'hookrunner'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_help_loads_neither_the_settings_nor_the_application() -> None:
+    assert not imported_by("--help") & {"hookrunner.settings", "hookrunner.app", "aiohttp", "structlog", "yaml"}
+
+
+def test_the_debug_commands_do_without_aiohttp() -> None:
+    loaded = imported_by("queue", "list")
+    assert "hookrunner.cli.debug" in loaded
+    assert not loaded & {"aiohttp", "asyncio", "structlog", "orjson", "hookrunner.app"}
+
+
+def test_the_command_line_completes_its_commands() -> None:
+    complete = ShellComplete(main.cli, {}, "hookrunner", "_HOOKRUNNER_COMPLETE")
+    assert [item.value for item in complete.get_completions(["queue"], "m")] == ["main"]

@@ -1,0 +1,92 @@
+"""The functions that read the binding context."""
+
+import pytest
+
+from tests.shell.conftest import Hook
+
+CONTEXT = {
+    "binding": "pods",
+    "a": {"b.c": {"d": 1}, "with-dash": "x y", "0": "zero", "text": "true", "yes": True, "no": False, "nil": None},
+    "list": [{"name": "first"}, {"name": "second"}],
+}
+
+
+def run(hook: Hook, command: str) -> str:
+    """What a command prints, called in the second of two contexts."""
+    done = hook(f"__main__() {{ if context::is_null a; then return 0; fi; {command}; }}", [{"binding": "x"}, CONTEXT])
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("binding", "pods"),
+        ('a."b.c".d', "1"),
+        ("a.'b.c'.d", "1"),
+        ("a.with-dash", "x y"),
+        ("list.0.name", "first"),
+        ("list[1].name", "second"),
+        ("list.7.name", "null"),
+        ("nothing.at.all", "null"),
+        ("binding.below.a.string", "null"),
+        ("a.no", "false"),
+        ('a."0"', "zero"),
+        (".binding", "pods"),
+    ],
+)
+def test_get_prints_the_value_at_a_path(path: str, value: str, hook: Hook) -> None:
+    assert run(hook, f"context::get {path!r}" if "'" not in path else f'context::get "{path}"') == value
+
+
+def test_get_of_the_empty_path_is_the_whole_context(hook: Hook) -> None:
+    assert run(hook, "context::get | jq -c .list") == '[{"name":"first"},{"name":"second"}]'
+
+
+def test_a_required_value_that_is_absent_is_an_error(hook: Hook) -> None:
+    done = hook("__main__() { context::get --required a.b; }", [{"binding": "x", "a": {}}])
+    assert done.returncode == 1
+    assert "Error: Value a.b required, but doesn't exist\n" in done.stderr
+
+
+def test_a_required_value_may_be_null(hook: Hook) -> None:
+    assert run(hook, "context::get --required a.nil") == "null"
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        ("has a.nil", "yes"),
+        ("has a.none", "no"),
+        ("has list.1", "yes"),
+        ("has list.2", "no"),
+        ("has binding.x", "no"),
+        ("has none.x", "no"),
+        ("has ''", "yes"),
+        ("is_true a.yes", "yes"),
+        ("is_true a.text", "no"),
+        ("is_true a.none", "no"),
+        ("is_false a.no", "yes"),
+        ("is_false a.nil", "no"),
+        ("is_null a.nil", "yes"),
+        ("is_null a.none", "yes"),
+        ("is_null a.no", "no"),
+    ],
+)
+def test_questions_are_answered_by_the_exit_status(test: str, answer: str, hook: Hook) -> None:
+    assert run(hook, f"if context::{test}; then echo yes; else echo no; fi") == answer
+
+
+def test_jq_runs_over_the_current_context_or_over_all(hook: Hook) -> None:
+    assert run(hook, "context::jq -c '.list | length'") == "2"
+    assert run(hook, "context::global::jq -r '.[0].binding'") == "x"
+
+
+def test_another_ifs_changes_nothing(hook: Hook) -> None:
+    assert run(hook, "IFS=,; context::get list.0.name") == "first"
+
+
+def test_a_path_that_cannot_be_read_is_an_error(hook: Hook) -> None:
+    done = hook("__main__() { context::get 'a.\"open'; }")
+    assert done.returncode == 1
+    assert "cannot be read at '\"open'" in done.stderr
