@@ -1,0 +1,134 @@
+"""All hooks and what they want: runs each with `--config`, several at a time, and reads the answers
+(shell-operator.md §1.4)."""
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from hookrunner import log
+from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
+from hookrunner.hooks import discovery
+from hookrunner.hooks.config import versions
+from hookrunner.hooks.discovery import HookFile
+from hookrunner.jq.program import Jq
+from hookrunner.model.bindings import Hook
+from hookrunner.process.child import Exit
+from hookrunner.process.children import Children
+from hookrunner.process.pipes import Stream
+from hookrunner.process.spawn import Command
+from hookrunner.settings import HooksSettings
+
+_KEPT = 16 << 20
+"""Bytes of an answer that are kept; a longer one is an error."""
+_AT_ONCE = 2 * (os.cpu_count() or 1) + 2
+
+_log = log.get("hooks.catalog")
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The usable hooks in their order, and what is wrong with the others."""
+
+    hooks: tuple[Hook, ...]
+    problems: tuple[BadHookConfig, ...] = ()
+
+
+class _Silence:
+    """What a hook prints on `--config` is its answer, not something to log."""
+
+    def line(self, stream: Stream, text: str) -> None: ...
+
+    def ended(self, stream: Stream) -> None: ...
+
+
+async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
+    """Find the hooks, ask each for its configuration, and compile its filters.
+
+    Raises StartRefused if the hooks directory cannot be read, or if a hook is bad and bad hooks are not to be skipped;
+    then it names every problem of every hook.
+    """
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def loaded(file: HookFile) -> Hook | BadHookConfig:
+        async with turns:
+            try:
+                return await _hook(file, settings, children)
+            except BadHookConfig as error:
+                return error
+
+    found = await asyncio.gather(*(loaded(file) for file in discovery.find(settings.directory)))
+    checked = await _compiled(found, jq)
+    problems = tuple(one for one in checked if isinstance(one, BadHookConfig))
+    if problems and settings.on_bad == "stop":
+        raise StartRefused("\n".join(map(str, problems)) + "\nMend them, or leave them out with --on-bad-hook skip.")
+    for problem in problems:
+        _log.error("hook is left out", hook=problem.hook, error=problem)
+    return Catalog(tuple(one for one in checked if isinstance(one, Hook)), problems)
+
+
+async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> Hook:
+    """Ask one hook. Raises BadHookConfig."""
+    command = Command(
+        argv=(str(file.path), "--config"),
+        cwd=settings.directory,
+        env=settings.environ,
+        timeout=settings.config_timeout or None,
+        keep_stdout=2 * _KEPT,
+    )
+    try:
+        end = await children.run(command, _Silence())
+    except HookFailed as error:
+        raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {error}"]) from error
+    if problem := _failure(end):
+        raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}", *_printed(end)])
+    try:
+        return Hook(file.name, file.path, versions.parse(file.name, end.stdout))
+    except BadHookConfig as error:
+        raise BadHookConfig(file.name, [*error.problems, *_printed(end)]) from None
+
+
+def _failure(end: Exit) -> str:
+    if end.timed_out:
+        return f"{end}; on --config a hook must print its configuration and end (see --config-timeout)"
+    if not end.ok:
+        return str(end)
+    return f"it printed more than {_KEPT >> 20} MiB" if len(end.stdout) > _KEPT else ""
+
+
+def _printed(end: Exit) -> Iterator[str]:
+    """What the hook said, for whoever has to mend it."""
+    yield f"hook --config output: {_excerpt(end.stdout) or 'nothing'}"
+    if end.stderr:
+        yield f"hook --config error output: {_excerpt(end.stderr)}"
+
+
+def _excerpt(text: bytes) -> str:
+    shown = text.decode(errors="replace").strip()
+    return shown if len(shown) <= 2000 else f"{shown[:2000]}… ({len(text)} bytes)"
+
+
+async def _compiled(found: Sequence[Hook | BadHookConfig], jq: Jq) -> list[Hook | BadHookConfig]:
+    """Compile each distinct filter once, all together; a hook with a bad one becomes a problem."""
+    hooks = [one for one in found if isinstance(one, Hook)]
+    programs = {binding.jq_filter for binding in chain.from_iterable(hook.config.kubernetes for hook in hooks)} - {""}
+    reasons = dict(zip(programs, await asyncio.gather(*(_reason(program, jq) for program in programs)), strict=True))
+    return [_judged(one, reasons) if isinstance(one, Hook) else one for one in found]
+
+
+async def _reason(program: str, jq: Jq) -> str:
+    try:
+        await jq.compile(program)
+    except BadFilter as error:
+        return str(error)
+    return ""
+
+
+def _judged(hook: Hook, reasons: dict[str, str]) -> Hook | BadHookConfig:
+    problems = [
+        f"invalid kubernetes config [{place}] jqFilter: compile jqFilter: {reasons[binding.jq_filter]}"
+        for place, binding in enumerate(hook.config.kubernetes)
+        if reasons.get(binding.jq_filter)
+    ]
+    return BadHookConfig(hook.name, problems) if problems else hook

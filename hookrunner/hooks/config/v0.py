@@ -1,0 +1,66 @@
+"""The legacy configuration without `configVersion` (shell-operator.md §3, §17.5): its rules and its `HookConfig`.
+
+Where shell-operator's v0 crashes or does nothing, this does what was meant: an omitted `event` means all three, and a
+selector that the API server would refuse is refused here.
+"""
+
+from collections.abc import Iterator
+
+from hookrunner.hooks.config import admission, selectors
+from hookrunner.hooks.config.rules import schedule
+from hookrunner.hooks.config.schema import V0
+from hookrunner.hooks.shapes import Problem, check
+from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
+from hookrunner.model.resources import JSON
+
+_CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.DELETED}
+
+
+def problems(raw: JSON) -> Iterator[Problem]:
+    """All problems of an answer."""
+    spoiled = list(check(raw, V0))
+    yield from spoiled
+    if spoiled:
+        if "configVersion" not in raw:
+            yield Problem("configVersion", "is not there, so this was read as v0; add `configVersion: v1` if it is not")
+        return
+    for place, item in enumerate(raw.get("schedule", [])):
+        yield from schedule(f"schedule[{place}]", item)
+    for place, item in enumerate(raw.get("onKubernetesEvent", [])):
+        yield from _kubernetes_problems(f"onKubernetesEvent[{place}]", item)
+
+
+def read(raw: JSON) -> HookConfig:
+    """The configuration. `raw` has passed `problems`."""
+    return HookConfig(
+        version="v0",
+        on_startup=float(raw["onStartup"]) if "onStartup" in raw else None,
+        schedules=tuple(
+            Schedule(item.get("name") or "schedule", item["crontab"], allow_failure=item.get("allowFailure", False))
+            for item in raw.get("schedule", [])
+        ),
+        kubernetes=tuple(map(_kubernetes, raw.get("onKubernetesEvent", []))),
+    )
+
+
+def _kubernetes_problems(path: str, item: JSON) -> Iterator[Problem]:
+    for event in item.get("event", []):
+        if event not in _CHANGES:
+            yield Problem(f"{path}.event", f"is invalid: event '{event}' is unsupported; use add, update or delete")
+    yield from admission.label_selector(f"{path}.selector", item.get("selector"))
+
+
+def _kubernetes(raw: JSON) -> Kubernetes:
+    """Objects themselves are never shown to a v0 hook, so none are kept; it never hears of a Synchronization."""
+    namespaces = raw.get("namespaceSelector", {})
+    return Kubernetes(
+        name=raw.get("name") or "onKubernetesEvent",
+        kind=raw.get("kind", ""),
+        changes=frozenset(_CHANGES[event] for event in raw.get("event", _CHANGES)),
+        run_on_synchronization=False,
+        keep_full_objects=False,
+        jq_filter=raw.get("jqFilter", ""),
+        names=(raw["objectName"],) if raw.get("objectName") else (),
+        namespaces=() if namespaces.get("any") else tuple(dict.fromkeys(namespaces.get("matchNames", []))),
+        labels=selectors.labels(raw.get("selector", {})),
+    )

@@ -1,0 +1,52 @@
+"""From what a hook printed on `--config` to its `HookConfig`: which version it speaks, then that version's rules
+(shell-operator.md §1.5)."""
+
+from hookrunner.errors import BadHookConfig
+from hookrunner.hooks import documents
+from hookrunner.hooks.config import rules, v0, v1
+from hookrunner.hooks.yaml_values import BadDocument
+from hookrunner.model.bindings import HookConfig
+from hookrunner.model.resources import JSON
+
+_KEY = "configVersion"
+
+
+def parse(hook: str, output: bytes) -> HookConfig:
+    """The configuration of the hook named `hook`. jq filters are not compiled here.
+
+    Raises BadHookConfig with every problem that can be found.
+    """
+    try:
+        raw = _mapping(output)
+        is_v1 = _is_v1(raw)
+    except ValueError as error:
+        raise BadHookConfig(hook, [str(error)]) from None
+    if problems := [str(problem) for problem in (rules.problems(raw) if is_v1 else v0.problems(raw))]:
+        raise BadHookConfig(hook, problems)
+    return v1.read(raw) if is_v1 else v0.read(raw)
+
+
+def _mapping(output: bytes) -> dict[str, JSON]:
+    """Raises ValueError. An answer that says nothing is an empty configuration."""
+    try:
+        raw = documents.first(output)
+    except BadDocument as error:
+        raise ValueError(f"config unmarshal: {error}") from None
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        raise ValueError(f"config unmarshal: keys with values are expected, found {str(raw)[:60]!r}")
+    return raw
+
+
+def _is_v1(raw: dict[str, JSON]) -> bool:
+    """False: v0. Raises ValueError."""
+    match raw.get(_KEY, "v0"):
+        case "v0" | "v1" as version:
+            return bool(version == "v1")
+        case None:
+            raise ValueError(f"config version: missing '{_KEY}' value; write `{_KEY}: v1`")
+        case str(other):
+            raise ValueError(f"config version: '{_KEY}' value '{other}' is unsupported; write `{_KEY}: v1`")
+        case _:
+            raise ValueError(f"config version: string value is expected for key '{_KEY}'; write `{_KEY}: v1`")

@@ -1,0 +1,102 @@
+"""Texts that hooks print and write, as JSON values: JSON first because it is quick, YAML where it is not JSON.
+
+What the values mean is not decided here.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from hookrunner.hooks import yaml_values
+from hookrunner.hooks.yaml_values import BadDocument
+from hookrunner.model.resources import JSON
+
+_BOM = b"\xef\xbb\xbf"
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def first(text: bytes) -> JSON:
+    """The first document of a hook's configuration, None if there is none. Raises BadDocument."""
+    text = text.removeprefix(_BOM)
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        try:
+            return next(yaml_values.documents(text, yaml_values.YAML_1_1), None)
+        except BadDocument as other:
+            raise _nearer(text, BadDocument(1, f"not JSON: {error}"), other) from None
+
+
+def every(text: bytes) -> tuple[list[JSON], bool]:
+    """All documents of a text for the API server, and whether they were JSON: one value after another, or else the
+    whole text as YAML (shell-operator.md §7.1). Raises BadDocument."""
+    try:
+        return every_json(text), True
+    except BadDocument as error:
+        try:
+            return list(yaml_values.documents(text.removeprefix(_BOM), yaml_values.YAML_1_2)), False
+        except BadDocument as other:
+            raise _nearer(text, error, other) from None
+
+
+def every_json(text: bytes) -> list[JSON]:
+    """Concatenated JSON values. Raises BadDocument."""
+    for way in (_whole, _lines):
+        try:
+            return way(text)
+        except orjson.JSONDecodeError:
+            continue
+    return list(_scanned(text))
+
+
+def first_json(text: bytes) -> JSON:
+    """The first JSON value; what follows it is ignored (§7.0). Raises BadDocument."""
+    for value in _scanned(text):
+        return value
+    raise BadDocument(1, "not JSON: nothing but white space")
+
+
+def _whole(text: bytes) -> list[JSON]:
+    return [orjson.loads(text)]
+
+
+def _lines(text: bytes) -> list[JSON]:
+    """One value a line, as `jq -c` writes them."""
+    return [orjson.loads(line) for line in text.split(b"\n") if line and not line.isspace()]
+
+
+def _scanned(text: bytes) -> Iterator[JSON]:
+    """Values of any layout. The standard library finds where each ends; what it is says orjson, as everywhere."""
+    number = 1
+    try:
+        rest = text.removeprefix(_BOM).decode()
+        scan, place = json.JSONDecoder().raw_decode, _after_space(rest, 0)
+        while place < len(rest):
+            end = scan(rest, place)[1]
+            yield orjson.loads(rest[place:end])
+            number, place = number + 1, _after_space(rest, end)
+    except RecursionError:
+        raise BadDocument(number, "nested too deep") from None
+    except ValueError as error:
+        raise BadDocument(number, f"not JSON: {error}") from None
+
+
+def _after_space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
+
+
+def _nearer(text: bytes, json_error: BadDocument, yaml_error: BadDocument) -> BadDocument:
+    """The error about the language that the writer meant."""
+    return json_error if text.lstrip()[:1] in (b"{", b"[") else yaml_error
+
+
+def folded(document: JSON, keys: Mapping[str, object], was_json: bool) -> JSON:
+    """A mapping with its keys spelled as in `keys`. Go reads JSON keys in any case, and null as if it were not there;
+    predecessors' hooks may rely on either (§7.1)."""
+    if not isinstance(document, dict):
+        return {} if document is None else document
+    spelled = {key.lower(): key for key in keys} if was_json else {}
+    return {spelled.get(key.lower(), key): value for key, value in document.items() if value is not None}

@@ -1,0 +1,150 @@
+"""The file behind `KUBERNETES_PATCH_PATH`: its documents as operations on objects (shell-operator.md §7.1, §17.15).
+
+The whole file is read and checked before the first operation is carried out, which `kube/objects` does. Unknown keys
+are ignored, as the predecessor does. Texts are never guessed: `name: 0123` is refused instead of deleting object `83`.
+"""
+
+from collections.abc import Iterator
+
+import orjson
+
+from hookrunner.errors import BadOutput
+from hookrunner.hooks import documents
+from hookrunner.hooks.shapes import FLAG, TEXT, Many, Problem, Table, Text, check
+from hookrunner.hooks.yaml_values import BadDocument
+from hookrunner.model.operations import ObjectOperation, Verb
+from hookrunner.model.resources import JSON
+
+_CREATES = (Verb.CREATE, Verb.CREATE_OR_UPDATE, Verb.CREATE_IF_NOT_EXISTS, Verb.APPLY)
+_PATCHES = (Verb.JQ_PATCH, Verb.MERGE_PATCH, Verb.JSON_PATCH)
+_BODY = {Verb.MERGE_PATCH: "mergePatch", Verb.JSON_PATCH: "jsonPatch"} | dict.fromkeys(_CREATES, "object")
+_FLAGS = ("ignoreMissingObject", "ignoreHookError")
+_TEXTS = ("apiVersion", "kind", "namespace", "name", "subresource", "jqFilter")
+
+_DOCUMENT = Table(
+    {"operation": Text(tuple(Verb)), **dict.fromkeys(_TEXTS, TEXT), **dict.fromkeys(_FLAGS, FLAG)},
+    required={"operation": "MergePatch"},
+    open=True,
+)
+_KEYS = {**_DOCUMENT.keys, "object": None, "mergePatch": None, "jsonPatch": None}
+_OBJECT = Table(
+    {
+        "kind": TEXT,
+        "apiVersion": TEXT,
+        "metadata": Table({"name": TEXT, "namespace": TEXT, "generateName": TEXT}, open=True),
+    },
+    required={"kind": "ConfigMap"},
+    open=True,
+)
+_STEPS = Many(
+    Table(
+        {"op": Text(("add", "remove", "replace", "move", "copy", "test")), "path": TEXT, "from": TEXT},
+        required={"op": "replace", "path": "/spec/replicas"},
+        open=True,
+    ),
+    at_least=0,
+)
+_YES_NO = {"y": True, "yes": True, "on": True, "n": False, "no": False, "off": False}
+
+
+def parse(text: bytes) -> tuple[ObjectOperation, ...]:
+    """All operations of a patch file. Raises BadOutput naming the first document that cannot be carried out."""
+    try:
+        found, was_json = documents.every(text)
+    except BadDocument as error:
+        raise BadOutput(f"got bad patch file: document {error.number}: {error}; nothing was applied") from None
+    return tuple(_operation(number, document, was_json) for number, document in enumerate(found, 1))
+
+
+def _operation(number: int, document: JSON, was_json: bool) -> ObjectOperation:
+    fields = documents.folded(document, _KEYS, was_json)
+    if isinstance(fields, dict):
+        fields = {key: _flag(value) if key in _FLAGS and not was_json else value for key, value in fields.items()}
+    problems = list(check(fields, _DOCUMENT, ""))
+    verb = None if problems else Verb(fields["operation"])
+    body: JSON = None
+    if verb in _BODY:
+        body = _body(fields.get(_BODY[verb]))
+    if verb:
+        problems = list(_problems(verb, fields, body))
+    if problems or not verb:
+        raise BadOutput(_refusal(number, document, problems))
+    return _made(verb, fields, body)
+
+
+def _flag(value: JSON) -> JSON:
+    """The words of YAML 1.1 are texts to our reader, which an API object needs, but not in a flag."""
+    return _YES_NO.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _body(value: JSON) -> JSON:
+    """An object or patch, also given as a text of JSON or YAML. A text that cannot be read stays one."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = documents.every(value.encode(errors="replace"))[0]
+    except BadDocument:
+        return value
+    return found[0] if len(found) == 1 else value
+
+
+def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
+    """What is wrong with a document whose own fields have the right types."""
+    if verb in _CREATES:
+        yield from _unlike(body, _OBJECT, "object", "an object")
+        return
+    for key in ("kind", "name"):
+        if not fields.get(key):
+            yield Problem(key, f"is required for {verb}")
+    if verb is Verb.JQ_PATCH and not fields.get("jqFilter"):
+        yield Problem("jqFilter", "is required for JQPatch; write a jq program such as '.spec.replicas = 2'")
+    if verb is Verb.MERGE_PATCH:
+        yield from _unlike(body, Table({}, open=True), "mergePatch", "an object")
+    if verb is Verb.JSON_PATCH:
+        yield from _unlike(body, _STEPS, "jsonPatch", "a list")
+        yield from _steps(body) if isinstance(body, list) else ()
+
+
+def _unlike(body: JSON, shape: Table | Many, key: str, kind: str) -> Iterator[Problem]:
+    if body is None or body in ("", {}, []):
+        yield Problem(key, f"is required and must not be empty; give {kind}, or a text of JSON or YAML")
+    elif isinstance(body, str):
+        yield Problem(key, f"is a text that is not one document of JSON or YAML with {kind} in it")
+    else:
+        yield from check(body, shape, key)
+
+
+def _steps(steps: list[JSON]) -> Iterator[Problem]:
+    """What RFC 6902 wants of a step beside `op` and `path`. `remove` needs neither."""
+    for place, step in enumerate(steps):
+        operation = str(step.get("op")) if isinstance(step, dict) else ""
+        needed = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}.get(operation)
+        if needed and needed not in step:
+            yield Problem(f"jsonPatch[{place}].{needed}", f"is required for {operation}")
+
+
+def _made(verb: Verb, fields: JSON, body: JSON) -> ObjectOperation:
+    """Create operations take their coordinates from the object itself."""
+    metadata = body.get("metadata", {}) if verb in _CREATES else fields
+    where = body if verb in _CREATES else fields
+    return ObjectOperation(
+        verb=verb,
+        kind=where["kind"],
+        name=metadata.get("name", ""),
+        api_version=where.get("apiVersion", ""),
+        namespace=metadata.get("namespace", ""),
+        subresource=fields.get("subresource", "").strip("/"),
+        body=body,
+        jq_filter=fields.get("jqFilter", "") if verb is Verb.JQ_PATCH else "",
+        ignore_missing=verb in _PATCHES and fields.get("ignoreMissingObject", False),
+        ignore_hook_error=verb in _PATCHES and fields.get("ignoreHookError", False),
+    )
+
+
+def _refusal(number: int, document: JSON, problems: list[Problem]) -> str:
+    shown = orjson.dumps(document).decode()
+    reasons = "; ".join(str(problem).removeprefix("the configuration ") for problem in problems)
+    return (
+        f"can't validate document {number} of the patch file: {reasons}; nothing was applied. "
+        f"The document: {shown[:500]}{'…' if len(shown) > 500 else ''}"
+    )

@@ -1,0 +1,92 @@
+"""One run of a hook: files, process, answer (shell-operator.md §5.1, §7.0). What becomes of it is for the engine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookrunner import log
+from hookrunner.errors import BadOutput, HookFailed
+from hookrunner.hooks import outputs
+from hookrunner.hooks.workspace import Workspace, workspace
+from hookrunner.model.bindings import Hook
+from hookrunner.model.contexts import Context, Snapshots, render, render_v0
+from hookrunner.model.operations import Answer, ObjectOperation
+from hookrunner.process.child import Exit
+from hookrunner.process.children import Children
+from hookrunner.process.output import HookLog
+from hookrunner.process.spawn import Command
+from hookrunner.settings import HooksSettings
+
+_log = log.get("hooks.run")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run took: wall and CPU time in seconds, peak memory in bytes."""
+
+    seconds: float
+    user_seconds: float
+    system_seconds: float
+    max_rss_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that ended well."""
+
+    answer: Answer
+    usage: Usage
+
+
+class ExitedBadly(HookFailed):
+    """The process failed. `operations` are what it asked for all the same, with `ignoreHookError` (§7.1)."""
+
+    def __init__(self, message: str, operations: tuple[ObjectOperation, ...]) -> None:
+        self.operations = operations
+        super().__init__(message)
+
+
+class Runner:
+    """Runs hooks with the settings that all of them share."""
+
+    def __init__(self, settings: HooksSettings, children: Children) -> None:
+        self._settings = settings
+        self._children = children
+
+    async def run(self, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> Ran:
+        """Run the hook once with these contexts and read what it answered. Its output goes to the log.
+
+        Raises ExitedBadly if the process failed, BadOutput if its answer cannot be read, HookFailed if it could not
+        even be started.
+        """
+        pieces = render_v0(contexts) if hook.config.version == "v0" else render(contexts, snapshots)
+        with workspace(self._settings.tmp_dir, hook.name, pieces, self._settings.keep_tmp_files) as files:
+            end = await self._children.run(self._command(hook, files), HookLog(self._settings.proxy_json))
+            if not end.ok:
+                raise ExitedBadly(_reason(hook, end), _despite(files))
+            answer = outputs.read(files)
+        return Ran(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
+
+    def _command(self, hook: Hook, files: Workspace) -> Command:
+        """The hook without arguments, in the directory that it is in."""
+        return Command(
+            argv=(str(hook.path),),
+            cwd=hook.path.parent,
+            env=files.environment(self._settings.environ),
+            timeout=hook.config.settings.timeout,
+        )
+
+
+def _reason(hook: Hook, end: Exit) -> str:
+    """Standard error is what the hook has to say; how it ended is added where that says more than a status."""
+    stderr = end.stderr.decode(errors="replace").strip()
+    words = [str(end)] if end.code is None or end.timed_out or not stderr else []
+    return f"{hook.name} FAILED: " + ": ".join([*words, *([stderr] if stderr else [])])
+
+
+def _despite(files: Workspace) -> tuple[ObjectOperation, ...]:
+    """Operations of a failed hook that are to be done nevertheless. A file that it left half-written holds none."""
+    try:
+        return tuple(outputs.despite_failure(files))
+    except BadOutput as error:
+        _log.warn("the failed hook's patch file is ignored", error=error)
+        return ()

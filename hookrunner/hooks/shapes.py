@@ -1,0 +1,182 @@
+"""Checks a JSON value against a table of what it may be, and collects every problem instead of stopping at the first.
+
+The tables are where the values are read: `config/schema.py`, `patches.py`, `metric_operations.py`. Paths carry indices
+(`kubernetes[0].kind`). The words that shell-operator's own tests look for are kept (shell-operator.md §1.5: `must be of
+type X: "Y"`, `is a forbidden property`, `is required`, `should be one of [A B]`); what to do about it follows. Own code
+because importing `jsonschema` alone takes 90 ms of a start whose budget for 200 hooks is 500 ms.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TypeAlias
+
+from hookrunner.model.resources import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text, one of `choices` if there are any."""
+
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """True or false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number, also written as `1.0` or `1e3`, within both bounds."""
+
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Any number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A list of `item`."""
+
+    item: "Shape"
+    at_least: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A mapping of any keys to texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A mapping of known keys. `required` names keys with an example each; `open` lets unknown keys pass."""
+
+    keys: Mapping[str, "Shape"]
+    required: Mapping[str, str] = field(default_factory=dict)
+    at_least: int = 0
+    open: bool = False
+
+
+Shape: TypeAlias = Text | Flag | Integer | Number | Many | Texts | Table
+
+TEXT, FLAG, INTEGER, NUMBER, TEXTS = Text(), Flag(), Integer(), Number(), Texts()
+
+_TYPES: dict[type, str] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+_WANTED: dict[type, str] = {
+    Text: "string",
+    Flag: "boolean",
+    Integer: "integer",
+    Number: "number",
+    Many: "array",
+    Texts: "object",
+    Table: "object",
+}
+_MEND: dict[type, str] = {
+    Text: "write a text, in quotes if it looks like something else",
+    Flag: "write true or false without quotes",
+    Integer: "write a whole number without quotes",
+    Number: "write a number without quotes",
+    Many: "write a list: [a, b]",
+    Texts: "write keys with texts: {key: value}",
+    Table: "write keys with values: {key: value}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong at a path. `str` is the line for the user."""
+
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.text}".strip()
+
+
+def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
+    """Every way in which the value is not what the shape says."""
+    if not _is(value, shape):
+        found = _TYPES.get(type(value), "object")
+        text = f'must be of type {_WANTED[type(shape)]}: "{found}"; {_MEND[type(shape)]}'
+        yield Problem(path, text + (", or leave the key out" if value is None else ""))
+        return
+    match shape:
+        case Text(choices) if choices and value not in choices:
+            yield Problem(path, f"should be one of [{' '.join(choices)}], not '{value}'{suggestion(value, choices)}")
+        case Integer(low, high):
+            yield from _bounds(value, low, high, path)
+        case Many():
+            yield from _many(value, shape, path)
+        case Texts():
+            for key, item in value.items():
+                yield from check(item, TEXT, f"{path}.{key}")
+        case Table():
+            yield from _table(value, shape, path)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` if a known word is close, else nothing."""
+    words = list(known)
+    near = get_close_matches(word.lower(), [item.lower() for item in words], n=1)
+    found = next((item for item in words if near and item.lower() == near[0]), None)
+    return f"; did you mean '{found}'?" if found else ""
+
+
+def _is(value: JSON, shape: Shape) -> bool:
+    match shape:
+        case Text():
+            return isinstance(value, str)
+        case Flag():
+            return isinstance(value, bool)
+        case Integer():
+            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+            return whole and not isinstance(value, bool)
+        case Number():
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case Many():
+            return isinstance(value, list)
+        case Texts() | Table():
+            return isinstance(value, dict)
+
+
+def _bounds(value: JSON, low: int | None, high: int | None, path: str) -> Iterator[Problem]:
+    if low is not None and value < low:
+        yield Problem(path, f"must be at least {low}, not {value}")
+    if high is not None and value > high:
+        yield Problem(path, f"must be at most {high}, not {value}")
+
+
+def _many(value: list[JSON], shape: Many, path: str) -> Iterator[Problem]:
+    if len(value) < shape.at_least:
+        yield Problem(path, f"should have at least {shape.at_least} items; add one, or leave the key out")
+    for place, item in enumerate(value):
+        yield from check(item, shape.item, f"{path}[{place}]")
+
+
+def _table(value: dict[str, JSON], shape: Table, path: str) -> Iterator[Problem]:
+    prefix = f"{path}." if path else ""
+    for key, item in value.items():
+        if key in shape.keys:
+            yield from check(item, shape.keys[key], prefix + key)
+        elif not shape.open:
+            known = suggestion(key, shape.keys) or f"; known are {', '.join(shape.keys)}"
+            yield Problem(prefix + key, f"is a forbidden property{known}")
+    for key, example in shape.required.items():
+        if key not in value:
+            yield Problem(prefix + key, f"is required; add it, for example `{key}: {example}`")
+    if len(value) < shape.at_least:
+        text = f"should have at least {shape.at_least} properties; known are {', '.join(shape.keys)}"
+        yield Problem(path or "the configuration", text)

@@ -1,0 +1,153 @@
+"""YAML text as JSON values, meaning what a Kubernetes user means by it.
+
+Dates, `1:30` and `=` are texts, `1e3` is a number, `0644` is octal, a key is the text that was written (`1`, `on`,
+`null`), and of a key given twice the last one counts. Only the words for true and false differ, by dialect: YAML 1.1
+for a hook's configuration (shell-operator.md §1.5), YAML 1.2 for what is sent to the API server, so that no `y`
+becomes `"true"` (§17.15).
+
+Values are built from the parser's events. The library's own composer recurses in C and ends the process with a
+segmentation fault on a text of 100,000 brackets; here such a text is an error.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+
+import yaml
+
+from hookrunner.model.resources import JSON
+
+_WORDS = (
+    r"(?P<null>~|null|Null|NULL|)|(?P<bool>{bools})"
+    r"|(?P<int>[-+]?(?:0|[1-9][0-9_]*|0[0-7_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+))"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*|(?=[eE])))(?:[eE][-+]?[0-9]+)?)"
+)
+_BOOLS = "true|True|TRUE|false|False|FALSE"
+YAML_1_2 = re.compile(_WORDS.format(bools=_BOOLS))
+YAML_1_1 = re.compile(_WORDS.format(bools=f"{_BOOLS}|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"))
+_OCTAL = re.compile(r"[-+]?0[0-7]+")
+_TAG = "tag:yaml.org,2002:"
+
+
+class BadDocument(ValueError):
+    """A text cannot be read. `number` counts its documents from 1; the message is one line."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        self.number = number
+        super().__init__(reason)
+
+
+def documents(text: bytes, dialect: re.Pattern[str]) -> Iterator[JSON]:
+    """The documents of a stream, each read only when it is asked for. Raises BadDocument."""
+    number = 1
+    try:
+        events = yaml.parse(text, Loader=yaml.CSafeLoader)
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                yield _Document(events, dialect).value(next(events))
+                number += 1
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}: " if mark else ""
+        raise BadDocument(number, f"not YAML: {place}{error.problem}") from None
+    except RecursionError:
+        raise BadDocument(number, "nested too deep") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise BadDocument(number, f"not YAML: {' '.join(str(error).split())}") from None
+
+
+class _Document:
+    """Turns the events of one document into its value."""
+
+    def __init__(self, events: Iterator[yaml.Event], dialect: re.Pattern[str]) -> None:
+        self._events = events
+        self._dialect = dialect
+        self._anchors: dict[str, JSON] = {}
+
+    def value(self, event: yaml.Event) -> JSON:
+        match event:
+            case yaml.AliasEvent():
+                return self._anchored(event)
+            case yaml.ScalarEvent():
+                value = self._scalar(event)
+            case yaml.SequenceStartEvent():
+                value = [self.value(item) for item in self._until(yaml.SequenceEndEvent)]
+            case _:
+                value = self._mapping()
+        if isinstance(event, yaml.NodeEvent) and event.anchor:
+            self._anchors[event.anchor] = value
+        return value
+
+    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
+        while not isinstance(event := next(self._events), end):
+            yield event
+
+    def _anchored(self, event: yaml.AliasEvent) -> JSON:
+        if event.anchor not in self._anchors:
+            raise _problem(event, f"*{event.anchor} refers to nothing, or to a value that contains it")
+        return self._anchors[event.anchor]
+
+    def _mapping(self) -> dict[str, JSON]:
+        """Keys that `<<` brings give way to the node's own."""
+        own: dict[str, JSON] = {}
+        merged: dict[str, JSON] = {}
+        for key in self._until(yaml.MappingEndEvent):
+            if not isinstance(key, yaml.ScalarEvent):
+                raise _problem(key, "a key must be a text")
+            value = self.value(next(self._events))
+            if key.value == "<<" and key.implicit[0]:
+                merged |= _inherited(key, value) | merged
+            else:
+                own[key.value] = value
+        return merged | own
+
+    def _scalar(self, event: yaml.ScalarEvent) -> JSON:
+        tag = (event.tag or "").removeprefix(_TAG)
+        if tag in ("", "!"):
+            match = self._dialect.fullmatch(event.value) if event.implicit[0] else None
+            tag = (match and match.lastgroup) or "str"
+        try:
+            return _SCALARS[tag](event.value)
+        except KeyError:
+            raise _problem(event, f"the tag {event.tag} means nothing here; leave it out") from None
+        except ValueError as error:
+            raise _problem(event, str(error)) from None
+
+
+def _problem(event: yaml.Event, text: str) -> ValueError:
+    place = f"line {event.start_mark.line + 1}: " if event.start_mark else ""
+    return ValueError(place + text)
+
+
+def _inherited(key: yaml.Event, sources: JSON) -> dict[str, JSON]:
+    """What `<<: *a` or `<<: [*a, *b]` brings: the earlier source wins."""
+    found: dict[str, JSON] = {}
+    for source in sources if isinstance(sources, list) else [sources]:
+        if not isinstance(source, dict):
+            raise _problem(key, "`<<` takes a mapping or a list of mappings")
+        found = source | found
+    return found
+
+
+def _integer(text: str) -> int:
+    digits = text.replace("_", "")
+    number = int(digits, 8 if _OCTAL.fullmatch(digits) else 0)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"{text} has more than 64 bits; quote it if it is meant as text")
+    return number
+
+
+def _float(text: str) -> float:
+    number = float(text.replace("_", ""))
+    if not math.isfinite(number):
+        raise ValueError(f"JSON has no number {text}; quote it if it is meant as text")
+    return number
+
+
+_SCALARS: dict[str, Callable[[str], JSON]] = {
+    "null": lambda text: None,
+    "bool": lambda text: text.lower() in ("true", "yes", "on"),
+    "int": _integer,
+    "float": _float,
+    "str": str,
+}
