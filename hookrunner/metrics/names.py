@@ -183,6 +183,9 @@ class Metrics:
     binding_waiting = _gauge("{}binding_waiting", ("hook", "binding", "reason"), "1 while a binding cannot work.")
     filter_errors = _counter("{}filter_errors_total", ("hook", "binding"), "Objects that the filter failed on.")
     hook_processes = _gauge("{}hook_processes", (), "Hook processes that run now.")
+    background_crashes = _counter(
+        "{}background_crashes_total", ("task",), "Unexpected ends of tasks that were started again: please report."
+    )
     hook_running_seconds = _gauge("{}hook_running_seconds", _BINDING, "For how long the present run of a hook lasts.")
 
     def __init__(self, prefix: str = "hookrunner_", queue_actions: bool = True) -> None:

@@ -1,0 +1,1 @@
+"""Everything that answers over HTTP: the public server and the debug endpoint."""

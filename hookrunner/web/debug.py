@@ -1,0 +1,121 @@
+"""The debug endpoint: queues, hooks, snapshots and runtime parameters, for a person beside the process (§11.4 of
+shell-operator.md). Meant for a Unix socket that only its user can open; over TCP only if asked for.
+
+Everything shown comes from the functions of `Views`; asking changes nothing (§15.4 no. 15).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from hookrunner import log, options
+from hookrunner.errors import BadConfig
+from hookrunner.model.status import QueueDump, SnapshotDump
+from hookrunner.web import dumps
+from hookrunner.web.formats import answer, format_of
+from hookrunner.web.parameters import Parameters
+
+_FORMAT = r"{format:(\.\w+)?}"
+
+_log = log.get("web.debug")
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist."""
+
+    queues: Callable[[], Sequence[QueueDump]]
+    hooks: Callable[[], Sequence[str]]
+    snapshots: Callable[[str], Sequence[SnapshotDump] | None]
+    parameters: Parameters
+
+
+def application(views: Views) -> web.Application:
+    """The routes. Serve them with `listen.serve`."""
+    routes = _Routes(views)
+    app = web.Application(middlewares=[_plain_errors])
+    app.add_routes(
+        [
+            web.get("/", routes.alive),
+            web.get("/queue/main" + _FORMAT, routes.main_queue),
+            web.get("/queue/list" + _FORMAT, routes.all_queues),
+            web.get("/hook/list" + _FORMAT, routes.hooks),
+            # The name may have slashes, as hooks in sub-directories have, and `%2F` means the same.
+            web.get("/hook/{name:.*}/snapshots" + _FORMAT, routes.snapshots),
+            web.get("/config/list" + _FORMAT, routes.parameters),
+            web.post("/config/set", routes.set_parameter),
+        ]
+    )
+    return app
+
+
+class _Routes:
+    def __init__(self, views: Views) -> None:
+        self._views = views
+
+    async def alive(self, _request: web.Request) -> web.Response:
+        return web.Response(text="debug endpoint is alive")
+
+    async def main_queue(self, request: web.Request) -> web.Response:
+        form, queue = format_of(request.match_info["format"]), dumps.main_queue(self._views.queues())
+        return answer(dumps.queue_text(queue) if form == "text" else dumps.queue_json(queue), form)
+
+    async def all_queues(self, request: web.Request) -> web.Response:
+        form, show_empty = format_of(request.match_info["format"]), request.query.get("showEmpty") == "true"
+        shown = dumps.queues_text if form == "text" else dumps.queues_json
+        return answer(shown(self._views.queues(), show_empty), form)
+
+    async def hooks(self, request: web.Request) -> web.Response:
+        return answer(list(self._views.hooks()), format_of(request.match_info["format"]))
+
+    async def snapshots(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if not name:
+            raise web.HTTPBadRequest(text="'hook' parameter is required")
+        found = self._views.snapshots(name)
+        if found is None:
+            raise web.HTTPNotFound(text=f"hook '{name}' is not exist")
+        return answer(dumps.snapshots_json(found), format_of(request.match_info["format"]))
+
+    async def parameters(self, request: web.Request) -> web.Response:
+        form, parameters = format_of(request.match_info["format"]), self._views.parameters
+        return answer(parameters.as_text() if form == "text" else parameters.as_json(), form)
+
+    async def set_parameter(self, request: web.Request) -> web.Response:
+        """Form fields `name`, `value`, and `duration` (a Go duration) for a change that ends by itself."""
+        form = {key: str(value) for key, value in (await request.post()).items()}
+        if not form.get("name"):
+            raise web.HTTPBadRequest(text="'name' parameter is required")
+        try:
+            seconds = _seconds(form.get("duration", ""))
+            self._views.parameters.set(form["name"], form.get("value", ""), seconds)
+        except BadConfig as error:
+            raise web.HTTPBadRequest(text=str(error)) from error
+        _log.info("parameter changed", parameter=form["name"], value=form["value"], duration=form.get("duration", ""))
+        return web.Response()
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = options.duration(text or "0")
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise BadConfig(f'parse duration "{text}" failed: it has to look like 30s, 10m or 1h30m')
+    return seconds
+
+
+@web.middleware
+async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Errors as a line of text, in Go's words where the predecessor's clients know them."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        own = "404 page not found" if error.status == 404 else error.reason
+        text = error.text if error.text != f"{error.status}: {error.reason}" else own
+        return web.Response(text=f"{text}\n", status=error.status)
+    except Exception as error:
+        _log.exception("debug request failed", uri=request.path_qs)
+        return web.Response(text=f"{error}\n", status=500)

@@ -1,0 +1,142 @@
+"""Where servers listen, and how they start and stop. A place that cannot be had refuses the start (StartRefused).
+
+The predecessor only logged a failed bind and went on without its server (shell-operator.md §10.1). Sockets are opened
+here and given to the servers, so that a test or `--listen-port 0` can ask the socket for its port.
+"""
+
+import asyncio
+import errno
+import os
+import socket
+import stat
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from hookrunner import log
+from hookrunner.errors import StartRefused
+
+TIMEOUT = 90.0
+"""Seconds for a client to send its request, and again for answering it (§10.1)."""
+GRACE = 1.0
+"""Seconds that a running answer gets when the program stops."""
+
+_log = log.get("web")
+
+
+def on_port(address: str, port: int, flag: str) -> socket.socket:
+    """A listening TCP socket. `flag` is what the user would change; raises StartRefused."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    both = family is socket.AF_INET6 and socket.has_dualstack_ipv6()
+    try:
+        return socket.create_server((address, port), family=family, dualstack_ipv6=both)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a name that IDNA cannot encode, such as `a..b`
+        mends = {
+            errno.EADDRINUSE: "another process listens there: stop it or choose another place",
+            errno.EACCES: "this user may not listen there: choose a port from 1024 on",
+            errno.EADDRNOTAVAIL: "this machine has no such address: choose another",
+        }
+        mend = mends.get(getattr(error, "errno", 0), f"{error}: choose another place")
+        raise StartRefused(f"cannot listen on address '{address}', port {port}: {mend} with {flag}") from error
+
+
+@asynccontextmanager
+async def on_path(places: Sequence[Path]) -> AsyncIterator[socket.socket]:
+    """A bound Unix socket at the first of `places` where one can be made; its file is removed at the end.
+
+    A file that a dead process left behind is replaced. Raises StartRefused if a living one answers there, or if no
+    place can be used.
+    """
+    problems = []
+    for place in places:
+        try:
+            sock = await _bound(place)
+        except OSError as error:
+            problems.append(f"\n  {place}: {error.strerror or error}")
+            continue
+        try:
+            yield sock
+        finally:
+            place.unlink(missing_ok=True)
+            sock.close()
+        return
+    raise StartRefused(f"no debug socket can be made:{''.join(problems)}\nname another place with --debug-unix-socket")
+
+
+@asynccontextmanager
+async def serve(app: web.Application, *sockets: socket.socket) -> AsyncIterator[None]:
+    """Answer on `sockets` inside the `with`. Idle connections are cut at its end, running answers get `GRACE`."""
+    app.middlewares.insert(0, _timed)
+    # The keep-alive timer of aiohttp also ends a connection on which no complete request head arrives.
+    runner = web.AppRunner(app, access_log=None, keepalive_timeout=TIMEOUT, shutdown_timeout=GRACE)
+    await runner.setup()
+    try:
+        for sock in sockets:
+            await web.SockSite(runner, sock).start()
+        yield
+    finally:
+        await runner.cleanup()
+
+
+@web.middleware
+async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Log each request at debug level, for probes come every few seconds, and give up on a client that does not read.
+
+    The answer is written here, inside the timeout; aiohttp finds it written and does nothing more.
+    """
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            response = await handler(request)
+            await response.prepare(request)
+            await response.write_eof()
+    except TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+        _log.warn("answer not taken in time, connection cut", uri=request.path_qs, seconds=TIMEOUT)
+        return web.Response(status=503)
+    seconds = round(time.monotonic() - began, 6)
+    _log.debug("complete", method=request.method, uri=request.path_qs, status=response.status, elapsed=seconds)
+    return response
+
+
+async def _bound(place: Path) -> socket.socket:
+    """Raises OSError where no socket can be made, StartRefused if somebody answers."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # In a shared temp directory somebody else may have made our directory before us, to read what is asked of us.
+    if place.parent.stat().st_uid not in (0, os.geteuid()):
+        raise PermissionError(errno.EPERM, f"{place.parent} belongs to another user")
+    if place.exists():
+        if not stat.S_ISSOCK(place.stat().st_mode):
+            raise FileExistsError(errno.EEXIST, "there is a file that is not a socket")
+        if await _answers(place):
+            raise StartRefused(
+                f"another hookrunner answers on the debug socket {place}: stop it, "
+                "or name another place for this one with --debug-unix-socket"
+            )
+        place.unlink()
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind(os.fspath(place))
+        place.chmod(0o600)  # before it listens: until then nobody can connect
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+async def _answers(place: Path) -> bool:
+    """Does a process accept connections there? One that is too busy to accept is alive too."""
+    try:
+        async with asyncio.timeout(1.0):
+            _, writer = await asyncio.open_unix_connection(place)
+    except ConnectionRefusedError:
+        return False
+    except TimeoutError:
+        return True
+    writer.close()
+    return True

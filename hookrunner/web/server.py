@@ -1,0 +1,110 @@
+"""The public HTTP server: metrics, and whether the program is alive and ready (shell-operator.md §10.1, design.md §2).
+
+It knows nothing of the engine: what it shows comes from the functions of `Pages`. It is started before hooks are
+loaded, so that probes get an answer from the first second on; then it is alive, and not ready.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import orjson
+from aiohttp import web
+
+from hookrunner import __version__
+from hookrunner.metrics.exposition import CONTENT_TYPE
+from hookrunner.model.status import Condition
+from hookrunner.web.formats import rfc3339
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What is shown: two texts in the Prometheus format, and what the program needs to be ready."""
+
+    metrics: Callable[[], bytes]
+    hook_metrics: Callable[[], bytes]
+    conditions: Callable[[], Sequence[Condition]]
+
+
+def application(pages: Pages) -> web.Application:
+    """The routes. Serve them with `listen.serve`."""
+    app = web.Application()
+
+    async def metrics(_request: web.Request) -> web.Response:
+        return _exposition(pages.metrics())
+
+    async def hook_metrics(_request: web.Request) -> web.Response:
+        return _exposition(pages.hook_metrics())
+
+    async def readyz(request: web.Request) -> web.Response:
+        return _readiness(pages.conditions(), as_text=_wants_text(request))
+
+    async def discovery(_request: web.Request) -> web.Response:
+        routes = [route for route in app.router.routes() if route.method != "HEAD" and route.resource is not None]
+        return web.Response(text="".join(f"{r.method} {r.resource.canonical}\n" for r in routes if r.resource))
+
+    app.add_routes(
+        [
+            web.get("/", _index),
+            web.get("/metrics", metrics),
+            web.get("/metrics/hooks", hook_metrics),
+            web.get("/healthz", _alive),
+            web.get("/readyz", readyz),
+            web.get("/discovery", discovery),
+        ]
+    )
+    return app
+
+
+_INDEX = f"""<!DOCTYPE html>
+<html><head><title>hookrunner</title></head><body>
+<h1>hookrunner {__version__}</h1>
+<ul>
+<li><a href="/readyz?output=text">/readyz</a>: is it ready, and what is missing</li>
+<li><a href="/healthz">/healthz</a>: is it alive</li>
+<li><a href="/metrics">/metrics</a>: metrics about hookrunner</li>
+<li><a href="/metrics/hooks">/metrics/hooks</a>: metrics that hooks export</li>
+<li><a href="/discovery">/discovery</a>: all routes</li>
+</ul>
+<p>Queues and snapshots: <code>hookrunner queue list</code>, <code>hookrunner hook snapshot NAME</code>,
+run beside it, for example with <code>kubectl exec</code>.</p>
+</body></html>
+"""
+
+
+async def _index(_request: web.Request) -> web.Response:
+    return web.Response(text=_INDEX, content_type="text/html")
+
+
+async def _alive(_request: web.Request) -> web.Response:
+    """Whoever reads this knows that the event loop turns; nothing else is promised."""
+    return web.Response(text="ok\n")
+
+
+def _exposition(body: bytes) -> web.Response:
+    response = web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
+    response.enable_compression()
+    return response
+
+
+def _readiness(conditions: Sequence[Condition], as_text: bool) -> web.Response:
+    """200 if all conditions hold, else 503. What holds back comes first in the text."""
+    ready = all(condition.ready for condition in conditions)
+    status = 200 if ready else 503
+    if as_text:
+        lines = [_line(condition) for condition in sorted(conditions, key=lambda condition: condition.ready)]
+        return web.Response(text="\n".join([*lines, "ready" if ready else "not ready", ""]), status=status)
+    shown = [{"name": c.name, "ready": c.ready, "message": c.message, "since": rfc3339(c.since)} for c in conditions]
+    body = orjson.dumps({"ready": ready, "conditions": shown}, option=orjson.OPT_APPEND_NEWLINE)
+    return web.Response(body=body, status=status, content_type="application/json")
+
+
+def _line(condition: Condition) -> str:
+    """As Kubernetes' own health endpoints write it."""
+    message = f": {condition.message}" if condition.message else ""
+    return f"[{'+' if condition.ready else '-'}]{condition.name} since {rfc3339(condition.since)}{message}"
+
+
+def _wants_text(request: web.Request) -> bool:
+    """`?output=` decides, else a browser's or a person's `Accept: text/…`; probes accept anything and get JSON."""
+    accept = request.headers.get("Accept", "")
+    return request.query.get("output", "text" if "text/" in accept and "json" not in accept else "json") == "text"

@@ -1,0 +1,159 @@
+"""Where servers listen: what is refused and how, Unix sockets dead and alive, timeouts, and the end."""
+
+import asyncio
+import socket
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from hookrunner.errors import StartRefused
+from hookrunner.web import listen
+
+
+def hello(text: str = "hello") -> web.Application:
+    async def answer(_request: web.Request) -> web.Response:
+        return web.Response(text=text)
+
+    app = web.Application()
+    app.router.add_get("/", answer)
+    return app
+
+
+@asynccontextmanager
+async def reading(sock: socket.socket) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A bare connection to a listening TCP socket."""
+    reader, writer = await asyncio.open_connection(*sock.getsockname()[:2])
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def ask(place: Path) -> str:
+    async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(place))) as session:
+        return await (await session.get("http://localhost/")).text()
+
+
+def test_a_taken_port_refuses_the_start_and_says_what_to_do() -> None:
+    with closing(listen.on_port("127.0.0.1", 0, "--listen-port")) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StartRefused, match=rf"'127.0.0.1', port {port}: another process .* with --listen-port"):
+            listen.on_port("127.0.0.1", port, "--listen-port")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [("192.0.2.1", "this machine has no such address"), ("a..b", "choose another place with")],
+)
+def test_an_address_that_is_not_ours_refuses_the_start(address: str, words: str) -> None:
+    with pytest.raises(StartRefused, match=words):
+        listen.on_port(address, 0, "--listen-address")
+
+
+async def test_an_ipv6_address_of_all_interfaces_answers_ipv4_too() -> None:
+    sock = listen.on_port("::", 0, "--listen-port")
+    async with listen.serve(hello(), sock), aiohttp.ClientSession() as session:
+        answer = await session.get(f"http://127.0.0.1:{sock.getsockname()[1]}/")
+        assert await answer.text() == "hello"
+
+
+async def test_the_unix_socket_is_for_its_user_only_and_goes_at_the_end(tmp_path: Path) -> None:
+    place = tmp_path / "deep" / "down" / "debug.socket"
+    async with listen.on_path([place]) as sock, listen.serve(hello(), sock):
+        assert await ask(place) == "hello"
+        assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert not place.exists()
+
+
+async def test_a_directory_that_was_there_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    async with listen.on_path([tmp_path / "s"]):
+        assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+async def test_a_socket_that_a_dead_process_left_is_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "s"
+    with closing(socket.socket(socket.AF_UNIX)) as dead:
+        dead.bind(str(place))
+    async with listen.on_path([place]) as sock, listen.serve(hello(), sock):
+        assert await ask(place) == "hello"
+
+
+async def test_a_socket_on_which_somebody_answers_refuses_the_start(tmp_path: Path) -> None:
+    place = tmp_path / "s"
+    async with listen.on_path([place]) as sock, listen.serve(hello("first"), sock):
+        with pytest.raises(StartRefused, match="another hookrunner answers"):
+            async with listen.on_path([place]):
+                pass
+        assert await ask(place) == "first"
+
+
+async def test_of_several_places_the_first_that_can_be_made_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    blocked, free = tmp_path / "file" / "s", tmp_path / "free" / "s"
+    async with listen.on_path([blocked, free]):
+        assert free.exists()
+
+
+async def test_without_any_place_the_start_is_refused_and_all_reasons_are_told(tmp_path: Path) -> None:
+    (file := tmp_path / "file").write_text("precious")
+    long = tmp_path / ("x" * 120)
+    with pytest.raises(StartRefused, match=r"file: there is a file that is not a socket\n.*AF_UNIX path too long"):
+        async with listen.on_path([file, long]):
+            pass
+    assert file.read_text() == "precious"
+
+
+async def test_a_client_that_sends_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "TIMEOUT", 0.05)
+    sock = listen.on_port("127.0.0.1", 0, "--listen-port")
+    async with listen.serve(hello(), sock), reading(sock) as (reader, writer):
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        assert await reader.read() == b""
+
+
+async def test_a_client_that_does_not_read_its_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "TIMEOUT", 0.05)
+    monkeypatch.setattr(listen, "GRACE", 60)
+    asked = asyncio.Event()
+
+    async def large(_request: web.Request) -> web.Response:
+        asked.set()
+        return web.Response(body=bytes(64 * 1024 * 1024))
+
+    app, sock = web.Application(), listen.on_port("127.0.0.1", 0, "--listen-port")
+    app.router.add_get("/", large)
+    async with asyncio.timeout(5), reading(sock) as (_, writer), listen.serve(app, sock):
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await asked.wait()  # the end of `serve` then waits for the answer
+
+
+async def test_idle_connections_do_not_hold_up_the_stop() -> None:
+    sock = listen.on_port("127.0.0.1", 0, "--listen-port")
+    async with aiohttp.ClientSession() as session, asyncio.timeout(0.5), listen.serve(hello(), sock):
+        await (await session.get(f"http://127.0.0.1:{sock.getsockname()[1]}/")).text()
+
+
+async def test_an_answer_that_has_begun_may_finish_after_the_stop_was_asked_for() -> None:
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(_request: web.Request) -> web.Response:
+        asked.set()
+        await go.wait()
+        return web.Response(text="done")
+
+    app = web.Application()
+    app.router.add_get("/", slow)
+    sock = listen.on_port("127.0.0.1", 0, "--listen-port")
+    async with aiohttp.ClientSession() as session:
+        async with listen.serve(app, sock):
+            answer = asyncio.create_task(session.get(f"http://127.0.0.1:{sock.getsockname()[1]}/"))
+            await asked.wait()
+            asyncio.get_running_loop().call_soon(go.set)
+        assert await (await answer).text() == "done"

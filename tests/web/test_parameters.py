@@ -1,0 +1,121 @@
+"""Runtime parameters: lasting and temporary values, on virtual time, and how they are listed."""
+
+import asyncio
+import time
+
+import pytest
+
+from hookrunner import log
+from hookrunner.errors import BadConfig
+from hookrunner.web.parameters import Parameter, Parameters, log_level
+
+WORDS = ("info", "debug", "error")
+
+
+def recorded() -> tuple[Parameters, list[str]]:
+    """`log.level` in all but its effect, which is remembered."""
+    applied: list[str] = []
+
+    def apply(value: str) -> None:
+        if value not in WORDS:
+            raise ValueError(f"no level '{value}'")
+        applied.append(value)
+
+    return Parameters([Parameter("log.level", "Level of the log.", "info", apply, (("debug", 1800.0),))]), applied
+
+
+def shown(found: Parameters) -> dict[str, str]:
+    (one,) = found.as_json()
+    return dict(one)
+
+
+def test_a_new_parameter_has_its_default() -> None:
+    assert shown(recorded()[0]) == {
+        "name": "log.level",
+        "description": "Level of the log.",
+        "default": "info",
+        "value": "info",
+    }
+
+
+async def test_a_value_without_a_duration_lasts() -> None:
+    found, applied = recorded()
+    found.set("log.level", "error")
+    assert (applied, shown(found)["value"], "expireAt" in shown(found)) == (["error"], "error", False)
+
+
+@pytest.mark.looptime
+async def test_a_temporary_value_ends_and_the_last_lasting_one_comes_back() -> None:
+    found, applied = recorded()
+    found.set("log.level", "error")
+    found.set("log.level", "info", 60)
+    await asyncio.sleep(59.9)
+    assert shown(found)["value"] == "info"
+    await asyncio.sleep(0.2)
+    assert (applied, shown(found)["value"], "expireAt" in shown(found)) == (["error", "info", "error"], "error", False)
+
+
+@pytest.mark.looptime
+async def test_debug_without_a_duration_ends_after_half_an_hour() -> None:
+    found, applied = recorded()
+    found.set("log.level", "debug")
+    await asyncio.sleep(1801)
+    assert applied == ["debug", "info"]
+
+
+@pytest.mark.looptime
+async def test_a_later_change_replaces_the_end_of_the_one_before() -> None:
+    found, applied = recorded()
+    found.set("log.level", "debug", 60)
+    found.set("log.level", "error")
+    await asyncio.sleep(100)
+    assert applied == ["debug", "error"]
+
+
+@pytest.mark.looptime
+async def test_a_lasting_debug_from_the_settings_comes_back_for_good() -> None:
+    applied: list[str] = []
+    found = Parameters([Parameter("log.level", "", "debug", applied.append, (("debug", 1800.0),))])
+    found.set("log.level", "info", 60)
+    await asyncio.sleep(61)
+    assert (applied, "expireAt" in shown(found)) == (["info", "debug"], False)
+
+
+def test_a_wrong_value_is_refused_and_shown_until_a_right_one_comes() -> None:
+    found, applied = recorded()
+    with pytest.raises(BadConfig, match="'value' parameter is invalid: no level 'loud'"):
+        found.set("log.level", "loud")
+    assert (applied, shown(found)["value"], shown(found)["lastError"]) == ([], "info", "no level 'loud'")
+    found.set("log.level", "error")
+    assert "lastError" not in shown(found)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(BadConfig, match=r'unknown runtime parameter "log\.colour"'):
+        recorded()[0].set("log.colour", "red")
+
+
+@pytest.mark.looptime
+async def test_the_table_has_columns_of_30_20_20_and_40(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    found, _ = recorded()
+    found.set("log.level", "debug", 60)
+    assert found.as_text() == (
+        f"{'NAME':30} {'VALUE':20} {'EXPIRE AT':20} {'DESCRIPTION':40}\n"
+        f"{'log.level':30} {'debug':20} {'1970-01-01T00:01:00Z':20} {'Level of the log.':40}\n"
+    )
+    with pytest.raises(BadConfig):
+        found.set("log.level", "loud")
+    assert f"{'Error: no level ' + repr('loud'):40}\n" in found.as_text()
+
+
+def test_the_level_of_the_log_is_set_for_real() -> None:
+    before = log.current_level()
+    found = Parameters([log_level(before)])
+    try:
+        found.set("log.level", "error")
+        assert log.current_level() == "error"
+        with pytest.raises(BadConfig, match="'value' parameter is invalid: unknown log level 'loud'"):
+            found.set("log.level", "loud")
+    finally:
+        log.set_level(before)

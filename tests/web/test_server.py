@@ -1,0 +1,97 @@
+"""The public server, over a real socket: each page, and what readiness says to machines and to people."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from hookrunner.model.status import Condition
+from hookrunner.web.server import Pages, application
+
+Browse = Callable[[web.Application], AbstractAsyncContextManager[aiohttp.ClientSession]]
+
+READY = Condition("hooks", True, "", 0.0)
+WAITING = Condition("kubernetes", False, "no answer from https://10.0.0.1: connection refused", 1_750_000_000.0)
+
+
+def app(conditions: Sequence[Condition] = ()) -> web.Application:
+    return application(Pages(lambda: b"m 1\n", lambda: b"h 2\n", lambda: conditions))
+
+
+async def test_metrics_of_both_kinds_are_plain_text_0_0_4(browse: Browse) -> None:
+    async with browse(app()) as session:
+        ours, hooks = await session.get("/metrics"), await session.get("/metrics/hooks")
+        assert (await ours.text(), await hooks.text()) == ("m 1\n", "h 2\n")
+        assert ours.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+
+
+async def test_metrics_are_compressed_for_those_who_can_read_that(browse: Browse) -> None:
+    async with browse(app()) as session:
+        answer = await session.get("/metrics", headers={"Accept-Encoding": "gzip"})
+        assert (answer.headers["Content-Encoding"], await answer.text()) == ("gzip", "m 1\n")
+
+
+async def test_metrics_are_read_at_each_request(browse: Browse) -> None:
+    texts = iter([b"m 1\n", b"m 2\n"])
+    async with browse(application(Pages(lambda: next(texts), bytes, list))) as session:
+        assert [await (await session.get("/metrics")).text() for _ in range(2)] == ["m 1\n", "m 2\n"]
+
+
+async def test_it_is_alive_even_if_it_is_not_ready(browse: Browse) -> None:
+    async with browse(app([WAITING])) as session:
+        assert (await session.get("/healthz")).status == 200
+        assert (await session.get("/readyz")).status == 503
+
+
+async def test_a_probe_is_told_in_json_what_is_missing(browse: Browse) -> None:
+    async with browse(app([READY, WAITING])) as session:
+        answer = await session.get("/readyz")
+        assert await answer.json() == {
+            "ready": False,
+            "conditions": [
+                {"name": "hooks", "ready": True, "message": "", "since": "1970-01-01T00:00:00Z"},
+                {"name": "kubernetes", "ready": False, "message": WAITING.message, "since": "2025-06-15T15:06:40Z"},
+            ],
+        }
+
+
+async def test_ready_is_when_every_condition_holds(browse: Browse) -> None:
+    async with browse(app([READY])) as session:
+        answer = await session.get("/readyz")
+        assert (answer.status, (await answer.json())["ready"]) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [("/readyz?output=text", "*/*"), ("/readyz", "text/html,*/*;q=0.8"), ("/readyz?output=text", "application/json")],
+)
+async def test_people_get_text_with_what_is_missing_first(browse: Browse, path: str, accept: str) -> None:
+    async with browse(app([READY, WAITING])) as session:
+        answer = await session.get(path, headers={"Accept": accept})
+        assert (answer.status, await answer.text()) == (
+            503,
+            "[-]kubernetes since 2025-06-15T15:06:40Z: no answer from https://10.0.0.1: connection refused\n"
+            "[+]hooks since 1970-01-01T00:00:00Z\n"
+            "not ready\n",
+        )
+
+
+async def test_the_first_page_links_every_route_and_discovery_lists_them(browse: Browse) -> None:
+    async with browse(app()) as session:
+        page, routes = await session.get("/"), await (await session.get("/discovery")).text()
+        assert page.content_type == "text/html"
+        assert routes == "GET /\nGET /metrics\nGET /metrics/hooks\nGET /healthz\nGET /readyz\nGET /discovery\n"
+        text = await page.text()
+        assert all(f'href="{line.split()[1]}' in text for line in routes.splitlines()[1:])
+
+
+async def test_a_broken_page_is_a_500_and_the_server_lives_on(browse: Browse, caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> bytes:
+        raise RuntimeError("boom")
+
+    async with browse(application(Pages(broken, bytes, list))) as session:
+        assert (await session.get("/metrics")).status == 500
+        assert (await session.get("/healthz")).status == 200
+    assert "boom" in caplog.text
