@@ -206,7 +206,7 @@ class LineWriter:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._fd: int | None = None
+        self._fd = -1
         with suppress(io.UnsupportedOperation):  # a buffer in memory, as of a test runner, has none
             self._fd = stream.fileno()
             stream.flush()
@@ -218,12 +218,12 @@ class LineWriter:
 
     def write(self, line: str) -> bool:
         """Write or hold the line. False if it is lost."""
-        if self._fd is None:
-            return bool(self._stream.write(line))
+        if self._fd < 0:
+            return not self._stream.closed and bool(self._stream.write(line))
         lost, data = self.lost, line.encode(errors="backslashreplace")
         with self._lock:
             if self._thread is None:
-                data = self._put(self._fd, data, patience=0)
+                data = self._put(data, patience=0)
             if data:
                 self._hold(data)
         return self.lost == lost
@@ -232,13 +232,13 @@ class LineWriter:
         if thread := self._thread:
             thread.join(seconds)
 
-    def _put(self, fd: int, data: bytes, patience: int | None) -> bytes:
+    def _put(self, data: bytes, patience: int | None) -> bytes:
         """Write what fits without waiting longer than `patience` milliseconds for room; return the rest."""
         room = select.poll()
-        room.register(fd, select.POLLOUT)
+        room.register(self._fd, select.POLLOUT)
         try:
             while data and room.poll(patience):
-                data = data[os.write(fd, data[: select.PIPE_BUF]) :]
+                data = data[os.write(self._fd, data[: select.PIPE_BUF]) :]
         except BlockingIOError:  # the stream was made non-blocking by whoever shares it
             return data
         except OSError:
@@ -258,9 +258,9 @@ class LineWriter:
 
     def _catch_up(self) -> None:
         """Wait for the reader in a thread of its own until nothing is held back."""
-        while (data := self._next()) and self._fd is not None:
+        while data := self._next():
             while data:
-                data = self._put(self._fd, data, patience=None)
+                data = self._put(data, patience=None)
 
     def _next(self) -> bytes:
         with self._lock:

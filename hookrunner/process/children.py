@@ -21,7 +21,7 @@ class Children:
         self._running: dict[int, Child] = {}
         self._lingering: list[Pipe] = []
         self._adopting = False
-        self._stopping = False
+        self._stopping = asyncio.Event()
 
     async def run(self, command: Command, sink: LineSink) -> Exit:
         """Run one command to its end, its lines going to the sink while it runs.
@@ -29,10 +29,12 @@ class Children:
         When the caller is cancelled, the whole process group is ended first: SIGTERM, then SIGKILL; a second
         cancellation goes to SIGKILL at once. Raises HookFailed if it cannot be started.
         """
-        if self._stopping:
+        if self._stopping.is_set():
             raise HookFailed(f"{command.argv[0]} was not started: hookrunner is stopping")
         child = Child(command, await spawn(command), sink, self._patience)
         self._running[child.pid] = child
+        if self._stopping.is_set():  # while the file was busy
+            child.stop(grace=0)
         try:
             return await child.result()
         finally:
@@ -47,7 +49,7 @@ class Children:
         Their `run` calls return as usual, with the signal. Nothing can be started from now on. Output of what children
         left behind earlier is given up.
         """
-        self._stopping = True
+        self._stopping.set()
         children = list(self._running.values())
         for child in children:
             child.stop(grace)

@@ -214,6 +214,17 @@ async def test_stop_counts_who_had_to_be_killed_and_starts_nobody(script: Script
         await children.run(script("exit 0"), printed)
 
 
+async def test_a_run_that_waits_for_its_file_does_not_outlive_stop(script: Script) -> None:
+    children, command = Children(BRIEF), script("sleep 60")
+    writer = os.open(command.argv[0], os.O_WRONLY)
+    task = asyncio.create_task(children.run(command, Printed()))
+    await asyncio.sleep(0)
+    assert await children.stop(grace=0.1) == 0
+    os.close(writer)
+    exit = await task
+    assert exit.signal in (signal.SIGTERM, signal.SIGKILL)
+
+
 async def test_stop_gives_up_output_that_was_left_behind(script: Script) -> None:
     before = sorted(os.listdir("/proc/self/fd"))
     children, printed = Children(BRIEF), Printed()

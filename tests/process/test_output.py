@@ -1,0 +1,81 @@
+"""From a hook's output to the log, with the context that was bound where the run started."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner import log
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.process.output import HookLog
+from hookrunner.process.pipes import Stream
+from hookrunner.process.spawn import Command
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Iterator[Path]:
+    """The file that JSON logs at level info go to."""
+    handlers = list(logging.getLogger().handlers)
+    with (tmp_path / "log").open("w") as stream, (tmp_path / "log-after").open("w") as after:
+        log.configure("json", "info", stream)
+        yield tmp_path / "log"
+        log.configure("text", "info", after)
+    logging.captureWarnings(False)
+    logging.getLogger().handlers = handlers
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            '{"foo":"baz"}',
+            '{"level":"info","msg":"hook result","a":"b","hook_foo":"baz","output":"stdout","proxyJsonLog":true,',
+        ),
+        ("foobar", '{"level":"info","msg":"foobar","a":"b","output":"stdout",'),
+    ],
+)
+def test_the_vectors_of_shell_operator(written: Path, text: str, line: str) -> None:
+    with log.bound(a="b"):
+        HookLog().line(Stream.STDOUT, text)
+    assert written.read_text().partition('"time"')[0] == line
+
+
+def test_the_streams_are_read_apart(written: Path) -> None:
+    sink = HookLog()
+    for stream, text in [(Stream.STDOUT, "{"), (Stream.STDERR, "oops"), (Stream.STDOUT, '"level": "warn"}')]:
+        sink.line(stream, text)
+    assert [(record["level"], record["output"]) for record in records(written)] == [
+        ("info", "stderr"),
+        ("warn", "stdout"),
+    ]
+
+
+def test_what_was_held_back_is_written_at_the_end(written: Path) -> None:
+    sink = HookLog(multiline=True)
+    sink.line(Stream.STDERR, "{ never closed")
+    assert records(written) == []
+    sink.ended(Stream.STDERR)
+    assert records(written)[0]["msg"] == "{ never closed"
+
+
+async def test_lines_carry_the_context_of_their_run(written: Path, tmp_path: Path) -> None:
+    hook = tmp_path / "hook.sh"
+    hook.write_text("#!/bin/sh\necho one; echo two >&2; printf three\n")
+    hook.chmod(0o755)
+    with log.bound(hook="hook.sh", queue="main"):
+        await Children(Patience()).run(Command((str(hook),), tmp_path, {"PATH": os.defpath}), HookLog())
+    assert {(record["msg"], record["output"]) for record in records(written)} == {
+        ("one", "stdout"),
+        ("two", "stderr"),
+        ("three", "stdout"),
+    }
+    assert all((record["hook"], record["queue"]) == ("hook.sh", "main") for record in records(written))
