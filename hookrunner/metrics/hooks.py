@@ -13,10 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from prometheus_client.metrics_core import Metric
-
-from hookrunner.metrics.exposition import render
-from hookrunner.metrics.series import DEFAULT_BUCKETS, Distribution
+from hookrunner.metrics import exposition
+from hookrunner.metrics.series import Buckets, Distribution
 from hookrunner.model.operations import MetricAction, MetricOperation
 
 _Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
@@ -30,6 +28,10 @@ _KINDS: dict[MetricAction, _Kind] = {
     MetricAction.SET: "gauge",
     MetricAction.OBSERVE: "histogram",
 }
+
+
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_:]|^[0-9]")
+_NOT_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]|^[0-9]")
 
 
 class _Refused(Exception):
@@ -49,7 +51,7 @@ class _Family:
 
     name: str
     kind: _Kind
-    buckets: tuple[float, ...]
+    buckets: Buckets
     labels: set[str] = field(default_factory=set)
     series: dict[_Key, _Series] = field(default_factory=dict)
 
@@ -59,16 +61,19 @@ class _Family:
         suffixes = ("_bucket", "_sum", "_count") if self.kind == "histogram" else ()
         return {self.name, *(self.name + suffix for suffix in suffixes)}
 
-    def collect(self) -> Metric:
-        metric = Metric(self.name, self.name, self.kind)
-        for key, series in sorted(self.series.items()):
-            named = dict(key)
-            labels = {label: named.get(label, "") for label in sorted(self.labels)}
+    def text(self) -> str:
+        """All series; the help of a hook's metric is its name."""
+        return exposition.family(self.name, self.name, self.kind, self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        names = sorted(self.labels)
+        for key, series in sorted(self.series.items(), key=lambda item: item[0]):
+            values = dict(key)
+            labels = exposition.label_text((name, values.get(name, "")) for name in names)
             if series.spread is not None:
-                series.spread.add_to(metric, labels)
+                yield from series.spread.lines(self.name, labels)
             else:
-                metric.add_sample(self.name, labels, series.value)
-        return metric
+                yield exposition.line(self.name, labels, series.value)
 
 
 class HookMetrics:
@@ -87,7 +92,7 @@ class HookMetrics:
 
     def exposition(self) -> bytes:
         """The text of `/metrics/hooks`."""
-        return render(family.collect() for _, family in sorted(self._families.items()))
+        return exposition.encoded(family.text() for _, family in sorted(self._families.items()))
 
     def _refusals(self, hook: str, operations: Iterable[MetricOperation]) -> Iterator[str]:
         for operation in operations:
@@ -115,7 +120,7 @@ class HookMetrics:
         name, kind = sanitized(operation.name), _KINDS[operation.action]
         if kind == "counter" and operation.value < 0:
             raise _Refused("a counter only grows; use 'set' for a number that falls")
-        family = self._families.get(name) or _Family(name, kind, _buckets(operation.buckets))
+        family = self._families.get(name) or _Family(name, kind, Buckets(operation.buckets))
         if family.kind != kind:
             raise _Refused(f"{name} is a {family.kind} until a restart; use another name")
         for claim in family.claims:
@@ -143,14 +148,14 @@ class HookMetrics:
             del self._families[name].series[key]
 
 
-def sanitized(name: str, allowed: str = ":") -> str:
-    """A name that Prometheus takes: each character that it does not becomes `_` (§17.17)."""
-    return re.sub(rf"[^a-zA-Z0-9_{allowed}]|^[0-9]", "_", name) or "_"
+def sanitized(name: str) -> str:
+    """A metric's name that Prometheus takes: each character that it does not becomes `_` (§17.17)."""
+    return _NOT_IN_NAMES.sub("_", name) or "_"
 
 
 def _key(hook: str, operation: MetricOperation) -> _Key:
     """Labels as they identify a series. The hook's name wins over a label `hook` of its own."""
-    labels = [(sanitized(label, allowed=""), value) for label, value in operation.labels]
+    labels = [(_NOT_IN_LABELS.sub("_", label) or "_", value) for label, value in operation.labels]
     names = [label for label, _ in labels]
     for label in names:
         if names.count(label) > 1:
@@ -158,7 +163,3 @@ def _key(hook: str, operation: MetricOperation) -> _Key:
         if label.startswith("__") or (label == "le" and operation.action is MetricAction.OBSERVE):
             raise _Refused(f"the label '{label}' is Prometheus's own; use another")
     return tuple(sorted((label, value) for label, value in {**dict(labels), "hook": hook}.items() if value))
-
-
-def _buckets(bounds: Sequence[float]) -> tuple[float, ...]:
-    return tuple(sorted({bound for bound in bounds if bound != float("inf")})) or DEFAULT_BUCKETS

@@ -19,7 +19,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
 from hookrunner.errors import StartRefused
-from hookrunner.metrics.exposition import render
+from hookrunner.metrics.exposition import encoded
 from hookrunner.metrics.series import DEFAULT_BUCKETS, Counter, Family, Gauge, Histogram
 
 F = TypeVar("F", bound=Family)
@@ -204,7 +204,7 @@ class Metrics:
     def exposition(self) -> bytes:
         """The text of `/metrics`: ours by name, then `python_*` and `process_*` (where Go's client has `go_*`)."""
         families = (f for f in vars(self).values() if isinstance(f, Family) and f not in self._hidden)
-        ours = render(family.collect() for family in sorted(families, key=lambda family: family.name))
+        ours = encoded(family.text() for family in sorted(families, key=lambda family: family.name))
         return ours + generate_latest(self._runtime)
 
 

@@ -1,16 +1,14 @@
 """Counters, gauges and histograms of our own: a family is a name and one value for each combination of label values.
 
 Label values are positional, in the order in which the family declares them, so that a call site is one short line:
-`runs.inc("a.sh", "pods", "main")`. Nothing here knows which metrics exist (`names` does) or how they are printed.
+`runs.inc("a.sh", "pods", "main")`. Nothing here knows which metrics exist (`names` does).
 """
 
 import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, TypeAlias
 
-from prometheus_client.metrics_core import Metric
-
-from hookrunner.metrics.exposition import number
+from hookrunner.metrics import exposition
 
 LabelValues: TypeAlias = tuple[str, ...]
 Reading: TypeAlias = Callable[[], Iterable[tuple[LabelValues, float]]]
@@ -20,29 +18,39 @@ DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
 """Those of Go's client, which dashboards know; prometheus_client's own differ."""
 
 
+class Buckets:
+    """The sorted upper bounds of a histogram, infinity left out, and how each is written."""
+
+    __slots__ = ("bounds", "labels")
+
+    def __init__(self, bounds: Iterable[float]) -> None:
+        self.bounds = tuple(sorted({bound for bound in bounds if bound != float("inf")})) or DEFAULT_BUCKETS
+        self.labels = tuple(f'le="{exposition.number(bound)}"' for bound in (*self.bounds, float("inf")))
+
+
 class Distribution:
-    """The observations of one histogram series. `bounds` are sorted upper bounds without infinity."""
+    """The observations of one histogram series."""
 
-    __slots__ = ("bounds", "counts", "total")
+    __slots__ = ("_buckets", "_counts", "_total")
 
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
+    def __init__(self, buckets: Buckets) -> None:
+        self._buckets = buckets
+        self._counts = [0] * len(buckets.labels)
+        self._total = 0.0
 
     def observe(self, value: float) -> None:
         """Count `value` in the first bucket whose bound is not below it."""
-        self.counts[bisect.bisect_left(self.bounds, value)] += 1
-        self.total += value
+        self._counts[bisect.bisect_left(self._buckets.bounds, value)] += 1
+        self._total += value
 
-    def add_to(self, metric: Metric, labels: dict[str, str]) -> None:
-        """Append the samples of this series: cumulative buckets, sum, count."""
-        below = 0
-        for bound, count in zip((*self.bounds, float("inf")), self.counts, strict=True):
+    def lines(self, name: str, labels: str) -> Iterator[str]:
+        """The samples of this series: cumulative buckets, sum, count."""
+        start, below = f"{name}_bucket{{{labels}," if labels else f"{name}_bucket{{", 0
+        for bound, count in zip(self._buckets.labels, self._counts, strict=True):
             below += count
-            metric.add_sample(f"{metric.name}_bucket", {**labels, "le": number(bound)}, below)
-        metric.add_sample(f"{metric.name}_sum", labels, self.total)
-        metric.add_sample(f"{metric.name}_count", labels, below)
+            yield f"{start}{bound}}} {below}\n"
+        yield exposition.line(f"{name}_sum", labels, self._total)
+        yield exposition.line(f"{name}_count", labels, below)
 
 
 class Family:
@@ -55,8 +63,11 @@ class Family:
         self._help = text
         self._labels = tuple(labels)
 
-    def collect(self) -> Metric:
-        """The present state of every series."""
+    def text(self) -> str:
+        """All series as they are now, in the order of their label values."""
+        return exposition.family(self.name, self._help, self.kind, self._lines())
+
+    def _lines(self) -> Iterator[str]:
         raise NotImplementedError
 
     def _key(self, values: LabelValues) -> LabelValues:
@@ -64,11 +75,8 @@ class Family:
             raise ValueError(f"metric {self.name} takes the labels {self._labels}, got {values}")
         return values
 
-    def _metric(self) -> Metric:
-        return Metric(self.name, self._help, self.kind)
-
-    def _named(self, values: LabelValues) -> dict[str, str]:
-        return dict(sorted(zip(self._labels, values, strict=True)))
+    def _label_text(self, values: LabelValues) -> str:
+        return exposition.label_text(sorted(zip(self._labels, values, strict=True)))
 
 
 class _Scalar(Family):
@@ -81,12 +89,9 @@ class _Scalar(Family):
         """Take all values from `read` from now on, when somebody looks."""
         self._read = read
 
-    def collect(self) -> Metric:
-        """See `Family.collect`."""
-        metric = self._metric()
+    def _lines(self) -> Iterator[str]:
         for values, value in sorted(dict(self._read()).items()):
-            metric.add_sample(self.name, self._named(values), value)
-        return metric
+            yield exposition.line(self.name, self._label_text(values), value)
 
 
 class Counter(_Scalar):
@@ -136,7 +141,7 @@ class Histogram(Family):
 
     def __init__(self, name: str, text: str, labels: Sequence[str], buckets: Sequence[float] = DEFAULT_BUCKETS) -> None:
         super().__init__(name, text, labels)
-        self._buckets = tuple(buckets)
+        self._buckets = Buckets(buckets)
         self._series: dict[LabelValues, Distribution] = {}
 
     def observe(self, value: float, *labels: str) -> None:
@@ -146,9 +151,6 @@ class Histogram(Family):
             self._series[key] = Distribution(self._buckets)
         self._series[key].observe(value)
 
-    def collect(self) -> Metric:
-        """See `Family.collect`."""
-        metric = self._metric()
+    def _lines(self) -> Iterator[str]:
         for values, distribution in sorted(self._series.items(), key=lambda item: item[0]):
-            distribution.add_to(metric, self._named(values))
-        return metric
+            yield from distribution.lines(self.name, self._label_text(values))
