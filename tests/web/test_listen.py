@@ -1,6 +1,7 @@
 """Where servers listen: what is refused and how, Unix sockets dead and alive, timeouts, and the end."""
 
 import asyncio
+import os
 import socket
 import stat
 from collections.abc import AsyncIterator
@@ -101,6 +102,22 @@ async def test_of_several_places_the_first_that_can_be_made_is_taken(tmp_path: P
         assert free.exists()
 
 
+async def test_a_directory_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 4242, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    with pytest.raises(StartRefused, match=f"{tmp_path} belongs to another user"):
+        async with listen.on_path([tmp_path / "s"]):
+            pass
+
+
+async def test_one_application_answers_on_several_sockets(tmp_path: Path) -> None:
+    place, tcp = tmp_path / "s", listen.on_port("127.0.0.1", 0, "--debug-http-addr")
+    async with listen.on_path([place]) as sock, listen.serve(hello(), sock, tcp), aiohttp.ClientSession() as session:
+        answer = await session.get(f"http://127.0.0.1:{tcp.getsockname()[1]}/")
+        assert (await ask(place), await answer.text()) == ("hello", "hello")
+
+
 async def test_without_any_place_the_start_is_refused_and_all_reasons_are_told(tmp_path: Path) -> None:
     (file := tmp_path / "file").write_text("precious")
     long = tmp_path / ("x" * 120)
@@ -113,7 +130,7 @@ async def test_without_any_place_the_start_is_refused_and_all_reasons_are_told(t
 async def test_a_client_that_sends_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listen, "TIMEOUT", 0.05)
     sock = listen.on_port("127.0.0.1", 0, "--listen-port")
-    async with listen.serve(hello(), sock), reading(sock) as (reader, writer):
+    async with asyncio.timeout(5), listen.serve(hello(), sock), reading(sock) as (reader, writer):
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")
         assert await reader.read() == b""
 
