@@ -1,0 +1,260 @@
+"""HTTP to the API server: one request in, an answer or an error of our tree out.
+
+    async with Client(credentials, meter) as client:
+        pods = await client.get("/api/v1/pods", {"limit": "500"})
+        await client.send(Call("DELETE", "/api/v1/namespaces/a/pods/b"))
+        async with aclosing(client.stream("/api/v1/pods", {"watch": "true"}, idle=75)) as chunks:
+            async for lines in chunks: ...
+
+It knows nothing of kinds or objects: bodies are bytes or parsed JSON, never models (design.md D2). One aiohttp session
+with any number of connections. Answers are asked for uncompressed: on one network, packing costs more than it saves.
+
+Repeated here: what the server told us to repeat (429 or 5xx with Retry-After), what could not be sent at all because
+no connection came about, and once a request that was refused with 401, with renewed credentials. Nothing else: whoever
+asks knows better what a failure means. A `stream` is never repeated.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from hookrunner import __version__
+from hookrunner.errors import ApiError, Cut, Denied, Silent, Throttled, Unreachable, api_error
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.pace import Pace
+from hookrunner.model.resources import JSON
+
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}
+_CONNECT_TIMEOUT = 10.0
+_ANSWER_TIMEOUT = 30.0
+"""Seconds until the headers of a stream; the server itself waits up to 3 s for its cache to be fresh."""
+
+_READ_BUFFER = 256 * 1024
+_PAUSES = (0.1, 0.5, 2.0)
+_LONGEST_PAUSE = 10.0
+_SHOWN = 200
+
+_Params = Mapping[str, str]
+
+
+class RequestMeter(Protocol):
+    """Counts requests (shell-operator.md §10.2). `url` names no object; `code` is the status or `<error>`."""
+
+    def request_finished(self, verb: str, url: str, host: str, code: str, seconds: float) -> None:
+        """A request was answered, at least its headers, or failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. `path` begins with a slash, already quoted; `body` is JSON; `timeout` covers all repetitions."""
+
+    method: str
+    path: str
+    params: _Params = field(default_factory=dict)
+    body: JSON = None
+    content_type: str = "application/json"
+    accept: str = "application/json"
+    timeout: float = 60.0
+
+
+class Client:
+    """An asynchronous context manager that owns the connections.
+
+    All calls raise `ApiError` and its leaves for an answer with an error status, `Unreachable` and its leaves without.
+    """
+
+    def __init__(self, credentials: Credentials, meter: RequestMeter, pace: Pace | None = None) -> None:
+        self._credentials = credentials
+        self._meter = meter
+        self._pace = pace or Pace(0, 1)
+        self._tls: tuple[tuple[object, ...], ssl.SSLContext | bool] = ((), True)
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+            headers=_HEADERS,
+            read_bufsize=_READ_BUFFER,
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def get(self, path: str, params: _Params | None = None, accept: str = "application/json") -> JSON:
+        """The parsed answer to a GET."""
+        return orjson.loads(await self.send(Call("GET", path, params or {}, accept=accept)))
+
+    async def send(self, call: Call) -> bytes:
+        """The body of the answer."""
+        try:
+            async with asyncio.timeout(call.timeout):
+                return await self._repeated(call)
+        except TimeoutError as error:
+            raise Unreachable(f"{call.method} {call.path}: no answer within {call.timeout:g} s") from error
+
+    async def stream(self, path: str, params: _Params, idle: float) -> AsyncGenerator[list[bytes], None]:
+        """The lines of an endless answer, in lists as they arrive; the first list is empty and means "accepted".
+
+        Ends when the server ends it. Raises `Silent` after `idle` seconds without a byte, `Cut` if the connection
+        breaks. Close it with `aclosing`: an abandoned stream keeps its connection until the garbage collector comes.
+        """
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=idle)
+        async with self._answered(Call("GET", path, params), timeout) as response:
+            yield []
+            try:
+                async for lines in _lines(response.content):
+                    yield lines
+            except TimeoutError as error:
+                raise Silent(f"GET {path}: nothing heard for {idle:g} s") from error
+            except (aiohttp.ClientError, OSError) as error:
+                raise Cut(f"GET {path}: {_words(error)}") from error
+
+    async def _repeated(self, call: Call) -> bytes:
+        for pause in _PAUSES:
+            try:
+                return await self._once(call)
+            except (Throttled, Unreachable) as error:
+                await asyncio.sleep(_pause(error, pause))
+        return await self._once(call)
+
+    async def _once(self, call: Call) -> bytes:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)
+        async with self._answered(call, timeout) as response:
+            try:
+                return await response.read()
+            except (aiohttp.ClientError, OSError) as error:
+                raise Cut(f"{call.method} {call.path}: {_words(error)}") from error
+
+    @asynccontextmanager
+    async def _answered(self, call: Call, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A response with a good status, its body still unread."""
+        connection = await self._credentials.fresh()
+        try:
+            response = await self._asked(call, connection, timeout)
+        except Denied as error:
+            renewed = await self._credentials.renewed(connection) if error.status == 401 else connection
+            if renewed is connection:
+                raise
+            response = await self._asked(call, renewed, timeout)
+        try:
+            yield response
+        finally:
+            if not response.content.at_eof():
+                response.close()
+            response.release()
+
+    async def _asked(
+        self, call: Call, connection: Connection, timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        await self._pace.turn()
+        started, code = time.monotonic(), "<error>"
+        try:
+            async with asyncio.timeout(_ANSWER_TIMEOUT):
+                response = await self._request(call, connection, timeout)
+            code = str(response.status)
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unreachable(f"{connection.server}: {_words(error)}") from error
+        finally:
+            host = URL(connection.server).authority
+            self._meter.request_finished(call.method, template(call.path), host, code, time.monotonic() - started)
+        if response.status >= 300:
+            raise await _refusal(call, response)
+        return response
+
+    async def _request(
+        self, call: Call, connection: Connection, timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        headers = {"Accept": call.accept}
+        if connection.authorization:
+            headers["Authorization"] = connection.authorization
+        if call.body is not None:
+            headers["Content-Type"] = call.content_type
+        return await self._session.request(
+            call.method,
+            URL(connection.server + call.path, encoded=True),
+            params=call.params,
+            data=None if call.body is None else orjson.dumps(call.body),
+            headers=headers,
+            timeout=timeout,
+            ssl=self._context(connection),
+            proxy=connection.proxy or None,
+            server_hostname=connection.tls_server_name or None,
+            allow_redirects=False,
+        )
+
+    def _context(self, connection: Connection) -> ssl.SSLContext | bool:
+        """One context per set of certificates: another context also means other pooled connections, which is what
+        a renewed client certificate needs."""
+        material = (connection.ca, connection.cert, connection.key, connection.insecure)
+        if self._tls[0] != material:
+            self._tls = (material, connection.tls() if connection.server.startswith("https:") else True)
+        return self._tls[1]
+
+
+def template(path: str) -> str:
+    """A path with the names of objects and namespaces replaced, so that metrics stay few.
+
+    `/apis/apps/v1/namespaces/a/deployments/b/scale` → `/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale`
+    """
+    parts = path.split("/")
+    start = {"api": 3, "apis": 4}.get(parts[1] if len(parts) > 1 else "", len(parts))
+    if parts[start : start + 1] == ["namespaces"] and len(parts) > start + 2:
+        parts[start + 1] = "{namespace}"
+        start += 2
+    if len(parts) > start + 1:
+        parts[start + 1] = "{name}"
+    return "/".join(parts)
+
+
+def _pause(error: Throttled | Unreachable, pause: float) -> float:
+    """Seconds until a failed request may be sent again; raises the error if it may not."""
+    if isinstance(error, Throttled) and error.retry_after is not None:
+        return min(max(pause, error.retry_after), _LONGEST_PAUSE)
+    if isinstance(error.__cause__, aiohttp.ClientConnectorError):
+        return pause
+    raise error
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
+    """Whole lines of each chunk. An unfinished line grows in place: one of many MB costs no more than its size."""
+    rest = bytearray()
+    async for chunk in content.iter_any():
+        head, newline, tail = chunk.rpartition(b"\n")
+        if newline:
+            yield (bytes(rest) + head if rest else head).split(b"\n")
+            rest.clear()
+        rest += tail
+    if rest:
+        yield [bytes(rest)]
+
+
+async def _refusal(call: Call, response: aiohttp.ClientResponse) -> ApiError:
+    """The error that an answer is about. Anything but a `Status` came from a proxy, so its text is cut short."""
+    try:
+        body = await response.read()
+    except (aiohttp.ClientError, OSError):
+        body = b""
+    try:
+        status = orjson.loads(body)
+        reason, message = status.get("reason", ""), status.get("message", "")
+        pause = (status.get("details") or {}).get("retryAfterSeconds")
+    except (orjson.JSONDecodeError, AttributeError):
+        text = body[:_SHOWN].decode(errors="replace").strip()
+        message = f"{call.method} {call.path}: HTTP {response.status} {response.reason}: {text}"
+        reason, pause = "", None
+    header = response.headers.get("Retry-After", "")
+    return api_error(response.status, reason, message, float(header) if header.isdecimal() else pause)
+
+
+def _words(error: BaseException) -> str:
+    """Some exceptions have no text, timeouts above all."""
+    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)

@@ -1,0 +1,176 @@
+"""How to reach the cluster and who we are there: loaded by a short-lived child, renewed before it runs out.
+
+    loading = begin(settings)                              # as early as possible: the child runs beside our imports
+    credentials = Credentials(settings, await loading.finished())
+    connection = await credentials.fresh()                 # before every request
+    connection = await credentials.renewed(connection)     # after a 401
+
+The child (`kubeconfig.py`) keeps the `kubernetes` package and its 44 MB out of this process. A token file is read again
+when older than a minute, as client-go does; everything else (exec plugins, changed files) by running the child again,
+once for all who wait. Key material stays in memory, but for the moment in which `ssl` wants files.
+"""
+
+import asyncio
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import BadKubeConfig
+from hookrunner.settings import KubeSettings
+
+_LOG = log.get("kube.credentials")
+_PROGRAM = Path(__file__).with_name("kubeconfig.py")
+_CHILD_TIMEOUT = 60.0
+_TOKEN_FILE_AGE = 60.0
+_EXPIRY_MARGIN = 60.0
+_RENEWAL_INTERVAL = 10.0
+"""A server that refuses good credentials must not make us run an exec plugin for every request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A way into a cluster. `ca`, `cert` and `key` are PEM texts, empty for none; `authorization` a header's value;
+    `expires` epoch seconds; `origin` says where it was found."""
+
+    server: str
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    authorization: str = ""
+    token_file: str = ""
+    expires: float | None = None
+    proxy: str = ""
+    tls_server_name: str = ""
+    insecure: bool = False
+    namespace: str = ""
+    origin: str = ""
+
+    def __repr__(self) -> str:
+        """No secrets: this may end up in a log."""
+        return f"Connection({self.server}, {self.origin})"
+
+    def tls(self) -> ssl.SSLContext:
+        """A context for this server. Raises BadKubeConfig for certificates or keys that cannot be read."""
+        try:
+            context = ssl.create_default_context(cadata=self.ca or None)
+            if self.insecure:
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            if self.cert:
+                _load_pair(context, self.cert, self.key)
+        except (ssl.SSLError, ValueError) as error:
+            raise BadKubeConfig(f"{self.origin}: certificate or key cannot be used: {error}") from error
+        return context
+
+
+def _load_pair(context: ssl.SSLContext, cert: str, key: str) -> None:
+    """`ssl` takes client keys from files only."""
+    with tempfile.TemporaryDirectory(prefix="hookrunner-") as directory:
+        path = Path(directory, "pair.pem")
+        path.write_text(f"{cert}\n{key}")
+        context.load_cert_chain(path)
+
+
+class Loading:
+    """A running child that looks for a connection."""
+
+    def __init__(self, settings: KubeSettings) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="hookrunner-")
+        argv = [sys.executable, "-P", str(_PROGRAM), str(settings.config or ""), settings.context, self._directory.name]
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, process_group=0)
+
+    async def finished(self) -> Connection:
+        """The connection. Raises BadKubeConfig saying which file, which context and what is wrong."""
+        try:
+            output, errors = await asyncio.to_thread(self._child.communicate, timeout=_CHILD_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            raise BadKubeConfig(f"no credentials within {_CHILD_TIMEOUT:g} s: does an exec plugin hang?") from None
+        finally:
+            self.close()
+        return _connection(output, errors)
+
+    def close(self) -> None:
+        """End the child and whatever plugin it has started, and remove its files. May be called twice."""
+        if self._child.poll() is None:
+            os.killpg(self._child.pid, signal.SIGKILL)
+            self._child.wait()
+        self._directory.cleanup()
+
+
+def begin(settings: KubeSettings) -> Loading:
+    """Start to look for a connection and return at once; works before there is an event loop."""
+    return Loading(settings)
+
+
+def _connection(output: bytes, errors: bytes) -> Connection:
+    try:
+        answer = orjson.loads(output)
+    except orjson.JSONDecodeError:
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+        raise BadKubeConfig(f"the program that reads kubeconfig failed: {last or 'no output'}") from None
+    if "error" in answer:
+        raise BadKubeConfig(answer["error"])
+    return Connection(**answer)
+
+
+class Credentials:
+    """The connection of the moment. `connection` is the first one, already loaded."""
+
+    def __init__(self, settings: KubeSettings, connection: Connection) -> None:
+        self._settings = settings
+        self._connection = connection
+        self._read_at = self._loaded_at = time.monotonic()
+        self._renewal = asyncio.Lock()
+
+    async def fresh(self) -> Connection:
+        """The connection, renewed before its token runs out. Never raises: a failed renewal is logged and what we
+        have is used as long as the server takes it."""
+        now = self._connection
+        if now.expires is not None and now.expires - time.time() < _EXPIRY_MARGIN:
+            return await self.renewed(now)
+        if now.token_file and time.monotonic() - self._read_at > _TOKEN_FILE_AGE:
+            self._read_token()
+        return self._connection
+
+    async def renewed(self, refused: Connection) -> Connection:
+        """What to use instead of a connection that was refused; the same one if there is nothing newer."""
+        async with self._renewal:
+            if self._connection is not refused:
+                return self._connection
+            if refused.token_file:
+                self._read_token()
+            elif time.monotonic() - self._loaded_at > _RENEWAL_INTERVAL:
+                await self._load()
+            return self._connection
+
+    def _read_token(self) -> None:
+        """The kubelet replaces the file well before the old token ends, so a failure now is not yet one."""
+        self._read_at = time.monotonic()
+        try:
+            authorization = f"Bearer {Path(self._connection.token_file).read_text().strip()}"
+        except OSError as error:
+            _LOG.warn("cannot read the token file again", file=self._connection.token_file, error=error)
+            return
+        if authorization != self._connection.authorization:
+            self._connection = replace(self._connection, authorization=authorization)
+
+    async def _load(self) -> None:
+        self._loaded_at = time.monotonic()
+        try:
+            loaded = await begin(self._settings).finished()
+        except BadKubeConfig as error:
+            _LOG.error("cannot renew the credentials", error=error)
+            return
+        finally:
+            self._loaded_at = time.monotonic()
+        if loaded != self._connection:
+            self._connection = loaded

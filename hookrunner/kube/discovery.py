@@ -1,0 +1,180 @@
+"""Which resource a user means by an apiVersion and a kind (shell-operator.md §4.1).
+
+    resource = await discovery.resolve("apps/v1", "deploy")
+
+With an apiVersion only that group version is asked for; without, all groups, in one request where the server offers
+aggregated discovery (Kubernetes 1.27, https://kubernetes.io/docs/concepts/overview/kubernetes-api/), else group by
+group. Groups that cannot be asked, because an aggregated API server is away, are left out. Answers are kept in memory.
+A kind that is not there is looked for once more on the server, but no more often than every two seconds however many
+ask.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hookrunner import log
+from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
+from hookrunner.kube.client import Client
+from hookrunner.model.resources import JSON, Resource
+
+_LOG = log.get("kube.discovery")
+_AGGREGATED = ",".join(
+    [f"application/json;g=apidiscovery.k8s.io;v={v};as=APIGroupDiscoveryList" for v in ("v2", "v2beta1")]
+    + ["application/json"]
+)
+_FRESH = 2.0
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What the server said about one apiVersion ("" is all of them), when (loop time), and which groups it left out."""
+
+    resources: tuple[Resource, ...] = ()
+    missing: tuple[str, ...] = ()
+    asked_at: float = float("-inf")
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Discovery:
+    """The kinds of one cluster."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._answers: dict[str, _Answer] = {}
+
+    async def resolve(self, api_version: str, kind: str) -> Resource:
+        """The first resource with verbs whose kind, plural or short name is `kind` in any case.
+
+        An empty `api_version` means the preferred version. Raises UnknownKind, or another KubeError if the server
+        cannot be asked.
+        """
+        answer = self._answers.setdefault(api_version, _Answer())
+        known = answer.asked_at
+        found = _named(answer.resources, kind)
+        if found is None:
+            await self._ask(api_version, answer, known)
+            found = _named(answer.resources, kind)
+        if found is None:
+            raise UnknownKind(_complaint(api_version, kind, answer.missing))
+        return found
+
+    def forget(self, api_version: str) -> None:
+        """The server said 404 for a resource that was found here: ask again next time."""
+        answer = self._answers.get(api_version, _Answer())
+        if asyncio.get_running_loop().time() - answer.asked_at >= _FRESH:
+            self._answers.pop(api_version, None)
+
+    async def _ask(self, api_version: str, answer: _Answer, known: float) -> None:
+        """Fill the answer, unless somebody else has just done so or while we waited for our turn."""
+        now = asyncio.get_running_loop().time
+        async with answer.asking:
+            if answer.asked_at > known or now() - answer.asked_at < _FRESH:
+                return
+            if api_version:
+                answer.resources = await self._one(api_version)
+            else:
+                answer.resources, answer.missing = await self._all()
+            answer.asked_at = now()
+
+    async def _one(self, api_version: str) -> tuple[Resource, ...]:
+        root = "/apis/" if "/" in api_version else "/api/"
+        try:
+            return tuple(_listed(await self._client.get(root + api_version)))
+        except NotFound:
+            return ()
+
+    async def _all(self) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
+        core, groups = await asyncio.gather(*(self._client.get(p, accept=_AGGREGATED) for p in ("/api", "/apis")))
+        if groups["kind"] == "APIGroupDiscoveryList":
+            return _aggregated(core["items"] + groups["items"])
+        listed = [{"name": "", "versions": [{"groupVersion": v} for v in core["versions"]]}, *groups["groups"]]
+        return await self._group_by_group([_by_preference(group) for group in listed])
+
+    async def _group_by_group(self, groups: list[list[str]]) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
+        """For servers without aggregated discovery."""
+        versions = [version for group in groups for version in group]
+        answers = await asyncio.gather(*(self._one(version) for version in versions), return_exceptions=True)
+        missing = []
+        found: dict[str, tuple[Resource, ...]] = {}
+        for version, answer in zip(versions, answers, strict=True):
+            if isinstance(answer, KubeError):
+                _LOG.warn("an API group cannot be asked for its kinds", group=version, error=answer)
+                missing.append(version)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                found[version] = answer
+        if not found:
+            raise ApiError(503, "", "discovery: no API group answered")
+        chosen = (_preferred([found.get(version, ()) for version in group]) for group in groups)
+        return tuple(resource for group in chosen for resource in group), tuple(missing)
+
+
+def _named(resources: Iterable[Resource], kind: str) -> Resource | None:
+    wanted = kind.lower()
+    for resource in resources:
+        names = (*resource.short_names, resource.kind, resource.plural)
+        if resource.verbs and wanted in map(str.lower, names):
+            return resource
+    return None
+
+
+def _by_preference(group: JSON) -> list[str]:
+    """The group versions of an APIGroup, the preferred one first."""
+    versions = [version["groupVersion"] for version in group["versions"]]
+    first = group.get("preferredVersion", {}).get("groupVersion")
+    return sorted(versions, key=lambda version: version != first)
+
+
+def _preferred(versions: Sequence[Iterable[Resource]]) -> Iterable[Resource]:
+    """Each resource of a group in the first version that has it; versions come in order of preference."""
+    chosen: dict[str, Resource] = {}
+    for resources in versions:
+        for resource in resources:
+            chosen.setdefault(resource.plural, resource)
+    return chosen.values()
+
+
+def _aggregated(groups: Sequence[JSON]) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
+    """The content of an APIGroupDiscoveryList; versions stand there in order of preference."""
+    found: list[Resource] = []
+    missing: list[str] = []
+    for group in groups:
+        name = group["metadata"].get("name", "")
+        versions = [(f"{name}/{v['version']}" if name else v["version"], v) for v in group["versions"]]
+        missing += [api_version for api_version, v in versions if v.get("freshness") == "Stale"]
+        found += _preferred([[_from_aggregated(gv, r) for r in v.get("resources", ())] for gv, v in versions])
+    return tuple(found), tuple(missing)
+
+
+def _from_aggregated(api_version: str, item: JSON) -> Resource:
+    return Resource(
+        api_version=api_version,
+        kind=item.get("responseKind", {}).get("kind", ""),
+        plural=item["resource"],
+        namespaced=item["scope"] == "Namespaced",
+        short_names=tuple(item.get("shortNames", ())),
+        verbs=tuple(item.get("verbs", ())),
+    )
+
+
+def _listed(answer: JSON) -> Iterable[Resource]:
+    """The content of an APIResourceList without subresources."""
+    for item in answer["resources"]:
+        if "/" not in item["name"]:
+            yield Resource(
+                api_version=answer["groupVersion"],
+                kind=item["kind"],
+                plural=item["name"],
+                namespaced=item["namespaced"],
+                short_names=tuple(item.get("shortNames", ())),
+                verbs=tuple(item.get("verbs", ())),
+            )
+
+
+def _complaint(api_version: str, kind: str, missing: tuple[str, ...]) -> str:
+    where = f"apiVersion '{api_version}'" if api_version else "any preferred apiVersion"
+    hint = "is its CustomResourceDefinition installed, and is the version served?"
+    away = f" These API groups did not answer: {', '.join(missing)}." if missing else ""
+    return f"the server knows no kind '{kind}' in {where}: {hint}{away}"

@@ -1,0 +1,252 @@
+"""The objects of a selection and every change of them, for as long as somebody asks.
+
+    watches = Watches(client, discovery, metrics, idle=75.0)
+    async with aclosing(watches.open(selection)) as story:
+        async for reports in story: ...        # lists of the reports of `model/watching.py`
+    watches.wake()                             # try what is lost again now: perhaps the CRD has just come
+
+A story never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
+with bookmarks, resuming after a lost or silent connection, a new list when the server no longer has our version (410),
+and back-off. It remembers one version, no objects; who listens finds out what a repeated list means.
+
+Bookmarks come about once a minute, so a longer silence means a dead connection (user-pains.md R1); a silence is resumed
+without a word and is `Lost` only if that fails. A 410 comes as a status or as an event (R2).
+Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+
+from hookrunner import log
+from hookrunner.errors import ApiError, Cut, Denied, Expired, KubeError, NotFound, Silent, Throttled, Unreachable
+from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.story import Story
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.resources import Resource, Selection
+from hookrunner.model.watching import Found, Listing, Lost, Report
+
+_LOG = log.get("kube.watch")
+_PAGE = "500"
+_LIFETIME = (300, 600)
+"""Seconds after which the server ends a watch; spread, so that not all come back at once."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 20.0
+_STANDING = 5.0
+"""A watch that stood for so many seconds counts as one that works, even if nothing was to be said."""
+
+_STUBBORN = 3
+"""After so many answers that led nowhere, begin again with a list: the version itself may be what is wrong."""
+
+_NO_STREAMED_LIST = frozenset({400, 403, 405, 422})
+
+
+class Watches:
+    """Opens watches on one cluster. `idle` is the silence in seconds that no healthy watch has."""
+
+    def __init__(self, client: Client, discovery: Discovery, metrics: Metrics, idle: float) -> None:
+        self._client = client
+        self._discovery = discovery
+        self._metrics = metrics
+        self._idle = idle
+        self._open: set[_Watch] = set()
+
+    async def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
+        """The story of a selection, told from the beginning."""
+        watch = _Watch(selection, self._client, self._discovery, self._metrics, self._idle)
+        self._open.add(watch)
+        try:
+            async with aclosing(watch.story()) as story:
+                async for reports in story:
+                    yield reports
+                    del reports  # or the last objects would live until the next change
+        finally:
+            self._open.discard(watch)
+
+    def wake(self) -> None:
+        """Let no watch wait any longer before its next attempt."""
+        for watch in self._open:
+            watch.woken.set()
+
+
+class _Watch:
+    """One selection's attempts. Of the current one, `_heeded` says that the server accepted a watch, `_worked` that no
+    pause is needed after it."""
+
+    def __init__(
+        self, selection: Selection, client: Client, discovery: Discovery, metrics: Metrics, idle: float
+    ) -> None:
+        self.woken = asyncio.Event()
+        self._selection = selection
+        self._client = client
+        self._discovery = discovery
+        self._metrics = metrics
+        self._idle = idle
+        self._story = Story()
+        self._page = _PAGE
+        self._streams_lists = True
+        self._labels = ("", selection.namespace)
+        self._attempts = 0
+        self._heeded = self._worked = False
+        self._lost = ""
+
+    async def story(self) -> AsyncGenerator[list[Report], None]:
+        """Attempt after attempt, for ever."""
+        while True:
+            self._worked = self._heeded = self._story.heard = False
+            problem: KubeError | None = None
+            began = asyncio.get_running_loop().time()
+            try:
+                async with aclosing(self._attempt()) as attempt:
+                    async for reports in attempt:
+                        if reports:
+                            yield reports
+                        del reports
+            except KubeError as error:
+                problem = error
+                self._learn(error)
+            if problem is not None and self._is_news(problem):
+                yield [_loss(problem)]
+            await self._pause(problem, asyncio.get_running_loop().time() - began)
+
+    async def _attempt(self) -> AsyncGenerator[list[Report], None]:
+        """A list if one is needed, then a watch until it ends."""
+        resource = await self._discovery.resolve(self._selection.api_version, self._selection.kind)
+        self._labels = (f"{resource.api_version}/{resource.plural}", self._selection.namespace)
+        steps = [self._followed(resource)]
+        if self._story.version is None and not self._streams_lists:
+            steps.insert(0, self._paged(resource))
+        for step in steps:
+            async with aclosing(step):
+                async for reports in step:
+                    yield reports
+                    del reports
+
+    async def _paged(self, resource: Resource) -> AsyncGenerator[list[Report], None]:
+        """The whole list, page by page, all of the same version; one parsed page at a time."""
+        path = resource.path(self._selection.namespace)
+        params = self._selectors() | {"limit": self._page}
+        reports: list[Report] = [self._begin_list()]
+        while self._story.version is None:
+            page = await self._client.get(path, params)
+            params["continue"] = page["metadata"].get("continue", "")
+            reports += self._story.page(resource, page)
+            del page
+            yield reports
+            reports = []
+
+    async def _followed(self, resource: Resource) -> AsyncGenerator[list[Report], None]:
+        """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted."""
+        path, now = resource.path(self._selection.namespace), asyncio.get_running_loop().time
+        accepted = float("inf")
+        try:
+            async with aclosing(self._client.stream(path, self._watch_params(), self._idle)) as chunks:
+                async for lines in chunks:
+                    accepted = min(accepted, now())
+                    reports, error = self._story.chunk(resource.kind, lines) if lines else (self._accepted(), None)
+                    yield reports
+                    del reports
+                    if error is not None:
+                        raise error
+        finally:
+            self._worked = self._story.heard or now() - accepted > _STANDING
+        self._metrics.kubernetes_client_watch_errors.inc("eof")
+        if not self._worked:
+            raise Cut(f"watch of {self._selection}: closed at once by the server, or by something in between")
+
+    def _accepted(self) -> list[Report]:
+        reports: list[Report] = [Found()] if self._lost else []
+        self._heeded, self._lost = True, ""
+        return reports + ([self._begin_list()] if self._story.version is None else [])
+
+    def _begin_list(self) -> Listing:
+        if self._story.lists:
+            self._metrics.kubernetes_watch_relists.inc(*self._labels)
+        return Listing()
+
+    def _watch_params(self) -> dict[str, str]:
+        params = self._selectors() | {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(random.randint(*_LIFETIME)),
+        }
+        if self._story.version is None:
+            return params | {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        return params | ({"resourceVersion": self._story.version} if self._story.version else {})
+
+    def _selectors(self) -> dict[str, str]:
+        wanted = {"labelSelector": self._selection.labels, "fieldSelector": self._selection.fields}
+        return {name: value for name, value in wanted.items() if value}
+
+    def _learn(self, error: KubeError) -> None:
+        """Count a failure and draw conclusions for the next attempt."""
+        self._metrics.kubernetes_client_watch_errors.inc(_error_type(error))
+        if isinstance(error, Silent):
+            self._metrics.kubernetes_watch_stalls.inc(*self._labels)
+        if isinstance(error, NotFound):
+            self._discovery.forget(self._selection.api_version)
+        if self._story.version is None:
+            self._learn_to_list(error)
+        elif _refused(error) or (self._attempts >= _STUBBORN and (self._heeded or _is_internal(error))):
+            self._story.version = None
+
+    def _learn_to_list(self, error: KubeError) -> None:
+        if isinstance(error, Expired):
+            self._page = "0"  # the list outlived its version, so pages are too slow here: take it whole
+        refused = isinstance(error, ApiError) and error.status in _NO_STREAMED_LIST
+        if self._streams_lists and (refused or isinstance(error, Silent)):
+            self._streams_lists, self._worked = False, True
+
+    def _is_news(self, error: KubeError) -> bool:
+        """Is this a loss that was not told yet? A watch that stops is none before an attempt to resume it failed."""
+        resumable = self._worked or (self._heeded and not self._attempts) or isinstance(error, Expired)
+        if resumable or self._lost == str(error):
+            return False
+        self._lost = str(error)
+        _LOG.warn("watch is lost", selection=str(self._selection), error=error)
+        return True
+
+    async def _pause(self, error: KubeError | None, lasted: float) -> None:
+        """Longer after each attempt that came to nothing; a moment between lists and after a very short watch."""
+        self._attempts = 0 if self._worked else self._attempts + 1
+        if isinstance(error, Expired) or (self._story.heard and lasted < 1):
+            self._attempts = max(self._attempts, 1)
+        if not self._attempts:
+            return
+        pause = min(_FIRST_PAUSE * 2 ** min(self._attempts - 1, 10), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(pause, asked or 0)):
+                await self.woken.wait()
+            self._attempts = 0
+        self.woken.clear()
+
+
+def _refused(error: KubeError) -> bool:
+    """Will the same watch be refused again? Rights may be given, and a pause may be over."""
+    return isinstance(error, ApiError) and 400 <= error.status < 500 and not isinstance(error, Denied | Throttled)
+
+
+def _is_internal(error: KubeError) -> bool:
+    """500 is the API server's own trouble, with our version perhaps; 502 to 504 are about reaching it."""
+    return isinstance(error, ApiError) and error.status == 500
+
+
+def _loss(error: KubeError) -> Lost:
+    """Short, unless a person has to act: install a CRD, give rights, correct a selector."""
+    brief = isinstance(error, Unreachable | Throttled) or (isinstance(error, ApiError) and error.status >= 500)
+    return Lost(str(error), brief)
+
+
+def _error_type(error: KubeError) -> str:
+    """The words of shell-operator.md §4.5, and `stall`."""
+    match error:
+        case Expired():
+            return "expired"
+        case Silent():
+            return "stall"
+        case Cut():
+            return "unexpected-eof"
+    return "fail"

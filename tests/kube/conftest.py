@@ -1,0 +1,35 @@
+"""A fake API server and what the room builds on it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.settings import KubeSettings
+from tests.fakes.api import FakeApi
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with FakeApi() as api:
+        yield api
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics("")
+
+
+@pytest.fixture
+async def client(api: FakeApi, metrics: Metrics) -> AsyncIterator[Client]:
+    async with Client(Credentials(KubeSettings(), Connection(api.url)), Requests(metrics)) as client:
+        yield client
+
+
+@pytest.fixture
+def discovery(client: Client) -> Discovery:
+    return Discovery(client)
