@@ -34,7 +34,7 @@ def problems(path: str, binding: JSON) -> Iterator[Problem]:
 def repeated_names(path: str, names: Sequence[str]) -> Iterator[Problem]:
     """Names of webhooks must be unique within a hook."""
     for name, count in Counter(names).items():
-        if count > 1:
+        if name and count > 1:
             yield Problem(path, f"has {count} bindings named '{name}'; names must be unique, rename all but one")
 
 

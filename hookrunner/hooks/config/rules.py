@@ -1,5 +1,6 @@
 """What a v1 configuration must fulfil beyond its tables (shell-operator.md §2): everything wrong with it, at once."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from hookrunner import cron
@@ -12,39 +13,43 @@ from hookrunner.options import duration
 
 
 def problems(raw: JSON) -> Iterator[Problem]:
-    """All problems of an answer. What is told about a binding's shape is not told again by a later rule."""
-    spoiled = list(check(raw, V1))
-    yield from spoiled
+    """All problems of an answer. What is wrong by the tables is told once and not looked at any further."""
+    wrong = list(check(raw, V1))
+    yield from wrong
     settings = raw.get("settings")
-    if isinstance(settings, dict):
-        yield from _settings(settings)
-    kubernetes = [item for _, item in _sound(raw, "kubernetes", spoiled)]
-    complete = "kubernetes" not in raw or len(kubernetes) == len(raw["kubernetes"] or [])
+    yield from _settings(_sound("settings", settings, wrong) if isinstance(settings, dict) else {})
+    kubernetes = [item for _, item in _items(raw, "kubernetes", wrong)]
+    # A name that cannot be read may be the very one that somebody includes.
+    named = not any(re.fullmatch(r"kubernetes(\[\d+](\.name)?)?", problem.path) for problem in wrong)
     for key, rule in _RULES.items():
-        for path, item in _sound(raw, key, spoiled):
+        for path, item in _items(raw, key, wrong):
             yield from rule(path, item)
-            if complete:
-                yield from includes.problems(path, item, kubernetes)
-    if complete:
-        yield from includes.ambiguities(kubernetes)
+            yield from includes.problems(path, item, kubernetes) if named else ()
+    yield from includes.ambiguities(kubernetes) if named else ()
     for key in ("kubernetesValidating", "kubernetesMutating"):
-        yield from admission.repeated_names(key, [item["name"] for _, item in _sound(raw, key, spoiled)])
+        yield from admission.repeated_names(key, [item.get("name", "") for _, item in _items(raw, key, wrong)])
 
 
-def _sound(raw: JSON, key: str, spoiled: Sequence[Problem]) -> Iterator[tuple[str, JSON]]:
-    """Path and value of the items whose shape is right."""
+def _items(raw: JSON, key: str, wrong: Sequence[Problem]) -> Iterator[tuple[str, JSON]]:
+    """Path and sound part of each binding in a list."""
     items = raw.get(key)
     for place, item in enumerate(items if isinstance(items, list) else []):
-        path = f"{key}[{place}]"
-        if not any(problem.path.startswith(path) for problem in spoiled):
-            yield path, item
+        if isinstance(item, dict):
+            yield f"{key}[{place}]", _sound(f"{key}[{place}]", item, wrong)
+
+
+def _sound(path: str, item: JSON, wrong: Sequence[Problem]) -> JSON:
+    """The keys of a mapping that have no problem yet."""
+    if not wrong:
+        return item
+    inside = (problem.path.removeprefix(f"{path}.") for problem in wrong if problem.path.startswith(f"{path}."))
+    spoiled = {re.split(r"[.[]", place)[0] for place in inside}
+    return {key: value for key, value in item.items() if key not in spoiled}
 
 
 def _settings(settings: JSON) -> Iterator[Problem]:
     for key in ("executionMinInterval", "timeout"):
         text = settings.get(key, "0")
-        if not isinstance(text, str):
-            continue
         try:
             duration(text)
         except ValueError:
@@ -58,8 +63,10 @@ def schedule(path: str, item: JSON) -> Iterator[Problem]:
     except BadCrontab as error:
         zone = None
         yield Problem(f"{path}.timezone", f"is invalid: {error}")
+    if "crontab" not in item:
+        return
     try:
-        cron.parse(item.get("crontab", ""), zone)
+        cron.parse(item["crontab"], zone)
     except BadCrontab as error:
         yield Problem(f"{path}.crontab", f"is invalid: {error}")
 

@@ -25,7 +25,7 @@ def problems(raw: JSON) -> Iterator[Problem]:
             yield Problem("configVersion", "is not there, so this was read as v0; add `configVersion: v1` if it is not")
         return
     for place, item in enumerate(raw.get("schedule", [])):
-        yield from schedule(f"schedule[{place}]", item)
+        yield from schedule(f"schedule[{place}]", {"crontab": "", **item})
     for place, item in enumerate(raw.get("onKubernetesEvent", [])):
         yield from _kubernetes_problems(f"onKubernetesEvent[{place}]", item)
 
@@ -63,4 +63,5 @@ def _kubernetes(raw: JSON) -> Kubernetes:
         names=(raw["objectName"],) if raw.get("objectName") else (),
         namespaces=() if namespaces.get("any") else tuple(dict.fromkeys(namespaces.get("matchNames", []))),
         labels=selectors.labels(raw.get("selector", {})),
+        allow_failure=raw.get("allowFailure", False),
     )

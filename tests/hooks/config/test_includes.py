@@ -1,0 +1,61 @@
+"""Names of snapshots: which a binding gets, and which nobody can know."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.hooks.config.includes import ambiguities, effective, groups, problems
+
+
+def bindings(*names: str | None, group: str = "", **keys: Any) -> list[dict[str, Any]]:
+    named = [{"kind": "Pod", "group": group, **keys} for _ in names]
+    return [item | ({"name": name} if name else {}) for item, name in zip(named, names, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("own", "members", "names"),
+    [
+        ([], [], ()),
+        (["a"], [], ("a",)),
+        ([], ["a", "b"], ("a", "b")),
+        (["3", "2", "1"], ["1", "4", "3"], ("3", "2", "1", "4")),
+        (["a", "a"], ["b", "b", "a"], ("a", "b")),
+    ],
+)
+def test_own_includes_come_first_and_the_group_fills_up(own: list[str], members: list[str], names: tuple[str]) -> None:
+    binding = {"group": "g", "includeSnapshotsFrom": own}
+    assert effective(binding, groups(bindings(*members, group="g"))) == names
+
+
+def test_a_group_of_other_bindings_only_includes_nothing() -> None:
+    assert effective({"group": "lonely"}, groups(bindings("a", group="g"))) == ()
+
+
+def lines(*included: str, among: list[dict[str, Any]]) -> list[str]:
+    return [str(problem) for problem in problems("schedule[0]", {"includeSnapshotsFrom": list(included)}, among)]
+
+
+def test_an_included_name_must_be_there() -> None:
+    assert lines("pods", "kubernetes", among=bindings("pods", None)) == []
+    assert lines("pod", among=bindings("pods")) == [
+        "schedule[0].includeSnapshotsFrom is invalid: 'pod' binding name not found; did you mean 'pods'?"
+    ]
+    assert "binding name not found; kubernetes bindings are named []" in lines("pods", among=[])[0]
+
+
+def test_an_included_name_must_be_there_once() -> None:
+    (line,) = lines("pods", among=bindings("pods", "pods", "pods"))
+    assert "is invalid: there are 3 'pods' binding names; give each a name of its own" in line
+
+
+def test_equal_names_in_a_group_are_fine_only_for_equal_bindings() -> None:
+    same = bindings(None, None, group="g")
+    assert list(ambiguities(same)) == []
+    (problem,) = ambiguities([*same[:1], same[1] | {"kind": "Node"}])
+    assert str(problem) == (
+        "kubernetes[1].name 'kubernetes' is also the name of kubernetes[0] in group 'g'; give each a name of its own"
+    )
+
+
+def test_equal_names_are_fine_where_nobody_looks_them_up() -> None:
+    assert list(ambiguities(bindings(None) + bindings(None, kind="Node") + bindings(None, group="g"))) == []

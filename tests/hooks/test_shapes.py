@@ -1,0 +1,94 @@
+"""Tables of what a value may be, and the words for what it is not."""
+
+import pytest
+
+from hookrunner.hooks.shapes import (
+    FLAG,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    Integer,
+    Many,
+    Shape,
+    Table,
+    Text,
+    check,
+    suggestion,
+)
+from hookrunner.model.resources import JSON
+
+
+def problems(value: JSON, shape: Shape) -> list[str]:
+    return [str(problem) for problem in check(value, shape, "x")]
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "wanted", "found"),
+    [
+        ("10", INTEGER, "integer", "string"),
+        (1.5, INTEGER, "integer", "number"),
+        (True, INTEGER, "integer", "boolean"),
+        (True, NUMBER, "number", "boolean"),
+        (1, FLAG, "boolean", "integer"),
+        ("true", FLAG, "boolean", "string"),
+        (None, TEXT, "string", "null"),
+        ({}, Many(TEXT), "array", "object"),
+        ("a", Many(TEXT), "array", "string"),
+        ([], Table({}), "object", "array"),
+        ([], TEXTS, "object", "array"),
+    ],
+)
+def test_a_value_of_another_type_is_told_by_both_names(value: JSON, shape: Shape, wanted: str, found: str) -> None:
+    (problem,) = problems(value, shape)
+    assert problem.startswith(f'x must be of type {wanted}: "{found}"; write ')
+
+
+@pytest.mark.parametrize("number", [10, 1.0, 1e3, 0, -5])
+def test_a_whole_number_may_be_written_with_a_point(number: float) -> None:
+    assert problems(number, INTEGER) == []
+
+
+def test_numbers_are_kept_within_bounds() -> None:
+    assert problems(0, Integer(low=1)) == ["x must be at least 1, not 0"]
+    assert problems(31, Integer(high=30)) == ["x must be at most 30, not 31"]
+
+
+def test_choices_are_listed_and_the_nearest_is_offered() -> None:
+    assert problems("added", Text(("Added", "Deleted"))) == [
+        "x should be one of [Added Deleted], not 'added'; did you mean 'Added'?"
+    ]
+
+
+def test_every_problem_is_found_with_its_path() -> None:
+    table = Table({"name": TEXT, "list": Many(Table({"key": TEXT}, required={"key": "app"}))}, required={"name": "me"})
+    assert problems({"nam": 1, "list": [{"key": 1}, {}]}, table) == [
+        "x.nam is a forbidden property; did you mean 'name'?",
+        'x.list[0].key must be of type string: "integer"; write a text, in quotes if it looks like something else',
+        "x.list[1].key is required; add it, for example `key: app`",
+        "x.name is required; add it, for example `name: me`",
+    ]
+
+
+def test_a_key_that_resembles_nothing_is_told_what_there_is() -> None:
+    assert problems({"zzz": 1}, Table({"a": TEXT, "b": TEXT})) == ["x.zzz is a forbidden property; known are a, b"]
+
+
+def test_an_open_table_lets_unknown_keys_pass() -> None:
+    assert problems({"zzz": 1}, Table({}, open=True)) == []
+
+
+def test_what_must_not_be_empty_is_not() -> None:
+    assert problems([], Many(TEXT)) == ["x should have at least 1 items; add one, or leave the key out"]
+    assert problems([], Many(TEXT, at_least=0)) == []
+    assert problems({}, Table({"a": TEXT}, at_least=1)) == ["x should have at least 1 properties; known are a"]
+
+
+def test_values_of_a_map_of_texts_are_texts() -> None:
+    assert problems({"app": 5}, TEXTS)[0].startswith("x.app must be of type string")
+
+
+@pytest.mark.parametrize(("word", "near"), [("executehookonevent", "executeHookOnEvent"), ("kinds", "kind")])
+def test_suggestions_overlook_case(word: str, near: str) -> None:
+    assert suggestion(word, ["kind", "executeHookOnEvent"]) == f"; did you mean '{near}'?"
+    assert suggestion("zzzzz", ["kind"]) == ""
