@@ -1,0 +1,6 @@
+#!/bin/sh
+level=pod-security.kubernetes.io/warn
+[ "$1" = --config ] && exec echo "{configVersion: v1, kubernetes: [{kind: Namespace, jqFilter: .metadata.name,
+  executeHookOnEvent: [Added], labelSelector: {matchExpressions: [{key: $level, operator: DoesNotExist}]}}]}"
+jq --arg level $level '.[] | (.objects // [.])[] | {operation: "MergePatch", kind: "Namespace", name: .filterResult,
+  mergePatch: {metadata: {labels: {($level): "baseline"}}}}' "$BINDING_CONTEXT_PATH" > "$KUBERNETES_PATCH_PATH"

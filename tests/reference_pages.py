@@ -1,0 +1,81 @@
+"""The pages of `docs/` that are made from tables in the code. `python -m tests.reference_pages` writes them anew."""
+
+import html
+from collections.abc import Iterable
+from pathlib import Path
+
+from hookrunner.metrics.names import Metrics, Row
+from hookrunner.options import TEXT, Compat, Option
+from hookrunner.settings import options
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+SETTINGS = """\
+# Settings
+
+Written by `python -m tests.reference_pages` from `hookrunner/settings.py`.
+
+Precedence: the flag of `hookrunner start`, then `HOOKRUNNER_<FLAG>`, then the predecessors' variables from left to
+right, then the default. A variable that is set to nothing counts as not set. A value that cannot be read ends the
+program with exit code 2. With `--compat shell-operator` or `--compat addon-operator`, or started under one of these
+names, the defaults of the third column become those of the fourth.
+
+Flags whose text begins with "Ignored" had no effect in the predecessors either; giving one is answered with a warning.
+The webhook flags are read and checked; nothing serves webhooks yet. The variables `KUBECONFIG`, `TZ`, `TMPDIR` and the
+proxy variables have their usual meaning.
+
+| flag | variables | default | shell-operator / addon-operator | what |
+|---|---|---|---|---|
+"""
+
+METRICS = """\
+# Metrics
+
+Written by `python -m tests.reference_pages` from `hookrunner/metrics/names.py`.
+
+`{PREFIX}` is `hookrunner_` unless `--prometheus-metrics-prefix` or `--compat` says otherwise. What hooks measure
+themselves is served at `/metrics/hooks`.
+
+| metric | labels | what |
+|---|---|---|
+"""
+
+
+def settings_page() -> str:
+    """`docs/settings.md`."""
+    return SETTINGS + _table(
+        (
+            f"`--{option.flag} {option.kind.metavar}`",
+            ", ".join(f"`{name}`" for name in option.variables),
+            option.default and f"`{option.default}`",
+            " / ".join(f"`{option.default_in(compat, {})}`" for compat in Compat) if option.compat else "",
+            _what(option),
+        )
+        for option in options()
+    )
+
+
+def _what(option: Option) -> str:
+    also = f" Also `--{'`, `--'.join(option.also)}`." if option.also else ""
+    takes = "" if option.kind is TEXT else f" It takes {option.kind.allowed}."
+    return f"{option.text}{takes}{also}"
+
+
+def metrics_page() -> str:
+    """`docs/metrics.md`."""
+    rows = [row for row in vars(Metrics).values() if isinstance(row, Row)]
+    return METRICS + _table(
+        (f"`{row.name.format('{PREFIX}')}`", ", ".join(f"`{label}`" for label in row.labels), html.escape(row.text))
+        for row in rows
+    )
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> str:
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
+
+
+PAGES = {"settings.md": settings_page, "metrics.md": metrics_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page())
