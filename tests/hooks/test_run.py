@@ -1,0 +1,175 @@
+"""One run of a real executable: what it sees, how it ends, what comes back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from hookrunner.errors import BadOutput, HookFailed
+from hookrunner.hooks.run import ExitedBadly, Ran, Runner
+from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
+from hookrunner.model.contexts import Context, ContextType, Entry, Include
+from hookrunner.model.operations import MetricAction, MetricOperation, Verb
+from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.process.children import Children
+from hookrunner.settings import HooksSettings
+from tests.hooks.conftest import MakeHook
+
+STARTUP = Context("onStartup", ContextType.STARTUP)
+POD = ObjectKey("ns", "Pod", "a")
+
+
+class Runs:
+    """Writes a hook and runs it once."""
+
+    def __init__(self, settings: HooksSettings, children: Children, make_hook: MakeHook) -> None:
+        self.settings = settings
+        self.children = children
+        self.make_hook = make_hook
+        self.config = HookConfig("v1")
+        self.context = STARTUP
+
+    async def __call__(self, script: str) -> Ran:
+        hook = Hook("sub/hook.sh", self.make_hook("sub/hook.sh", script), self.config)
+        runner = Runner(self.settings, self.children)
+        return await runner.run(hook, [self.context], {0: [Entry(POD, b'{"kind":"Pod"}', None)]})
+
+    async def sees(self) -> JSON:
+        """The context as the hook reads it."""
+        await self(f"cat $BINDING_CONTEXT_PATH > {self.settings.directory}/seen")
+        return orjson.loads((self.settings.directory / "seen").read_bytes())
+
+
+@pytest.fixture
+def runs(settings: HooksSettings, children: Children, make_hook: MakeHook) -> Runs:
+    return Runs(settings, children, make_hook)
+
+
+async def test_a_hook_runs_where_it_is_with_its_context_and_the_given_environment(runs: Runs) -> None:
+    out = runs.settings.directory / "out"
+    await runs(f'env > {out}; echo "$PWD $#" >> {out}')
+    lines = out.read_text().splitlines()
+    assert lines[-1] == f"{runs.settings.directory}/sub 0"
+    assert {line.partition("=")[0] for line in lines[:-1]} - {"PWD", "OLDPWD", "SHLVL", "_"} == {
+        "PATH",
+        "BINDING_CONTEXT_PATH",
+        "METRICS_PATH",
+        "CONVERSION_RESPONSE_PATH",
+        "VALIDATING_RESPONSE_PATH",
+        "ADMISSION_RESPONSE_PATH",
+        "KUBERNETES_PATCH_PATH",
+    }
+
+
+async def test_a_v1_hook_reads_its_contexts_with_snapshots(runs: Runs) -> None:
+    runs.context = Context("tick", ContextType.SCHEDULE, includes=(Include("pods", 0),))
+    assert await runs.sees() == [
+        {"binding": "tick", "type": "Schedule", "snapshots": {"pods": [{"object": {"kind": "Pod"}}]}}
+    ]
+
+
+async def test_a_v0_hook_reads_names_instead_of_objects(runs: Runs) -> None:
+    runs.config = HookConfig("v0")
+    runs.context = Context("pods", ContextType.EVENT, change=Change.ADDED, key=POD)
+    assert await runs.sees() == [
+        {
+            "binding": "pods",
+            "resourceEvent": "add",
+            "resourceNamespace": "ns",
+            "resourceKind": "Pod",
+            "resourceName": "a",
+        }
+    ]
+
+
+async def test_everything_that_a_hook_wrote_comes_back_with_what_it_took(runs: Runs) -> None:
+    ran = await runs(
+        """
+        echo '{"name":"m","set":1}' > $METRICS_PATH
+        echo '{"allowed":true} and more' > $VALIDATING_RESPONSE_PATH
+        echo '{"convertedObjects":[]}' > $CONVERSION_RESPONSE_PATH
+        echo '{"operation":"Delete","kind":"Pod","name":"a"}' > $KUBERNETES_PATCH_PATH
+        """
+    )
+    assert ran.answer.metrics == (MetricOperation(MetricAction.SET, "m", 1.0),)
+    assert [operation.verb for operation in ran.answer.objects] == [Verb.DELETE]
+    assert (ran.answer.admission, ran.answer.conversion) == ({"allowed": True}, {"convertedObjects": []})
+    assert ran.usage.seconds > 0
+    assert ran.usage.max_rss_bytes > 0
+
+
+async def test_the_files_are_gone_after_a_run_unless_kept(runs: Runs) -> None:
+    await runs("true")
+    assert list(runs.settings.tmp_dir.iterdir()) == []
+    runs.settings = replace(runs.settings, keep_tmp_files=True)
+    await runs("true")
+    assert len(list(runs.settings.tmp_dir.iterdir())) == 5
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 3", "sub/hook.sh FAILED: exit status 3"),
+        ("echo ' no such thing ' >&2; exit 3", "sub/hook.sh FAILED: no such thing"),
+        ("kill -9 $$", "sub/hook.sh FAILED: killed by SIGKILL"),
+        ("echo oh >&2; kill -9 $$", "sub/hook.sh FAILED: killed by SIGKILL: oh"),
+    ],
+)
+async def test_a_process_that_fails_is_told_in_its_own_words(runs: Runs, script: str, reason: str) -> None:
+    with pytest.raises(ExitedBadly) as error:
+        await runs(script)
+    assert str(error.value) == reason
+    assert error.value.operations == ()
+
+
+async def test_a_hook_that_takes_too_long_is_ended(runs: Runs) -> None:
+    runs.config = HookConfig("v1", settings=HookSettings(timeout=0.05))
+    with pytest.raises(ExitedBadly, match=r"sub/hook.sh FAILED: timed out after \d"):
+        await runs("exec sleep 60")
+
+
+async def test_a_hook_that_cannot_be_started_says_why(runs: Runs) -> None:
+    hook = Hook("gone.sh", Path("/nowhere/gone.sh"), HookConfig("v1"))
+    with pytest.raises(HookFailed, match=r"gone\.sh"):
+        await Runner(runs.settings, runs.children).run(hook, [STARTUP], {})
+    assert list(runs.settings.tmp_dir.iterdir()) == []
+
+
+PATCH = (
+    '{"operation":"MergePatch","kind":"Pod","name":"%s","mergePatch":{"a":1},"subresource":"%s","ignoreHookError":%s}'
+)
+
+
+async def test_a_failed_hook_still_gets_the_status_patches_that_it_marked(runs: Runs) -> None:
+    lines = [PATCH % line for line in [("a", "/status", "true"), ("b", "", "true"), ("c", "status", "false")]]
+    text = "\n".join(lines)
+    with pytest.raises(ExitedBadly) as error:
+        await runs(f"cat > $KUBERNETES_PATCH_PATH <<END\n{text}\nEND\nexit 1")
+    assert [operation.name for operation in error.value.operations] == ["a"]
+
+
+@pytest.mark.parametrize("mess", ["echo '{\"operation\":' > $KUBERNETES_PATCH_PATH", "rm $KUBERNETES_PATCH_PATH"])
+async def test_a_failed_hooks_broken_patch_file_does_not_hide_why_it_failed(
+    runs: Runs, mess: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ExitedBadly, match="FAILED: exit status 1"):
+        await runs(f"{mess}; exit 1")
+    assert "the failed hook's patch file is ignored" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("variable", ["METRICS", "KUBERNETES_PATCH", "ADMISSION_RESPONSE", "CONVERSION_RESPONSE"])
+async def test_removing_a_file_that_is_read_fails_the_run(runs: Runs, variable: str) -> None:
+    with pytest.raises(BadOutput, match="No such file"):
+        await runs(f"rm ${variable}_PATH")
+
+
+async def test_removing_the_context_does_not(runs: Runs) -> None:
+    assert (await runs("rm $BINDING_CONTEXT_PATH")).answer.objects == ()
+
+
+async def test_what_a_hook_prints_is_logged_with_its_stream(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+    await runs("echo one; echo two >&2")
+    lines = capfd.readouterr().err.splitlines()
+    assert any("msg=one" in line and "output=stdout" in line for line in lines)
+    assert any("msg=two" in line and "output=stderr" in line for line in lines)

@@ -1,0 +1,104 @@
+"""The files and variables of one run."""
+
+import os
+import re
+import resource
+import stat
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadOutput, HookFailed
+from hookrunner.hooks.workspace import read, workspace
+
+UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+def test_the_hook_gets_six_variables_beside_those_it_inherits(tmp_path: Path) -> None:
+    with workspace(tmp_path, "a/b.sh", [b"[]\n"], keep=False) as files:
+        environment = files.environment({"HOME": "/root", "METRICS_PATH": "stale"})
+    patterns = {
+        "HOME": "/root",
+        "BINDING_CONTEXT_PATH": f"{tmp_path}/hook-a-b-sh-binding-context-{UUID}.json",
+        "METRICS_PATH": f"{tmp_path}/hook-a-b-sh-metrics-{UUID}.json",
+        "CONVERSION_RESPONSE_PATH": f"{tmp_path}/hook-a-b-sh-conversion-response-{UUID}.json",
+        "VALIDATING_RESPONSE_PATH": f"{tmp_path}/hook-a-b-sh-admission-response-{UUID}.json",
+        "ADMISSION_RESPONSE_PATH": f"{tmp_path}/hook-a-b-sh-admission-response-{UUID}.json",
+        "KUBERNETES_PATCH_PATH": f"{tmp_path}/a-b-sh-object-patch-{UUID}",
+    }
+    assert environment.keys() == patterns.keys()
+    assert all(re.fullmatch(patterns[name], value) for name, value in environment.items())
+    assert environment["VALIDATING_RESPONSE_PATH"] == environment["ADMISSION_RESPONSE_PATH"]
+
+
+def test_the_context_is_written_and_the_other_files_are_empty(tmp_path: Path) -> None:
+    with workspace(tmp_path, "a.sh", [b"[", b"", b"1]\n"], keep=False) as files:
+        assert Path(files.context).read_bytes() == b"[1]\n"
+        others = [files.metrics, files.conversion, files.admission, files.patch]
+        assert [Path(path).read_bytes() for path in others] == [b""] * 4
+        assert {stat.S_IMODE(os.stat(path).st_mode) & ~0o644 for path in others} == {0}
+        assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_two_runs_share_no_file(tmp_path: Path) -> None:
+    with workspace(tmp_path, "a.sh", [], keep=False), workspace(tmp_path, "a.sh", [], keep=False):
+        assert len(list(tmp_path.iterdir())) == 10
+
+
+@pytest.mark.parametrize(("keep", "left"), [(False, 0), (True, 5)])
+def test_the_files_go_when_the_run_ends_unless_they_are_to_be_kept(tmp_path: Path, keep: bool, left: int) -> None:
+    def fail() -> None:
+        with workspace(tmp_path, "a.sh", [], keep):
+            raise HookFailed("exit status 1")
+
+    with pytest.raises(HookFailed, match="exit status 1"):
+        fail()
+    assert len(list(tmp_path.iterdir())) == left
+
+
+def test_a_hook_may_have_removed_its_files_or_made_directories_of_them(tmp_path: Path) -> None:
+    with workspace(tmp_path, "a.sh", [], keep=False) as files:
+        os.unlink(files.context)
+        os.unlink(files.patch)
+        os.mkdir(files.patch)
+    assert [path.name for path in tmp_path.iterdir()] == [Path(files.patch).name]
+
+
+def test_a_file_that_the_hook_removed_cannot_be_read(tmp_path: Path) -> None:
+    with workspace(tmp_path, "a.sh", [], keep=False) as files:
+        assert read(files.metrics) == b""
+        Path(files.metrics).write_bytes(b"{}")
+        assert read(files.metrics) == b"{}"
+        os.unlink(files.metrics)
+        with pytest.raises(BadOutput, match="No such file or directory; a hook must leave its files where they are"):
+            read(files.metrics)
+
+
+def test_a_temp_directory_that_was_cleaned_away_is_made_again(tmp_path: Path) -> None:
+    directory = tmp_path / "gone"
+    with workspace(directory, "a.sh", [b"[]"], keep=False) as files:
+        assert Path(files.context).read_bytes() == b"[]"
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_a_directory_that_cannot_be_written_fails_the_run_and_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(HookFailed, match=r"^a.sh FAILED: cannot write .*Not a directory; free space in .*--tmp-dir"),
+        workspace(tmp_path / "file", "a.sh", [], keep=False),
+    ):
+        raise AssertionError("there is no workspace")
+
+
+def test_a_disk_that_takes_no_more_fails_the_run_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with (
+            pytest.raises(HookFailed, match=r"binding-context-.*: File too large; free space in .*, or set --tmp-dir"),
+            workspace(tmp_path, "a.sh", [b"x" * 100], keep=False),
+        ):
+            raise AssertionError("there is no workspace")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
