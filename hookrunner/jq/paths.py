@@ -1,0 +1,337 @@
+"""Compile a simple program to Python: outputs, order and errors as libjq's, one object in about a microsecond.
+
+Every program that is accepted runs in time and space linear in its input, since nothing here can be interrupted:
+outputs may be copied at most `MOST_COPIES` times, and a constructor, comparison or operator may combine a generator
+with constants only (`{a: .x[], b: .}` is quadratic). `.[]` visits an object's keys sorted, as gojq does and as libjq
+does with the sorted text that workers get; an object built by the program itself would keep its own order there, so
+that too is not simple.
+
+What is one value for one input is compiled to a plain function, only the rest to generators.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from hookrunner.errors import FilterFailed
+from hookrunner.jq.order import compare
+from hookrunner.jq.steps import NAMES, PLAIN_CALLS, One, has, index, members, path, section, truth
+from hookrunner.jq.syntax import (
+    Array,
+    Binary,
+    Call,
+    Comma,
+    Constant,
+    Identity,
+    Index,
+    Iterate,
+    Node,
+    NotSimple,
+    Pipe,
+    Record,
+    Slice,
+    Try,
+    parse,
+)
+from hookrunner.model.resources import JSON
+
+MOST_COPIES = 100
+
+Many = Callable[[JSON], Iterable[JSON]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A compiled part of a program.
+
+    `many` yields the outputs for one input; `one` is set where there is exactly one. `copies` bounds how often a piece
+    of the input can be in the outputs. `builds`: an object may be constructed; `visits`: an object's order may be seen;
+    `fixed`: a constant.
+    """
+
+    many: Many
+    one: One | None = None
+    copies: int = 1
+    builds: bool = False
+    visits: bool = False
+    fixed: bool = False
+
+
+def outputs_of(program: str) -> Many:
+    """The function from one input to its outputs, which it shares parts with. It raises `FilterFailed` as libjq fails.
+
+    Raises `NotSimple` if the program needs libjq.
+    """
+    return _compile(parse(program)).many
+
+
+def _compile(node: Node) -> Step:
+    step = _step(node)
+    if step.copies > MOST_COPIES:
+        raise NotSimple
+    return step
+
+
+def _step(node: Node) -> Step:  # noqa: C901 (one arm for each kind of node)
+    match node:
+        case Identity():
+            return _single(lambda value: value)
+        case Constant(constant):
+            return Step(lambda _: (constant,), lambda _: constant, fixed=True)
+        case Index(key):
+            return _single(index(key))
+        case Slice(start, stop):
+            return _single(section(start, stop))
+        case Iterate():
+            return Step(members, visits=True)
+        case Try(body):
+            return _try(_compile(body))
+        case Pipe(parts):
+            return _pipe(parts)
+        case Comma(parts):
+            return _comma([_compile(part) for part in parts])
+        case Binary(operator, left, right):
+            return _binary(operator, _compile(left), _compile(right))
+        case Array(body):
+            return _array(_compile(body)) if body else _single(lambda _: [])
+        case Record(entries):
+            return _record(entries)
+        case Call(name, argument):
+            return _call(name, argument)
+
+
+def _single(one: One, *parts: Step) -> Step:
+    """A step with exactly one output, made of `parts`."""
+    return _joined(lambda value: (one(value),), parts, one)
+
+
+def _joined(many: Many, parts: Iterable[Step], one: One | None = None) -> Step:
+    parts = tuple(parts)
+    copies = max(1, sum(part.copies for part in parts))
+    return Step(many, one, copies, any(part.builds for part in parts), any(part.visits for part in parts))
+
+
+# What joins steps.
+
+
+def _try(body: Step) -> Step:
+    def attempt(value: JSON) -> Iterator[JSON]:
+        try:
+            yield from body.many(value)
+        except FilterFailed:
+            return
+
+    return _joined(attempt, [body])
+
+
+def _pipe(parts: tuple[Node, ...]) -> Step:
+    step, *others = _steps(parts)
+    for other in others:
+        step = _then(step, other)
+    return step
+
+
+def _steps(parts: tuple[Node, ...]) -> Iterator[Step]:
+    """The compiled parts, runs of plain keys as one."""
+    keys: tuple[str, ...] = ()
+    for part in parts:
+        if isinstance(part, Index) and isinstance(part.key, str):
+            keys += (part.key,)
+            continue
+        if keys:
+            yield _single(path(keys))
+            keys = ()
+        yield _compile(part)
+    if keys:
+        yield _single(path(keys))
+
+
+def _then(first: Step, second: Step) -> Step:
+    if first.builds and second.visits:
+        raise NotSimple
+    copies = first.copies * second.copies
+    if copies > MOST_COPIES:
+        raise NotSimple
+    flags = (copies, first.builds or second.builds, first.visits or second.visits)
+    many, following = first.many, second.many
+    if first.one is None:
+        return Step(lambda value: (out for middle in many(value) for out in following(middle)), None, *flags)
+    one = first.one
+    if second.one is None:
+        return Step(lambda value: following(one(value)), None, *flags)
+    last = second.one
+    return Step(lambda value: (last(one(value)),), lambda value: last(one(value)), *flags)
+
+
+def _comma(parts: list[Step]) -> Step:
+    return _joined(lambda value: (out for part in parts for out in part.many(value)), parts)
+
+
+def _binary(operator: str, left: Step, right: Step) -> Step:
+    if operator == "//":
+        return _alternative(left, right)
+    if left.one is None or right.one is None:
+        _refuse_products([left, right])
+    if operator in ("and", "or"):
+        return _logic(operator == "or", left, right)
+    return _comparison(COMPARED[operator], left, right)
+
+
+def _alternative(left: Step, right: Step) -> Step:
+    """All outputs of `left` that are true, or else those of `right`. libjq 1.8.2 lets errors of `left` through."""
+
+    def many(value: JSON) -> Iterator[JSON]:
+        found = False
+        for out in left.many(value):
+            if truth(out):
+                found = True
+                yield out
+        if not found:
+            yield from right.many(value)
+
+    first, second = left.one, right.one
+    if first is None or second is None:
+        return _joined(many, [left, right])
+    return _single(lambda value: out if truth(out := first(value)) else second(value), left, right)
+
+
+def _logic(settled: bool, left: Step, right: Step) -> Step:
+    """`or` is settled by a true left side, `and` by a false one: then the right side is not looked at."""
+
+    def many(value: JSON) -> Iterator[JSON]:
+        for out in left.many(value):
+            if truth(out) is settled:
+                yield settled
+            else:
+                yield from (truth(other) for other in right.many(value))
+
+    first, second = left.one, right.one
+    if first is None or second is None:
+        return _joined(many, [left, right])
+    return _single(lambda value: settled if truth(first(value)) is settled else truth(second(value)), left, right)
+
+
+COMPARED: dict[str, Callable[[int], bool]] = {
+    "==": lambda order: order == 0,
+    "!=": lambda order: order != 0,
+    "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
+    ">": lambda order: order > 0,
+    ">=": lambda order: order >= 0,
+}
+
+
+def _comparison(holds: Callable[[int], bool], left: Step, right: Step) -> Step:
+    """libjq evaluates the right side first: that decides which error, or which lack of outputs, comes through."""
+
+    def many(value: JSON) -> Iterator[JSON]:
+        for other in right.many(value):
+            for out in left.many(value):
+                yield holds(compare(out, other))
+
+    first, second = left.one, right.one
+    if first is None or second is None:
+        return _joined(many, [left, right])
+
+    def one(value: JSON) -> JSON:
+        other = second(value)
+        return holds(compare(first(value), other))
+
+    return _single(one, left, right)
+
+
+# Constructors.
+
+
+def _array(body: Step) -> Step:
+    return _single(lambda value: list(body.many(value)), body)
+
+
+def _record(entries: tuple[tuple[Node, Node], ...]) -> Step:
+    pairs = [(_key(key), _compile(value)) for key, value in entries]
+    steps = [step for pair in pairs for step in pair]
+    singles = [(key.one, value.one) for key, value in pairs if key.one and value.one]
+    if len(singles) == len(pairs):
+        names = [key.value for key, _ in entries if isinstance(key, Constant)]
+        step = _single(_built(singles) if len(names) < len(pairs) else _named(names, singles), *steps)
+    else:
+        _refuse_products(steps)
+        step = _joined(lambda value: _records(pairs, value), steps)
+    return replace(step, builds=True)
+
+
+def _key(node: Node) -> Step:
+    """libjq refuses some keys that cannot be strings at compile time: only constants and paths are taken on here."""
+    if isinstance(node, Constant) and isinstance(node.value, str):
+        return _compile(node)
+    parts = node.parts if isinstance(node, Pipe) else (node,)
+    if all(isinstance(part, Index) for part in parts):
+        return _compile(node)
+    raise NotSimple
+
+
+def _named(names: list[str], pairs: list[tuple[One, One]]) -> One:
+    """Keys are known: what most constructors are. A list, since a name may come twice and either value may fail."""
+    parts = [(name, value) for name, (_, value) in zip(names, pairs, strict=True)]
+    return lambda value: {name: part(value) for name, part in parts}
+
+
+def _built(pairs: list[tuple[One, One]]) -> One:
+    def one(value: JSON) -> JSON:
+        built: dict[str, JSON] = {}
+        for key, part in pairs:
+            _put(built, key(value), part(value))
+        return built
+
+    return one
+
+
+def _put(built: dict[str, JSON], key: JSON, value: JSON) -> None:
+    if type(key) is not str:
+        raise FilterFailed(f"Object keys must be strings, not {NAMES[type(key)]}")
+    built[key] = value
+
+
+def _records(pairs: list[tuple[Step, Step]], value: JSON) -> Iterator[JSON]:
+    """One object for each output of the one generator among the pairs, evaluated in the order they are written."""
+    chosen: Iterable[tuple[JSON, ...]] = [()]
+    for key, part in pairs:
+        chosen = _extended(chosen, key, part, value)
+    for flat in chosen:
+        built: dict[str, JSON] = {}
+        for name, out in zip(flat[::2], flat[1::2], strict=True):
+            _put(built, name, out)
+        yield built
+
+
+def _extended(chosen: Iterable[tuple[JSON, ...]], key: Step, part: Step, value: JSON) -> Iterator[tuple[JSON, ...]]:
+    return ((*flat, name, out) for flat in chosen for name in key.many(value) for out in part.many(value))
+
+
+def _refuse_products(steps: list[Step]) -> None:
+    """Beside a generator only constants: anything else would be repeated for each of its outputs."""
+    if sum(not step.fixed for step in steps) > 1:
+        raise NotSimple
+
+
+# Named filters.
+
+
+def _call(name: str, argument: Node | None) -> Step:
+    if name == "map" and argument:
+        return _array(_then(Step(members, visits=True), _compile(argument)))
+    if name == "select" and argument:
+        return _select(_compile(argument))
+    if name == "has" and isinstance(argument, Constant) and type(argument.value) in (int, str):
+        return _single(has(argument.value))
+    if name == "empty":
+        return Step(lambda _: ())
+    if argument is None:
+        return _single(PLAIN_CALLS[name])
+    raise NotSimple
+
+
+def _select(condition: Step) -> Step:
+    holds = condition.one
+    if holds is None:
+        raise NotSimple
+    return _joined(lambda value: (value,) if truth(holds(value)) else (), [condition])

@@ -1,0 +1,150 @@
+"""The worker pool: who runs which request, and what it means when a worker is lost.
+
+A worker that hangs or dies is replaced, and only the object at fault fails: the batch goes on behind it. An object that
+killed a worker which had already answered others is tried once more in a fresh one, since the memory may be theirs.
+After `STRIKES` objects of a batch have cost a worker each, the rest of that batch is given up: else ten thousand
+objects would wait for ten thousand deadlines. Batches go out in chunks, so that those of other bindings get between.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
+from typing import TypeAlias
+
+from hookrunner.errors import BadFilter, FilterFailed
+from hookrunner.jq.child import Child, WorkerLost
+
+STRIKES = 3
+CHUNK_OBJECTS = 200
+CHUNK_BYTES = 1 << 20
+
+Answer: TypeAlias = bytes | WorkerLost
+
+
+class Pool:
+    """At most `workers` children, started when needed, ended after `idle` seconds without work.
+
+    `deadline` is seconds for each object, `memory` bytes for each child.
+    """
+
+    def __init__(self, workers: int, deadline: float, memory: int, idle: float) -> None:
+        self._deadline = deadline
+        self._memory = memory
+        self._idle = idle
+        self._slots = asyncio.Semaphore(workers)
+        self._resting: dict[Child, asyncio.TimerHandle] = {}
+        self._children: set[Child] = set()
+
+    async def check(self, program: str) -> None:
+        """Raises `BadFilter` if libjq does not compile the program, or dies of it."""
+        [answer] = await self._answers(b"C", _encoded(program), [b""])
+        if isinstance(answer, WorkerLost):
+            raise BadFilter(f"the jq program cannot be compiled: {answer}")
+        if answer.startswith(b"!"):
+            raise BadFilter(_complaint(answer[1:].decode()))
+
+    async def results(self, program: str, inputs: Sequence[bytes | FilterFailed]) -> list[bytes | FilterFailed]:
+        """The result for each input, in order. An input that failed already keeps its place."""
+        texts = [text for text in inputs if isinstance(text, bytes)]
+        answers = iter(await self._answers(b"R", _encoded(program), texts))
+        return [_result(next(answers)) if isinstance(text, bytes) else text for text in inputs]
+
+    async def outputs(self, program: str, text: bytes | FilterFailed) -> bytes:
+        """The JSON array of all outputs for one input. Raises `FilterFailed`."""
+        if isinstance(text, FilterFailed):
+            raise text
+        [answer] = await self._answers(b"L", _encoded(program), [text])
+        result = _result(answer)
+        if isinstance(result, FilterFailed):
+            raise result
+        return result
+
+    async def close(self) -> None:
+        """Kill all workers."""
+        for timer in self._resting.values():
+            timer.cancel()
+        self._resting.clear()
+        await asyncio.gather(*(child.end() for child in self._children))
+
+    async def _answers(self, kind: bytes, program: bytes, texts: Sequence[bytes]) -> list[Answer]:
+        answers: list[Answer] = []
+        for chunk in _chunks(texts):
+            due = len(answers) + len(chunk)
+            while len(answers) < due:
+                lost = [answer for answer in answers if isinstance(answer, WorkerLost)]
+                if len(lost) >= STRIKES:
+                    given_up = WorkerLost(f"not tried, after {STRIKES} objects: {lost[-1]}", late=True)
+                    return answers + [given_up] * (len(texts) - len(answers))
+                await self._converse(kind, program, chunk[len(answers) - due :], answers)
+        return answers
+
+    async def _converse(self, kind: bytes, program: bytes, texts: Sequence[bytes], answers: list[Answer]) -> None:
+        """Add to `answers` what one worker says, until it is done or lost."""
+        async with self._slots:
+            child = await self._hired()
+            try:
+                async with aclosing(child.ask(kind, program, texts)) as stream:
+                    async for answer in stream:
+                        answers.append(answer)
+            except WorkerLost as lost:
+                if lost.late or not child.used:
+                    answers.append(lost)
+            except BaseException:
+                # Cancelled in the middle: what this worker says next would be taken for the answer to another request.
+                await child.end()
+                raise
+            else:
+                self._rest(child)
+
+    async def _hired(self) -> Child:
+        if self._resting:
+            child, timer = self._resting.popitem()
+            timer.cancel()
+            return child
+        child = await Child.start(self._deadline, self._memory)
+        self._children = {other for other in self._children if other.running} | {child}
+        return child
+
+    def _rest(self, child: Child) -> None:
+        self._resting[child] = asyncio.get_running_loop().call_later(self._idle, self._retire, child)
+
+    def _retire(self, child: Child) -> None:
+        del self._resting[child]
+        child.leave()
+
+
+def _chunks(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    start = size = 0
+    for position, text in enumerate(texts):
+        if position > start and (position - start >= CHUNK_OBJECTS or size + len(text) > CHUNK_BYTES):
+            yield texts[start:position]
+            start, size = position, 0
+        size += len(text)
+    if texts:
+        yield texts[start:]
+
+
+def _encoded(program: str) -> bytes:
+    try:
+        text = program.encode()
+    except UnicodeEncodeError:
+        raise BadFilter("the jq program contains half a surrogate pair, which is not a character") from None
+    if b"\0" in text:
+        raise BadFilter("the jq program contains a NUL character")
+    return text
+
+
+def _result(answer: Answer) -> bytes | FilterFailed:
+    if isinstance(answer, WorkerLost):
+        return FilterFailed(str(answer))
+    return answer[1:] if answer.startswith(b"=") else FilterFailed(answer[1:].decode())
+
+
+def _complaint(message: str) -> str:
+    """libjq's message without its prefix and count, its line numbers as the user sees them (`worker.BEFORE` is one)."""
+    if "_available/0 is not defined" in message:
+        return "`input` and `inputs` cannot be used: a filter sees one object, `.`"
+    lines = [line for line in message.splitlines() if not re.fullmatch(r"jq: \d+ compile errors?", line)]
+    text = "\n".join(lines).replace("jq: error: ", "")
+    return re.sub(r"(?<=at <top-level>, line )\d+", lambda number: str(int(number.group()) - 1), text)

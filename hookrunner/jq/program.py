@@ -1,0 +1,138 @@
+"""jq programs, compiled once, safe for any text: the room's public face.
+
+A simple program (`paths.py`) runs in this process, at once. Every other one runs in a worker process with a deadline
+and a memory limit (`pool.py`), because libjq can neither be interrupted nor survive running out of memory. A program
+that fails, hangs or kills its worker costs that one object its result and nobody else anything.
+
+Whatever runs it, a result is JSON written by us, compact and with sorted keys, so that equal results are equal bytes.
+Reference: shell-operator.md §4.7, §17.8; where we differ: docs/differences.md.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from hashlib import blake2b
+from types import TracebackType
+from typing import Self
+
+import orjson
+
+from hookrunner.errors import BadFilter, FilterFailed
+from hookrunner.jq.paths import outputs_of
+from hookrunner.jq.pool import Pool
+from hookrunner.jq.syntax import NotSimple
+from hookrunner.model.resources import JSON
+
+
+def checksum(value: bytes) -> bytes:
+    """16 bytes that stand for a filter result, to be compared only within this process."""
+    return blake2b(value, digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A program that compiles. `Jq.compile` makes it."""
+
+    program: str
+    _outputs: Callable[[JSON], Iterable[JSON]] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def simple(self) -> bool:
+        """Whether it runs in this process."""
+        return self._outputs is not None
+
+    def apply_now(self, obj: JSON) -> bytes:
+        """The result for one object: `null` for no output, the output if it is one, else the array of all.
+
+        Raises `FilterFailed`; ValueError if the program is not simple.
+        """
+        outputs = self.outputs_now(obj)
+        return _written(outputs[0] if len(outputs) == 1 else outputs or None)
+
+    def outputs_now(self, obj: JSON) -> list[JSON]:
+        """The outputs, which share parts with `obj`. Raises as `apply_now`."""
+        if self._outputs is None:
+            raise ValueError(f"not a simple program: {self.program}")
+        try:
+            return list(self._outputs(obj))
+        except RecursionError:
+            raise FilterFailed("the object is nested too deeply") from None
+
+
+class Jq:
+    """Compiles and applies programs. Enter it once, in `app.py`; leaving it ends the workers.
+
+    `workers` processes at most, started when first needed. `deadline` in seconds is for each object, `memory` in bytes
+    for each worker's address space (Linux), `idle` in seconds until a worker that has nothing to do is ended.
+    """
+
+    def __init__(self, workers: int = 2, deadline: float = 5.0, memory: int = 512 << 20, idle: float = 60.0) -> None:
+        self._pool = Pool(workers, deadline, memory, idle)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._pool.close()
+
+    async def compile(self, program: str) -> Filter:
+        """Raises `BadFilter` with libjq's reason and position. Safe for any text."""
+        if not program.strip():
+            raise BadFilter("the jq program is blank: write `.` for the whole object, or leave the filter out")
+        try:
+            return Filter(program, outputs_of(program))
+        except NotSimple:
+            await self._pool.check(program)
+            return Filter(program)
+
+    async def apply(self, filter: Filter, objects: Sequence[JSON]) -> list[bytes | FilterFailed]:
+        """The results for a batch, in order; an object that fails has its error in that place. See `apply_now`."""
+        if filter.simple:
+            return [_outcome(filter, obj) for obj in objects]
+        return await self._pool.results(filter.program, [_input(obj) for obj in objects])
+
+    async def outputs(self, filter: Filter, obj: JSON) -> list[JSON]:
+        """All outputs for one object, which may share parts with it. Raises `FilterFailed`."""
+        if filter.simple:
+            return filter.outputs_now(obj)
+        outputs: list[JSON] = orjson.loads(await self._pool.outputs(filter.program, _input(obj)))
+        return outputs
+
+
+def _outcome(filter: Filter, obj: JSON) -> bytes | FilterFailed:
+    try:
+        return filter.apply_now(obj)
+    except FilterFailed as error:
+        return error
+
+
+def _written(value: JSON) -> bytes:
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        # Two spellings, as orjson's versions have it.
+        if b"e+16" in text or b"e16" in text:
+            text = orjson.dumps(_spelled(value), option=orjson.OPT_SORT_KEYS)
+        return text
+    except orjson.JSONEncodeError as error:
+        raise FilterFailed(f"the result cannot be written as JSON: {error}") from None
+
+
+def _spelled(value: JSON) -> JSON:
+    """libjq writes a float of 17 digits before the point, such as 1.2345678901234568e16, as an integer."""
+    if isinstance(value, dict):
+        return {key: _spelled(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_spelled(part) for part in value]
+    if isinstance(value, float) and Decimal(repr(value)).as_tuple().exponent == 0:
+        return int(Decimal(repr(value)))
+    return value
+
+
+def _input(obj: JSON) -> bytes | FilterFailed:
+    """Sorted keys make libjq visit them in that order, as gojq does."""
+    try:
+        return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as error:
+        return FilterFailed(f"the object cannot be given to jq: {error}")

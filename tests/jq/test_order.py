@@ -1,0 +1,46 @@
+"""jq's total order, pair by pair; test_paths.py compares it with libjq."""
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from hookrunner.jq.order import compare
+
+ASCENDING: list[Any] = [
+    None,
+    False,
+    True,
+    -1,
+    0,
+    0.5,
+    2**53,
+    2**53 + 1,
+    1.2345678901234568e17,
+    "",
+    "a",
+    "ab",
+    "é",
+    "\U0001f600",
+    [],
+    [0],
+    [0, None],
+    [1],
+    {},
+    {"a": 1},
+    {"a": 2},
+    {"a": 1, "b": 0},
+    {"b": 0},
+]
+
+
+@pytest.mark.parametrize(("smaller", "greater"), list(combinations(ASCENDING, 2)))
+def test_values_are_ordered_as_jq_orders_them(smaller: Any, greater: Any) -> None:
+    assert compare(smaller, greater) < 0 < compare(greater, smaller)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(1, 1.0), (0, -0.0), ({"a": 1, "b": [2]}, {"b": [2], "a": 1}), (10**17, 1e17), (None, None)]
+)
+def test_equal_values_are_equal(left: Any, right: Any) -> None:
+    assert compare(left, right) == 0

@@ -1,0 +1,92 @@
+"""Workers come when needed, go when idle, and are replaced when lost."""
+
+import asyncio
+import os
+import select
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import FilterFailed
+from hookrunner.jq.pool import CHUNK_BYTES, CHUNK_OBJECTS, Pool
+
+MEMORY = 256 << 20
+
+
+def children() -> set[int]:
+    """The living jq workers of this process."""
+    pids = (int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split())
+    return {pid for pid in pids if b"jq/worker.py" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+
+
+async def one(pool: Pool, program: str, text: bytes = b"null") -> bytes | FilterFailed:
+    [result] = await pool.results(program, [text])
+    return result
+
+
+async def test_no_worker_runs_before_the_first_need_or_after_the_end() -> None:
+    pool = Pool(2, 1.0, MEMORY, 60)
+    assert children() == set()
+    assert await one(pool, "1+1") == b"2"
+    assert len(children()) == 1
+    await pool.close()
+    assert children() == set()
+
+
+async def test_an_idle_worker_ends_and_the_next_request_starts_another() -> None:
+    pool = Pool(1, 1.0, MEMORY, 0.0)
+    assert await one(pool, "1+1") == b"2"
+    ended = os.pidfd_open(children().pop())
+    assert await asyncio.to_thread(select.select, [ended], [], [], 5) == ([ended], [], [])
+    os.close(ended)
+    assert await one(pool, "1+1") == b"2"
+    await pool.close()
+
+
+async def test_a_worker_killed_from_outside_costs_nothing() -> None:
+    pool = Pool(1, 1.0, MEMORY, 60)
+    assert await one(pool, "1+1") == b"2"
+    os.kill(children().pop(), signal.SIGKILL)
+    assert await one(pool, "1+2") == b"3"
+    await pool.close()
+
+
+async def test_at_most_so_many_workers_run() -> None:
+    pool = Pool(2, 5.0, MEMORY, 60)
+    results = await asyncio.gather(*(one(pool, f"[range(20000)] | length + {number}") for number in range(6)))
+    assert results == [b"%d" % (20000 + number) for number in range(6)]
+    assert len(children()) == 2
+    await pool.close()
+
+
+async def test_a_cancelled_request_does_not_answer_the_next_one() -> None:
+    pool = Pool(1, 5.0, MEMORY, 60)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await one(pool, "def f: f; f")
+    assert await one(pool, "1+1") == b"2"
+    await pool.close()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [b"%d" % number for number in range(2 * CHUNK_OBJECTS + 1)],
+        [b'"' + b"x" * CHUNK_BYTES + b'"', b"1", b'"' + b"y" * CHUNK_BYTES + b'"'],
+        [],
+    ],
+)
+async def test_a_batch_of_any_size_is_answered_in_order(texts: Sequence[bytes]) -> None:
+    pool = Pool(1, 5.0, MEMORY, 60)
+    assert await pool.results("def f: .; f", texts) == texts
+    await pool.close()
+
+
+async def test_ctrl_c_reaches_no_worker() -> None:
+    pool = Pool(1, 1.0, MEMORY, 60)
+    await one(pool, "1+1")
+    [worker] = children()
+    assert os.getpgid(worker) != os.getpgid(0)
+    await pool.close()
