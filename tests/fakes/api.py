@@ -3,7 +3,8 @@
     async with FakeApi() as api:
         api.put(config_map("a"))               # behind the client's back; `api.delete` too
         api.failures.append((503, "", {}))     # the next request gets this status, reason and headers
-        api.cut() · api.silent = True · api.expire() · api.tell(line)    # break, hush, compact, lie to open watches
+        api.conflicts = 2                      # the next PUTs come too late
+    api.cut() · api.silent = True · api.expire() · api.tell(line)    # break, hush, compact, lie to open watches
 
 It knows lists (with pages), watches (bookmarks on `api.bookmark()`, streamed lists), 410, and simple writes with
 conflicts. No patches, no validation, no selectors beyond `metadata.name`: those are tested on the real one.
@@ -61,6 +62,7 @@ class FakeApi:
     failures: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)
     compacted: int = 0
     silent: bool = False
+    conflicts: int = 0
 
     def __post_init__(self) -> None:
         self._version = itertools.count(1000)
@@ -208,11 +210,13 @@ class FakeApi:
             return refusal(409, "AlreadyExists") if known else web.json_response(self.put({"kind": kind} | sent))
         if known is None:
             return refusal(404, "NotFound")
-        if request.method == "DELETE":
+        if request.method == "DELETE" and not known["metadata"].get("finalizers"):
             self.delete(key[2], namespace, plural)
         if request.method == "PUT":
-            expected = sent["metadata"].get("resourceVersion", known["metadata"]["resourceVersion"])
-            if expected != known["metadata"]["resourceVersion"]:
+            if self.conflicts > 0:
+                self.conflicts -= 1
+                known = self.put(known)
+            if sent["metadata"].get("resourceVersion") != known["metadata"]["resourceVersion"]:
                 return refusal(409, "Conflict")
             known = self.put(sent)
         return web.json_response(known)

@@ -1,0 +1,264 @@
+"""Object operations on the real API server; conflicts, which need a rival at the right moment, on the fake one."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import AlreadyExists, ApiError, Conflict, FilterFailed, KubeError, NotFound, UnknownKind
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.objects import Objects
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.operations import ObjectOperation, Verb
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+from tests.fakes.api import FakeApi, config_map
+
+
+@pytest.fixture
+async def real(cluster: Cluster) -> AsyncIterator[Client]:
+    connection = Connection(cluster.url, ca=cluster.ca.read_text(), authorization=f"Bearer {cluster.token}")
+    async with Client(Credentials(KubeSettings(), connection), Requests(Metrics(""))) as client:
+        yield client
+
+
+@pytest.fixture
+async def jq() -> AsyncIterator[Jq]:
+    async with Jq() as jq:
+        yield jq
+
+
+@pytest.fixture
+def objects(real: Client, jq: Jq) -> Objects:
+    return Objects(real, Discovery(real), jq)
+
+
+@pytest.fixture
+def faked(client: Client, discovery: Discovery, jq: Jq) -> Objects:
+    return Objects(client, discovery, jq)
+
+
+def operation(verb: Verb, namespace: str, body: Any = None, **more: Any) -> ObjectOperation:
+    """About the ConfigMap `a`, unless said otherwise."""
+    about = {"kind": "ConfigMap", "name": "a", "api_version": "v1"} | more
+    return ObjectOperation(verb, namespace=namespace, body=body, **about)
+
+
+async def read(client: Client, namespace: str, name: str = "a") -> Any:
+    return await client.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+
+
+async def test_create_makes_an_object_and_refuses_a_second(objects: Objects, real: Client, namespace: str) -> None:
+    create = operation(Verb.CREATE, namespace, config_map("a", namespace, color="red"))
+    await objects.carry_out(create)
+    assert (await read(real, namespace))["data"] == {"color": "red"}
+    with pytest.raises(AlreadyExists, match='configmaps "a" already exists'):
+        await objects.carry_out(create)
+
+
+async def test_create_finds_the_version_of_a_kind_and_takes_plurals(
+    objects: Objects, real: Client, namespace: str
+) -> None:
+    body = {"kind": "cm", "metadata": {"name": "a", "namespace": namespace}}
+    await objects.carry_out(operation(Verb.CREATE, namespace, body, api_version="", kind="cm"))
+    assert (await read(real, namespace))["kind"] == "ConfigMap"
+
+
+async def test_create_lets_the_server_make_the_name(objects: Objects, real: Client, namespace: str) -> None:
+    body = {"kind": "ConfigMap", "metadata": {"generateName": "made-", "namespace": namespace}}
+    await objects.carry_out(operation(Verb.CREATE, namespace, body, name=""))
+    listed = await real.get(f"/api/v1/namespaces/{namespace}/configmaps")
+    assert [item["metadata"]["name"][:5] for item in listed["items"]] == ["made-"]
+
+
+async def test_create_if_not_exists_leaves_what_is_there(objects: Objects, real: Client, namespace: str) -> None:
+    for color in ("red", "blue"):
+        body = config_map("a", namespace, color=color)
+        await objects.carry_out(operation(Verb.CREATE_IF_NOT_EXISTS, namespace, body))
+    assert (await read(real, namespace))["data"] == {"color": "red"}
+
+
+async def test_create_or_update_replaces_the_whole_object(objects: Objects, real: Client, namespace: str) -> None:
+    await objects.carry_out(operation(Verb.CREATE_OR_UPDATE, namespace, config_map("a", namespace, color="red")))
+    await objects.carry_out(operation(Verb.CREATE_OR_UPDATE, namespace, config_map("a", namespace, size="9")))
+    assert (await read(real, namespace))["data"] == {"size": "9"}
+
+
+async def test_an_old_snapshot_can_be_written_back(objects: Objects, real: Client, namespace: str) -> None:
+    await objects.carry_out(operation(Verb.CREATE, namespace, config_map("a", namespace, color="red")))
+    old = await read(real, namespace)
+    await objects.carry_out(operation(Verb.MERGE_PATCH, namespace, {"data": {"color": "blue"}}))
+    await objects.carry_out(operation(Verb.CREATE_OR_UPDATE, namespace, old))
+    assert (await read(real, namespace))["data"] == {"color": "red"}
+    await objects.carry_out(operation(Verb.DELETE, namespace))
+    await objects.carry_out(operation(Verb.CREATE, namespace, old))
+    await objects.carry_out(operation(Verb.APPLY, namespace, old))
+
+
+async def test_apply_owns_only_what_it_says(objects: Objects, real: Client, namespace: str) -> None:
+    await objects.carry_out(operation(Verb.CREATE, namespace, config_map("a", namespace, color="red", size="9")))
+    await objects.carry_out(operation(Verb.APPLY, namespace, config_map("a", namespace, color="blue")))
+    found = await read(real, namespace)
+    assert found["data"] == {"color": "blue", "size": "9"}
+    assert "hookrunner" in [entry["manager"] for entry in found["metadata"]["managedFields"]]
+
+
+async def test_apply_creates(objects: Objects, real: Client, namespace: str) -> None:
+    await objects.carry_out(operation(Verb.APPLY, namespace, config_map("a", namespace, color="blue")))
+    assert (await read(real, namespace))["data"] == {"color": "blue"}
+
+
+PATCHES = [
+    (Verb.MERGE_PATCH, {"data": {"color": None, "size": "9"}}, ""),
+    (Verb.JSON_PATCH, [{"op": "remove", "path": "/data/color"}, {"op": "add", "path": "/data/size", "value": "9"}], ""),
+    (Verb.JQ_PATCH, None, '.data = {"size": "9"}'),
+]
+
+
+@pytest.mark.parametrize(("verb", "body", "program"), PATCHES)
+async def test_patches_change_an_object(
+    objects: Objects, real: Client, namespace: str, verb: Verb, body: Any, program: str
+) -> None:
+    await objects.carry_out(operation(Verb.CREATE, namespace, config_map("a", namespace, color="red")))
+    await objects.carry_out(operation(verb, namespace, body, jq_filter=program))
+    assert (await read(real, namespace))["data"] == {"size": "9"}
+
+
+@pytest.mark.parametrize(("verb", "body", "program"), PATCHES)
+async def test_a_missing_object_is_an_error_unless_ignored(
+    objects: Objects, namespace: str, verb: Verb, body: Any, program: str
+) -> None:
+    with pytest.raises(NotFound):
+        await objects.carry_out(operation(verb, namespace, body, jq_filter=program))
+    await objects.carry_out(operation(verb, namespace, body, jq_filter=program, ignore_missing=True))
+
+
+BALANCED = {"ingress": [{"ip": "10.0.0.1"}]}
+
+
+@pytest.mark.parametrize("subresource", ["status", "/status"])
+@pytest.mark.parametrize(
+    ("verb", "body", "program"),
+    [
+        (Verb.MERGE_PATCH, {"status": {"loadBalancer": BALANCED}}, ""),
+        (Verb.JSON_PATCH, [{"op": "add", "path": "/status/loadBalancer", "value": BALANCED}], ""),
+        (Verb.JQ_PATCH, None, '.status.loadBalancer.ingress = [{"ip": "10.0.0.1"}]'),
+        (Verb.APPLY, {"metadata": {"name": "web"}, "status": {"loadBalancer": BALANCED}}, ""),
+    ],
+)
+async def test_patches_reach_a_status(
+    objects: Objects, real: Client, namespace: str, subresource: str, verb: Verb, body: Any, program: str
+) -> None:
+    service = {"metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
+    web = {"kind": "Service", "name": "web"}
+    await objects.carry_out(operation(Verb.CREATE, namespace, service, **web))
+    await objects.carry_out(operation(verb, namespace, body, jq_filter=program, **web, subresource=subresource))
+    status = (await real.get(f"/api/v1/namespaces/{namespace}/services/web"))["status"]
+    assert status["loadBalancer"]["ingress"][0]["ip"] == "10.0.0.1"
+
+
+async def test_create_or_update_of_a_status_replaces_it(objects: Objects, real: Client, namespace: str) -> None:
+    service = {"metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
+    web = {"kind": "Service", "name": "web"}
+    await objects.carry_out(operation(Verb.CREATE, namespace, service, **web))
+    service["status"] = {"loadBalancer": BALANCED}
+    await objects.carry_out(operation(Verb.CREATE_OR_UPDATE, namespace, service, **web, subresource="status"))
+    status = (await real.get(f"/api/v1/namespaces/{namespace}/services/web"))["status"]
+    assert status["loadBalancer"]["ingress"][0]["ip"] == "10.0.0.1"
+
+
+async def test_create_posts_to_a_subresource(api: FakeApi, faked: Objects) -> None:
+    api.put(config_map("a"))
+    with pytest.raises(ApiError):
+        await faked.carry_out(operation(Verb.CREATE, "default", {"kind": "Eviction"}, subresource="eviction"))
+    (request,) = api.asked("POST")
+    assert request.path == "/api/v1/namespaces/default/configmaps/a/eviction"
+    assert b'"kind":"Eviction"' in request.body
+
+
+async def test_a_jq_patch_that_changes_nothing_sends_nothing(api: FakeApi, faked: Objects) -> None:
+    api.put(config_map("a"))
+    await faked.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter="."))
+    assert not api.asked("PUT")
+
+
+@pytest.mark.parametrize("program", ["empty", ".,.", ".data", "del(.kind)", "1"])
+async def test_a_jq_patch_must_yield_one_whole_object(api: FakeApi, faked: Objects, program: str) -> None:
+    api.put(config_map("a", color="red"))
+    with pytest.raises(FilterFailed, match="jqFilter of a JQPatch must yield"):
+        await faked.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=program))
+
+
+@pytest.mark.parametrize("verb", [Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH])
+async def test_writes_are_repeated_on_conflict_four_times(api: FakeApi, faked: Objects, verb: Verb) -> None:
+    api.put(config_map("a"))
+    wanted = operation(verb, "default", config_map("a", color="red"), jq_filter='.data.color = "red"')
+    api.conflicts = 3
+    await faked.carry_out(wanted)
+    assert len(api.asked("PUT")) == 4
+    api.put(config_map("a"))
+    api.conflicts = 4
+    with pytest.raises(Conflict):
+        await faked.carry_out(wanted)
+
+
+async def test_delete_waits_until_the_object_is_gone(objects: Objects, real: Client, namespace: str) -> None:
+    body = config_map("a", namespace)
+    body["metadata"]["finalizers"] = ["example.com/wait"]
+    await objects.carry_out(operation(Verb.CREATE, namespace, body))
+    await objects.carry_out(operation(Verb.DELETE_IN_BACKGROUND, namespace))
+    assert (await read(real, namespace))["metadata"]["deletionTimestamp"]
+    await objects.carry_out(operation(Verb.MERGE_PATCH, namespace, {"metadata": {"finalizers": None}}))
+    await objects.carry_out(operation(Verb.DELETE, namespace))
+    with pytest.raises(NotFound):
+        await read(real, namespace)
+
+
+@pytest.mark.looptime
+async def test_delete_names_the_finalizers_that_hold_an_object(api: FakeApi, faked: Objects) -> None:
+    body = config_map("a")
+    body["metadata"] |= {"finalizers": ["example.com/wait"], "uid": "1"}
+    api.put(body)
+    with pytest.raises(KubeError, match=r"still there 20 s after .* example.com/wait"):
+        await faked.carry_out(operation(Verb.DELETE, "default"))
+
+
+@pytest.mark.parametrize("verb", [Verb.DELETE, Verb.DELETE_IN_BACKGROUND, Verb.DELETE_NON_CASCADING])
+async def test_deleting_what_is_not_there_succeeds(objects: Objects, namespace: str, verb: Verb) -> None:
+    await objects.carry_out(operation(verb, namespace))
+
+
+@pytest.mark.parametrize(
+    ("verb", "policy"),
+    [
+        (Verb.DELETE, "Foreground"),
+        (Verb.DELETE_IN_BACKGROUND, "Background"),
+        (Verb.DELETE_NON_CASCADING, "Orphan"),
+    ],
+)
+async def test_each_delete_says_what_becomes_of_dependents(
+    api: FakeApi, faked: Objects, verb: Verb, policy: str
+) -> None:
+    api.put(config_map("a"))
+    await faked.carry_out(operation(verb, "default"))
+    assert [request.body for request in api.asked("DELETE")] == [b'{"propagationPolicy":"%s"}' % policy.encode()]
+
+
+async def test_a_namespaced_kind_needs_a_namespace(faked: Objects) -> None:
+    with pytest.raises(KubeError, match="ConfigMap lives in a namespace"):
+        await faked.carry_out(operation(Verb.DELETE, ""))
+
+
+async def test_an_unknown_kind_is_an_error_even_where_missing_objects_are_not(faked: Objects) -> None:
+    with pytest.raises(UnknownKind):
+        await faked.carry_out(operation(Verb.MERGE_PATCH, "default", {}, kind="Widget", ignore_missing=True))
+
+
+async def test_a_name_cannot_lead_elsewhere(api: FakeApi, faked: Objects) -> None:
+    api.put(config_map("a"))
+    await faked.carry_out(operation(Verb.DELETE, "default", name="x/../a?dryRun=All"))
+    assert list(api.objects) == [("configmaps", "default", "a")]
