@@ -56,7 +56,7 @@ def _normal(document: JSON) -> JSON:
         return fields
     given = [key for key in _SHORTCUTS if key in fields]
     if len(given) == 1:
-        fields |= {"action": given[0], "value": fields[given[0]]}
+        fields |= {"action": given[0], "value": fields.pop(given[0])}
     if isinstance(fields.get("labels"), dict):
         fields["labels"] = {name: "" if value is None else value for name, value in fields["labels"].items()}
     return fields

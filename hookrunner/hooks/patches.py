@@ -44,6 +44,7 @@ _STEPS = Many(
     ),
     at_least=0,
 )
+_TARGET = ("operation", "apiVersion", "kind", "namespace", "name", "subresource")
 _YES_NO = {"y": True, "yes": True, "on": True, "n": False, "no": False, "off": False}
 
 
@@ -142,9 +143,18 @@ def _made(verb: Verb, fields: JSON, body: JSON) -> ObjectOperation:
 
 
 def _refusal(number: int, document: JSON, problems: list[Problem]) -> str:
-    shown = orjson.dumps(document).decode()
-    reasons = "; ".join(str(problem).removeprefix("the configuration ") for problem in problems)
+    """What is wrong with which document. Only its target is shown: the rest may be the content of a Secret."""
+    if isinstance(document, list):
+        problems = [Problem("", "it is a list; write the documents one after another, without brackets and commas")]
+    shown = document
+    if isinstance(document, dict):
+        shown = {key: value if key in _TARGET and isinstance(value, str) else ... for key, value in document.items()}
     return (
-        f"can't validate document {number} of the patch file: {reasons}; nothing was applied. "
-        f"The document: {shown[:500]}{'…' if len(shown) > 500 else ''}"
+        f"can't validate document {number} of the patch file: {'; '.join(map(str, problems))}; nothing was applied. "
+        f"The document: {_line(shown)}"
     )
+
+
+def _line(shown: JSON) -> str:
+    text = orjson.dumps(shown, default=lambda _: "…").decode()
+    return text if len(text) <= 500 else f"{text[:500]}…"

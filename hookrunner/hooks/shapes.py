@@ -90,7 +90,7 @@ _MEND: dict[type, str] = {
     Integer: "write a whole number without quotes",
     Number: "write a number without quotes",
     Many: "write a list: [a, b]",
-    Texts: "write keys with texts: {key: value}",
+    Texts: "write keys with texts: {key: text}",
     Table: "write keys with values: {key: value}",
 }
 
@@ -109,8 +109,7 @@ class Problem:
 def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
     """Every way in which the value is not what the shape says."""
     if not _is(value, shape):
-        found = _TYPES.get(type(value), "object")
-        text = f'must be of type {_WANTED[type(shape)]}: "{found}"; {_MEND[type(shape)]}'
+        text = f'must be of type {_WANTED[type(shape)]}: "{_TYPES.get(type(value), "object")}"; {_mend(value, shape)}'
         yield Problem(path, text + (", or leave the key out" if value is None else ""))
         return
     match shape:
@@ -150,6 +149,15 @@ def _is(value: JSON, shape: Shape) -> bool:
             return isinstance(value, list)
         case Texts() | Table():
             return isinstance(value, dict)
+
+
+def _mend(value: JSON, shape: Shape) -> str:
+    match shape:
+        case Many(Text()) if isinstance(value, str):
+            return f"write a list: [{value}]"
+        case Table(required=required) if required:
+            return f"write {{{', '.join(f'{key}: {example}' for key, example in required.items())}}}"
+    return _MEND[type(shape)]
 
 
 def _bounds(value: JSON, low: int | None, high: int | None, path: str) -> Iterator[Problem]:

@@ -61,7 +61,7 @@ def test_an_unknown_action_is_dropped_with_a_warning(document: Any, capfd: pytes
         ({"name": "a", "action": "observe", "buckets": []}, "value is required for observe"),
         ({"name": "a", "action": "observe", "value": 1}, "buckets is required for observe"),
         ({"name": "a", "action": "observe", "value": 1, "buckets": None}, "buckets is required for observe"),
-        ({"name": "a", "set": "1"}, 'set must be of type number: "string"'),
+        ({"name": "a", "set": "1"}, 'value must be of type number: "string"'),
         ({"name": "a", "set": True}, 'must be of type number: "boolean"'),
         ({"name": "a", "set": 1, "labels": {"code": 200}}, 'labels.code must be of type string: "integer"'),
         ({"name": "a", "action": "observe", "value": 1, "buckets": ["1"]}, "buckets[0] must be of type number"),

@@ -158,12 +158,22 @@ def test_a_half_written_file_is_refused_by_number() -> None:
     assert text.endswith("nothing was applied")
 
 
+def test_a_refused_document_is_shown_without_what_may_be_secret() -> None:
+    text = refused(operation="Delete", kind="Secret", object={"data": {"password": "c2VjcmV0"}}, more="x" * 10_000)
+    assert text.endswith('The document: {"operation":"Delete","kind":"Secret","object":"…","more":"…"}')
+
+
 def test_a_long_document_is_shown_in_part() -> None:
-    text = refused(operation="Delete", more="x" * 10_000)
+    text = refused(operation="Delete", kind="x" * 10_000)
     assert len(text) < 1000
     assert text.endswith("…")
 
 
-@pytest.mark.parametrize("text", ["[]", "5", '"Delete"', "- operation: Delete"])
+@pytest.mark.parametrize("text", ["5", '"Delete"', "text"])
 def test_a_document_must_be_an_object(text: str) -> None:
     assert "must be of type object" in refusal(text)
+
+
+@pytest.mark.parametrize("text", ["[]", "- operation: Delete"])
+def test_a_list_is_told_apart_because_it_is_a_common_mistake(text: str) -> None:
+    assert "write the documents one after another, without brackets and commas" in refusal(text)

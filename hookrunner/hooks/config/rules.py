@@ -18,19 +18,19 @@ def problems(raw: JSON) -> Iterator[Problem]:
     yield from wrong
     settings = raw.get("settings")
     yield from _settings(_sound("settings", settings, wrong) if isinstance(settings, dict) else {})
-    kubernetes = [item for _, item in _items(raw, "kubernetes", wrong)]
+    kubernetes = [item for _, item in items(raw, "kubernetes", wrong)]
     # A name that cannot be read may be the very one that somebody includes.
     named = not any(re.fullmatch(r"kubernetes(\[\d+](\.name)?)?", problem.path) for problem in wrong)
     for key, rule in _RULES.items():
-        for path, item in _items(raw, key, wrong):
+        for path, item in items(raw, key, wrong):
             yield from rule(path, item)
             yield from includes.problems(path, item, kubernetes) if named else ()
     yield from includes.ambiguities(kubernetes) if named else ()
     for key in ("kubernetesValidating", "kubernetesMutating"):
-        yield from admission.repeated_names(key, [item.get("name", "") for _, item in _items(raw, key, wrong)])
+        yield from admission.repeated_names(key, [item.get("name", "") for _, item in items(raw, key, wrong)])
 
 
-def _items(raw: JSON, key: str, wrong: Sequence[Problem]) -> Iterator[tuple[str, JSON]]:
+def items(raw: JSON, key: str, wrong: Sequence[Problem]) -> Iterator[tuple[str, JSON]]:
     """Path and sound part of each binding in a list."""
     items = raw.get(key)
     for place, item in enumerate(items if isinstance(items, list) else []):

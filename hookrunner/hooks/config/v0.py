@@ -7,7 +7,7 @@ selector that the API server would refuse is refused here.
 from collections.abc import Iterator
 
 from hookrunner.hooks.config import admission, selectors
-from hookrunner.hooks.config.rules import schedule
+from hookrunner.hooks.config.rules import items, schedule
 from hookrunner.hooks.config.schema import V0
 from hookrunner.hooks.shapes import Problem, check
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
@@ -18,16 +18,14 @@ _CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.DEL
 
 def problems(raw: JSON) -> Iterator[Problem]:
     """All problems of an answer."""
-    spoiled = list(check(raw, V0))
-    yield from spoiled
-    if spoiled:
-        if "configVersion" not in raw:
-            yield Problem("configVersion", "is not there, so this was read as v0; add `configVersion: v1` if it is not")
-        return
-    for place, item in enumerate(raw.get("schedule", [])):
-        yield from schedule(f"schedule[{place}]", {"crontab": "", **item})
-    for place, item in enumerate(raw.get("onKubernetesEvent", [])):
-        yield from _kubernetes_problems(f"onKubernetesEvent[{place}]", item)
+    wrong = list(check(raw, V0))
+    yield from wrong
+    if wrong and "configVersion" not in raw:
+        yield Problem("configVersion", "is not there, so this was read as v0; add `configVersion: v1` if it is not")
+    for path, item in items(raw, "schedule", wrong):
+        yield from schedule(path, {"crontab": "", **item})
+    for path, item in items(raw, "onKubernetesEvent", wrong):
+        yield from _kubernetes_problems(path, item)
 
 
 def read(raw: JSON) -> HookConfig:

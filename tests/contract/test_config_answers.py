@@ -1,0 +1,22 @@
+"""The promise to hook authors: what `--config` may say, what it means, and what is told about what it must not say.
+
+Expected values leave defaults out; the defaults themselves are in tests/hooks/config/test_v1.py.
+"""
+
+import json
+
+import pytest
+
+from hookrunner.errors import BadHookConfig
+from hookrunner.hooks.config.versions import parse
+from tests.contract.golden import Case, cases, plain
+
+
+@pytest.mark.parametrize("case", cases("configs.golden"), ids=lambda case: case.name)
+def test_config(case: Case) -> None:
+    if case.refused:
+        with pytest.raises(BadHookConfig) as error:
+            parse("hook.sh", case.given)
+        assert error.value.problems == case.expected.splitlines()
+    else:
+        assert plain(parse("hook.sh", case.given)) == json.loads(case.expected)

@@ -1,0 +1,19 @@
+"""The promise to hook authors: what a patch file may say, and what is told about what it must not say."""
+
+import json
+
+import pytest
+
+from hookrunner.errors import BadOutput
+from hookrunner.hooks.patches import parse
+from tests.contract.golden import Case, cases, plain
+
+
+@pytest.mark.parametrize("case", cases("patches.golden"), ids=lambda case: case.name)
+def test_patch_file(case: Case) -> None:
+    if case.refused:
+        with pytest.raises(BadOutput) as error:
+            parse(case.given)
+        assert str(error.value) == case.expected
+    else:
+        assert plain(parse(case.given)) == json.loads(case.expected)
