@@ -5,8 +5,7 @@ counted, and the task starts again after a back-off, instead of taking the whole
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from hookrunner import log
 
@@ -21,6 +20,7 @@ class Background:
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
+        self._tasks: set[asyncio.Task[None]] = set()
         self.crashes: dict[str, int] = {}
 
     def keep(self, name: str, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
@@ -28,11 +28,15 @@ class Background:
 
         Cancel the returned task to end it.
         """
-        return self._group.create_task(self._kept(name, run), name=name)
+        task = self._group.create_task(self._kept(name, run), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
-    def start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run once; an error is fatal for the whole group."""
-        return self._group.create_task(work, name=name)
+    def stop(self) -> None:
+        """Cancel every task that still runs."""
+        for task in tuple(self._tasks):
+            task.cancel()
 
     async def _kept(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         pause = FIRST_PAUSE

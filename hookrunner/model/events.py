@@ -49,6 +49,13 @@ class FilterBroke:
 
 
 @dataclass(frozen=True, slots=True)
+class Progressed:
+    """A binding's obstacle may have come or gone: look again at the tasks that wait for it."""
+
+    binding: BindingId
+
+
+@dataclass(frozen=True, slots=True)
 class Ticked:
     """A crontab came due. `at` is wall-clock time in epoch seconds. All bindings with this text share the tick."""
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from hookrunner.model.bindings import MAIN, BindingType
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
+from hookrunner.model.operations import ObjectOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +122,28 @@ Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings |
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """An order in a queue and what the queue knows about it. Times are monotonic seconds.
+    """An order in a queue and what the queue knows about it. Times are monotonic seconds; `queued_at` begins anew
+    with each attempt.
 
-    `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of other lanes need not wait for it
-    meanwhile. `waits_for` names the bindings whose snapshot it misses.
+    `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
+    other lanes need not wait for it meanwhile. `waits_for` names the binding whose snapshot it misses. `applied` are
+    the object operations that earlier attempts have carried out.
     """
 
     order: Order
-    queued_at: float
+    created_at: float
+    queued_at: float = 0.0
     failures: int = 0
     error: str = ""
     due: float = 0.0
     delay: float = 0.0
     passable: bool = False
     waits_for: str = ""
+    applied: list[ObjectOperation] = field(default_factory=list)
     id: int = field(default_factory=itertools.count(1).__next__)
+
+    def __post_init__(self) -> None:
+        self.queued_at = self.created_at
 
     def describe(self) -> str:
         """One line for a queue dump: `<TaskType>:<queue>:<bindingType>:<hook>[:group=<g>][:<binding>][:failures …]`

@@ -7,7 +7,7 @@ fails on one object says so for that object alone.
 from collections.abc import Sequence
 
 from hookrunner.errors import FilterFailed
-from hookrunner.jq import Filter, Jq
+from hookrunner.jq.program import Filter, Jq
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.contexts import Entry
 from hookrunner.model.watching import Item

@@ -15,19 +15,19 @@ from typing import TypeAlias
 from hookrunner.errors import FilterFailed
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.contexts import Entry
-from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Obstacle
+from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Obstacle, Progressed
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
 from hookrunner.sources.filters import Projection
 from hookrunner.sources.snapshots import Snapshot
 
-Event: TypeAlias = ObjectChanged | FilterBroke
+Event: TypeAlias = ObjectChanged | FilterBroke | Progressed
 
 LISTING = Obstacle("its first list is under way", brief=True)
 
 
 class Outbox:
-    """Events of all monitors in the order in which they happened. Putting nothing just wakes the reader."""
+    """Events of all monitors in the order in which they happened."""
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
@@ -39,7 +39,7 @@ class Outbox:
         self._wake.set()
 
     async def take(self) -> list[Event]:
-        """All events there are; waits until somebody has put something or called for attention."""
+        """All events there are; waits until there is one."""
         await self._wake.wait()
         self._wake.clear()
         events = list(self._events)
@@ -190,8 +190,9 @@ class Monitor:
         if item.change is Change.DELETED:
             self._gone(item.key, seen_at, None if isinstance(result, FilterFailed) else result)
         elif isinstance(result, FilterFailed):
+            if item.key not in self.broken:
+                self.outbox.put(FilterBroke(self.id, item.key, str(result), seen_at))
             self.broken[item.key] = item
-            self.outbox.put(FilterBroke(self.id, item.key, str(result), seen_at))
         else:
             self.broken.pop(item.key, None)
             self._seen(item.change, result, seen_at)
@@ -227,4 +228,4 @@ class Monitor:
         obstacle = self.obstacle
         if obstacle is None or not obstacle.brief:
             self.decided.set()
-        self.outbox.put()
+        self.outbox.put(Progressed(self.id))

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 
 from hookrunner.background import Background
-from hookrunner.jq import Filter, Jq
+from hookrunner.jq.program import Filter, Jq
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.events import BindingId
 from hookrunner.sources.filters import Projection
@@ -26,11 +26,13 @@ class Monitors:
     def __iter__(self) -> Iterator[Monitor]:
         return iter([following.monitor for following in self._followings.values()])
 
-    def __getitem__(self, id: BindingId) -> Monitor:
-        return self._followings[id].monitor
+    def get(self, id: BindingId) -> Monitor | None:
+        """The monitor of a binding, None if nothing watches it."""
+        following = self._followings.get(id)
+        return following.monitor if following else None
 
     async def events(self) -> AsyncIterator[list[Event]]:
-        """Batches of events for ever. An empty batch says that some monitor's obstacle may have changed."""
+        """Batches of events for ever."""
         while True:
             yield await self._outbox.take()
 
@@ -41,5 +43,6 @@ class Monitors:
         return monitor
 
     def remove(self, id: BindingId) -> None:
-        """Stop following a binding; a stream ends with its last reader."""
-        self._followings.pop(id).stop()
+        """Stop following a binding, if it is followed; a stream ends with its last reader."""
+        if following := self._followings.pop(id, None):
+            following.stop()

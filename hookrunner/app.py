@@ -1,0 +1,238 @@
+"""The composition root: builds every object once, starts every task in one `TaskGroup`, and ends them in order.
+
+It decides nothing about hooks. Start: answer HTTP, load hooks while a child finds the way to the cluster, then let the
+engine go. Stop (SIGTERM, Ctrl-C): give running hooks their grace, end those that are left, then everything else.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Coroutine, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from hookrunner import __version__, log
+from hookrunner.background import Background
+from hookrunner.engine import readings
+from hookrunner.engine.apply import Applier
+from hookrunner.engine.enabling import Enabling
+from hookrunner.engine.engine import Engine
+from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.status import Conditions, Status
+from hookrunner.errors import BadConfig, StartRefused
+from hookrunner.hooks import catalog
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.hooks.run import Runner
+from hookrunner.jq.program import Jq
+from hookrunner.kube import credentials
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials, Loading
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.objects import Objects
+from hookrunner.kube.pace import Pace
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.status import Condition, QueueDump, SnapshotDump
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.settings import Settings
+from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.schedule import Schedules
+from hookrunner.sources.streams import Streams
+from hookrunner.web import debug, listen, server
+from hookrunner.web.parameters import Parameters, log_level
+
+T = TypeVar("T")
+
+_log = log.get("app")
+
+KILL_AFTER = 5.0
+"""Seconds from SIGTERM to SIGKILL for a hook that outlasts the grace."""
+
+
+def run(settings: Settings) -> int:
+    """Run until asked to stop; the exit code. Raises StartRefused, whose message is for the user."""
+    log.configure(settings.log.type, settings.log.level, sys.stdout)
+    loading = credentials.begin(settings.kube)  # its child works while hooks are loaded
+    try:
+        return asyncio.run(serve(settings, loading))
+    except BadConfig as error:
+        raise StartRefused(str(error)) from error
+    finally:
+        loading.close()
+        log.flush(1.0)
+
+
+async def serve(settings: Settings, loading: Loading) -> int:
+    """The whole life of the process."""
+    began = time.monotonic()
+    signals, face = Signals(), Face(Metrics(settings.web.metrics_prefix))
+    async with AsyncExitStack() as stack:
+        await _answer(settings, face, stack)
+        children, jq = _children(), await stack.enter_async_context(Jq())
+        found = await signals.unless_asked(_load(settings, children, jq, loading))
+        if found is None:
+            return 0
+        hooks, connection = found
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        background = Background(group)
+        stack.callback(background.stop)
+        kube = await _connect(settings, Credentials(settings.kube, connection), face.metrics, stack)
+        queues = _start(settings, Parts(background, children, jq, kube), face, hooks)
+        _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
+        await signals.asked.wait()
+        return await _stop(settings, signals, queues, children)
+
+
+@dataclass(eq=False)
+class Signals:
+    """SIGTERM and SIGINT: the first asks for the end, a second one is in a hurry."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    hurried: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._heard)
+
+    def _heard(self) -> None:
+        (self.hurried if self.asked.is_set() else self.asked).set()
+
+    async def unless_asked(self, work: Coroutine[None, None, T]) -> T | None:
+        """The result of some work, or None if the end was asked for first; then the work is cancelled."""
+        return await _unless(self.asked, work)
+
+    async def unless_hurried(self, work: Coroutine[None, None, T]) -> T | None:
+        """As `unless_asked`, for the second signal."""
+        return await _unless(self.hurried, work)
+
+
+async def _unless(event: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
+    task, waiting = asyncio.create_task(work), asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    return None if task.cancelled() else task.result()
+
+
+@dataclass(eq=False)
+class Face:
+    """What the servers show; before the engine is there, that it is not."""
+
+    metrics: Metrics
+    hook_metrics: HookMetrics = field(default_factory=HookMetrics)
+    status: Status | None = None
+    left_out: str = ""
+    _conditions: Conditions = field(default_factory=Conditions)
+
+    def conditions(self) -> Sequence[Condition]:
+        """For `/readyz`."""
+        loaded = self.status is not None
+        state = {"hooks": (loaded, self.left_out if loaded else "hooks are being loaded")}
+        return self._conditions.of(state | (self.status.conditions() if self.status else {}))
+
+    def queues(self) -> Sequence[QueueDump]:
+        """For `queue list`."""
+        return self.status.queues() if self.status else []
+
+    def hooks(self) -> Sequence[str]:
+        """For `hook list`."""
+        return self.status.hooks() if self.status else []
+
+    def snapshots(self, hook: str) -> Sequence[SnapshotDump] | None:
+        """For `hook snapshot`."""
+        return self.status.snapshots(hook) if self.status else None
+
+
+@dataclass(frozen=True, slots=True)
+class Kube:
+    """The cluster, for reading and for changing objects."""
+
+    watches: Watches
+    discovery: Discovery
+    patcher: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the engine is built on."""
+
+    background: Background
+    children: Children
+    jq: Jq
+    kube: Kube
+
+
+async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None:
+    """Open the public port and the debug socket."""
+    web = settings.web
+    pages = server.Pages(face.metrics.exposition, face.hook_metrics.exposition, face.conditions)
+    public = listen.on_port(web.address, web.port, "--listen-port")
+    await stack.enter_async_context(listen.serve(server.application(pages), public))
+    sockets = [await stack.enter_async_context(listen.on_path(web.debug_sockets))]
+    if web.debug_address is not None:
+        sockets.append(listen.on_port(*web.debug_address, "--debug-http-addr"))
+    views = debug.Views(face.queues, face.hooks, face.snapshots, Parameters([log_level(settings.log.level)]))
+    await stack.enter_async_context(listen.serve(debug.application(views), *sockets))
+
+
+def _children() -> Children:
+    children = Children(Patience(kill=KILL_AFTER))
+    if os.getpid() == 1:
+        children.adopt_orphans()
+    return children
+
+
+async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading) -> tuple[Catalog, Connection]:
+    hooks = await catalog.load(settings.hooks, children, jq)
+    return hooks, await loading.finished()
+
+
+async def _connect(settings: Settings, credentials: Credentials, metrics: Metrics, stack: AsyncExitStack) -> Kube:
+    kube = settings.kube
+    reader = Client(credentials, Requests(metrics), Pace(kube.qps, kube.burst))
+    patcher = Client(credentials, Requests(metrics, "object_patcher"), Pace(kube.patch_qps, kube.patch_burst))
+    await stack.enter_async_context(reader)
+    await stack.enter_async_context(patcher)
+    discovery = Discovery(reader)
+    return Kube(Watches(reader, discovery, metrics, kube.watch_idle_timeout), discovery, patcher)
+
+
+def _start(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Queues:
+    """Build the engine and let it go."""
+    clock, metrics = time.monotonic, face.metrics
+    schedules = Schedules()
+    monitors = Monitors(Streams(parts.kube.watches.open, parts.background), parts.jq, parts.background, clock)
+    applier = Applier(
+        Objects(parts.kube.patcher, parts.kube.discovery, parts.jq, settings.kube.patch_timeout), face.hook_metrics
+    )
+    runs = HookRuns(Runner(settings.hooks, parts.children), applier, monitors, metrics, clock)
+    threshold = settings.engine.compaction_threshold
+    queues = Queues(lambda order: readings.obstacle(monitors, order), clock, metrics, threshold)
+    engine = Engine(runs, Enabling(monitors, schedules, parts.jq, metrics, clock), queues, parts.background)
+    face.status = Status(engine, queues, monitors, runs, clock)
+    face.status.export(metrics)
+    face.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
+    engine.start(hooks.hooks, monitors, schedules)
+    return queues
+
+
+async def _stop(settings: Settings, signals: Signals, queues: Queues, children: Children) -> int:
+    """0 if every hook ended by itself, 1 if one had to be ended."""
+    _log.info("stopping")
+    await signals.unless_hurried(queues.stop(settings.engine.shutdown_grace))
+    ended = len(children)
+    await children.stop(0.0 if signals.hurried.is_set() else KILL_AFTER)
+    await queues.stopped()
+    _log.info("stopped", ended_hooks=ended)
+    return 1 if ended else 0

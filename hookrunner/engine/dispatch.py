@@ -1,0 +1,129 @@
+"""Events become orders: what is to be run, with which contexts, in which queue. Pure functions.
+
+The order in which a start goes: shell-operator.md §6.2; which hook a tick or change is for: §4.5, §9.2.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from hookrunner.model.bindings import MAIN, BindingType, Hook, Kubernetes, Schedule
+from hookrunner.model.contexts import Context, ContextType, Include
+from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
+from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, FilterRetry, HookRun, Order
+
+STARTUP = "onStartup"
+
+
+def startup(hooks: Iterable[Hook]) -> list[Order]:
+    """The first tasks of `main`: onStartup runs by their number, then for each hook what enables its bindings."""
+    hooks = list(hooks)
+    first = sorted((hook for hook in hooks if hook.config.on_startup is not None), key=_startup_number)
+    return [*map(_startup_run, first), *(order for hook in hooks for order in enabling(hook))]
+
+
+def enabling(hook: Hook) -> list[Order]:
+    """The tasks that make a hook hear of objects and of the clock."""
+    kubernetes = [EnableKubernetesBindings(hook.name)] * bool(hook.config.kubernetes)
+    return [*kubernetes, *[EnableScheduleBindings(hook.name)] * bool(hook.config.schedules)]
+
+
+def synchronizations(hook: Hook, now: float) -> tuple[HookRun, ...]:
+    """One run for each kubernetes binding, in config order (§4.3, §4.4)."""
+    return tuple(_synchronization(hook, index, now) for index in range(len(hook.config.kubernetes)))
+
+
+def for_change(hook: Hook, event: ObjectChanged) -> HookRun:
+    """The run that tells a hook of a change."""
+    binding = hook.config.kubernetes[event.binding.index]
+    context = Context(
+        binding=binding.name,
+        type=ContextType.GROUP if binding.group else ContextType.EVENT,
+        group=binding.group,
+        source=event.binding.index,
+        change=event.change,
+        key=event.key,
+        obj=event.obj,
+        filtered=event.filtered,
+        includes=includes(hook, binding.snapshots),
+    )
+    return _run(hook, binding, (context,), event.seen_at)
+
+
+def for_broken_filter(hook: Hook, event: FilterBroke) -> FilterRetry:
+    """The task that shows a filter failure and tries again."""
+    binding = hook.config.kubernetes[event.binding.index]
+    return FilterRetry(hook.name, binding.name, binding.queue, event)
+
+
+def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
+    """One run for each schedule binding with this crontab, hooks in name order."""
+    for hook in hooks:
+        for schedule in hook.config.schedules:
+            if (schedule.crontab, schedule.timezone) == (tick.crontab, tick.timezone):
+                yield _run(hook, schedule, (_tick_context(hook, schedule),), 0.0)
+
+
+def includes(hook: Hook, names: Iterable[str]) -> tuple[Include, ...]:
+    """Snapshot names as places in the hook's config; `hooks/config` has made sure that each is there."""
+    places = {binding.name: index for index, binding in reversed(list(enumerate(hook.config.kubernetes)))}
+    return tuple(Include(name, places[name]) for name in names)
+
+
+def _startup_number(hook: Hook) -> tuple[float, str]:
+    return (hook.config.on_startup or 0.0, hook.name)
+
+
+def _startup_run(hook: Hook) -> HookRun:
+    context = Context(STARTUP, ContextType.STARTUP)
+    return HookRun(hook.name, STARTUP, BindingType.ON_STARTUP, MAIN, (context,), merges=False)
+
+
+def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
+    """A binding that skips its Synchronization gets a run without contexts, which only opens the gate. The run goes
+    to `main` unless the binding names a queue and says `waitForSynchronization: false` (design.md, weakness 5)."""
+    binding = hook.config.kubernetes[index]
+    context = Context(
+        binding=binding.name,
+        type=ContextType.GROUP if binding.group else ContextType.SYNCHRONIZATION,
+        group=binding.group,
+        source=index,
+        includes=includes(hook, binding.snapshots),
+    )
+    return HookRun(
+        hook.name,
+        binding.name,
+        BindingType.KUBERNETES,
+        MAIN if binding.wait_for_synchronization else binding.queue,
+        (context,) if binding.run_on_synchronization else (),
+        group=binding.group,
+        allow_failure=binding.allow_failure,
+        merges=_merges(hook),
+        unlocks=(index,),
+        seen_at=now,
+    )
+
+
+def _tick_context(hook: Hook, schedule: Schedule) -> Context:
+    return Context(
+        binding=schedule.name,
+        type=ContextType.GROUP if schedule.group else ContextType.SCHEDULE,
+        group=schedule.group,
+        includes=includes(hook, schedule.snapshots),
+    )
+
+
+def _run(hook: Hook, binding: Kubernetes | Schedule, contexts: tuple[Context, ...], seen_at: float) -> HookRun:
+    return HookRun(
+        hook.name,
+        binding.name,
+        BindingType.KUBERNETES if isinstance(binding, Kubernetes) else BindingType.SCHEDULE,
+        binding.queue,
+        contexts,
+        group=binding.group,
+        allow_failure=binding.allow_failure,
+        merges=_merges(hook),
+        seen_at=seen_at,
+    )
+
+
+def _merges(hook: Hook) -> bool:
+    return hook.config.version == "v1" and hook.config.settings.combine

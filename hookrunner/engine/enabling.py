@@ -1,0 +1,77 @@
+"""Start and stop what a hook wants to hear of: its monitors and its crontabs (shell-operator.md §4.3, §6.2)."""
+
+import asyncio
+from collections.abc import Callable
+
+from hookrunner import log
+from hookrunner.engine import dispatch
+from hookrunner.jq.program import Jq
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import Hook
+from hookrunner.model.events import BindingId, FilterBroke
+from hookrunner.model.tasks import Done, Failed, HookRun, Outcome
+from hookrunner.sources.monitor import Monitor
+from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.schedule import Schedules
+
+_log = log.get("enabling")
+
+
+class Enabling:
+    """Enables and disables hooks. Enabling twice changes nothing."""
+
+    def __init__(
+        self, monitors: Monitors, schedules: Schedules, jq: Jq, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
+        self._monitors = monitors
+        self._schedules = schedules
+        self._jq = jq
+        self._metrics = metrics
+        self._clock = clock
+        self._armed: dict[str, list[tuple[str, str]]] = {}
+
+    async def kubernetes(self, hook: Hook) -> tuple[HookRun, ...]:
+        """Follow the objects of each binding and return the Synchronization runs.
+
+        Waits until each binding has listed its objects or is known to need somebody's help; such a binding is late,
+        and its Synchronization waits in the queue where others pass it.
+        """
+        began = self._clock()
+        monitors = [await self._followed(hook, index) for index in range(len(hook.config.kubernetes))]
+        await asyncio.gather(*(monitor.decided.wait() for monitor in monitors))
+        late = [f"{monitor.binding.name}: {monitor.obstacle.reason}" for monitor in monitors if monitor.obstacle]
+        self._metrics.hook_enable_kubernetes_bindings_seconds.set(self._clock() - began, hook.name)
+        self._metrics.hook_enable_kubernetes_bindings_errors.add(len(late), hook.name)
+        self._metrics.hook_enable_kubernetes_bindings_success.set(0 if late else 1, hook.name)
+        for reason in late:
+            _log.warn("A binding waits, everything else goes on.", hook=hook.name, reason=reason)
+        return dispatch.synchronizations(hook, self._clock())
+
+    def schedules(self, hook: Hook) -> None:
+        """Arm the crontabs."""
+        if hook.name not in self._armed:
+            self._armed[hook.name] = [(schedule.crontab, schedule.timezone) for schedule in hook.config.schedules]
+            for entry in self._armed[hook.name]:
+                self._schedules.arm(*entry)
+
+    def disable(self, hook: Hook) -> None:
+        """Stop everything that `kubernetes` and `schedules` have started."""
+        for index in range(len(hook.config.kubernetes)):
+            self._monitors.remove(BindingId(hook.name, index))
+        for entry in self._armed.pop(hook.name, []):
+            self._schedules.disarm(*entry)
+
+    async def refilter(self, broken: FilterBroke) -> Outcome:
+        """Try a filter again that failed on an object."""
+        monitor = self._monitors.get(broken.binding)
+        reason = await monitor.refilter(broken.key, self._clock()) if monitor else ""
+        if reason:
+            self._metrics.filter_errors.inc(broken.binding.hook, monitor.binding.name if monitor else "")
+        return Failed(reason, park=True) if reason else Done()
+
+    async def _followed(self, hook: Hook, index: int) -> Monitor:
+        id, binding = BindingId(hook.name, index), hook.config.kubernetes[index]
+        if known := self._monitors.get(id):
+            return known
+        program = await self._jq.compile(binding.jq_filter) if binding.jq_filter else None
+        return self._monitors.add(id, binding, program)

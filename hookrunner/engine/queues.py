@@ -1,0 +1,240 @@
+"""A queue keeps tasks in order and says which one is next; it knows tasks, not hooks (shell-operator.md §6).
+
+`pick` holds the thinking and `take` the waiting. Usually the head is next. A task that is set aside (a rate limit, a
+parked failure, a snapshot that is not there) lets tasks of other lanes pass and keeps its own lane in order; a failed
+task that is not parked keeps the whole queue waiting for its back-off.
+"""
+
+import asyncio
+import random
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hookrunner.model.events import Obstacle
+from hookrunner.model.status import QueueDump
+from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Order, Outcome, Postponed, Task
+
+Clock: TypeAlias = Callable[[], float]
+"""Monotonic seconds."""
+
+Lacks: TypeAlias = Callable[[Order], Obstacle | None]
+"""What a task's snapshots lack before it can run."""
+
+FIRST_DELAY, LONGEST_DELAY = 5.0, 32.0
+
+
+def back_off(failures: int, fraction: float) -> float:
+    """Seconds to wait after a failure when there were `failures` before it (§6.3). `fraction` is random in [0, 1)."""
+    if failures == 0:
+        return FIRST_DELAY
+    if failures > 5:
+        return LONGEST_DELAY
+    return min(FIRST_DELAY + 2.0 ** (failures - 1) + int(fraction * 10) / 10, LONGEST_DELAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing to run now. `until` is when a set-aside task comes due, None if only an event can change that;
+    `reason` goes into the dump."""
+
+    until: float | None
+    reason: str
+
+
+class Queue:
+    """Tasks for one worker. From `compact_at` waiting runs of one hook on, they are merged (§6.6).
+
+    `runs` counts the runs of each hook, `compactions` how often they were merged.
+    """
+
+    def __init__(self, name: str, lacks: Lacks, clock: Clock, compact_at: int = 100) -> None:
+        self.name = name
+        self.running: Task | None = None
+        self.closed = False
+        self.compactions: dict[str, int] = {}
+        self.runs: dict[str, int] = {}
+        self._lacks = lacks
+        self._clock = clock
+        self._compact_at = compact_at
+        self._tasks: OrderedDict[int, Task] = OrderedDict()
+        self._limits: dict[str, int] = {}
+        self._wake = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(tuple(self._tasks.values()))
+
+    def put(self, order: Order) -> None:
+        """Add a task at the end."""
+        self._add(Task(order, self._clock()))
+        if isinstance(order, HookRun) and self.runs[order.hook] >= self._limits.get(order.hook, self._compact_at):
+            self._compact(order.hook)
+        self._wake.set()
+
+    def put_first(self, orders: Iterable[Order]) -> None:
+        """Add tasks at the front, in this order."""
+        for order in reversed(tuple(orders)):
+            self._add(task := Task(order, self._clock()))
+            self._tasks.move_to_end(task.id, last=False)
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Look again: an obstacle may be gone."""
+        self._wake.set()
+
+    async def take(self) -> Task | None:
+        """Wait for the next task to run; it stays in the queue until `settle`. None when the queue is closed."""
+        while not self.closed:
+            self._wake.clear()
+            found = self.pick(self._clock())
+            if isinstance(found, Task):
+                self.running = found
+                return found
+            await self._sleep(found.until)
+        return None
+
+    def forget(self, hook: str) -> None:
+        """Drop the tasks of a hook, but not the one that runs."""
+        for task in self:
+            if task.order.hook == hook and task is not self.running:
+                self._remove(task)
+
+    def close(self) -> None:
+        """Give out no more tasks; a task that runs may be settled."""
+        self.closed = True
+        self._wake.set()
+
+    async def _sleep(self, until: float | None) -> None:
+        try:
+            async with asyncio.timeout(None if until is None else max(0.0, until - self._clock())):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    def pick(self, now: float) -> Task | Idle:
+        """The task to run at this moment, or why there is none."""
+        closed: set[tuple[str, str]] = set()
+        dues: list[float] = []
+        for task in self._tasks.values():
+            if task.order.lane in closed:
+                continue
+            if task.due > now:
+                if not task.passable:
+                    return Idle(task.due, _asleep(task, now))
+                dues.append(task.due)
+            elif (obstacle := self._lacks(task.order)) is None:
+                task.waits_for = ""
+                return task
+            else:
+                task.waits_for = obstacle.reason
+                if obstacle.brief:
+                    return Idle(min(dues, default=None), "waiting for snapshot")
+            closed.add(task.order.lane)
+        return Idle(min(dues, default=None), "waiting for task" if closed else "")
+
+    def absorb(self, task: Task) -> None:
+        """Merge into a task about to run what stands behind it and may be done in the same execution (§6.5).
+
+        Stops at the first task that may not: another hook's, one that failed before, one whose lane is held up."""
+        order, followers = task.order, list[Task]()
+        if not isinstance(order, HookRun):
+            return
+        closed: set[tuple[str, str]] = set()
+        behind = False
+        for other in self._tasks.values():
+            if other is task:
+                behind = True
+            elif not behind:
+                closed.add(other.order.lane)
+            elif not self._follows(order, other) or other.order.lane in closed:
+                break
+            else:
+                followers.append(other)
+        task.order = order.merged([self._removed(other) for other in followers])
+
+    def _follows(self, order: HookRun, other: Task) -> bool:
+        return other.failures == 0 and order.absorbs(other.order) and self._lacks(other.order) is None
+
+    def settle(self, task: Task, outcome: Outcome) -> None:
+        """Carry out what became of a task: the one place where that is decided."""
+        self.running = None
+        match outcome:
+            case Done(followers):
+                self._remove(task)
+                self.put_first(followers)
+            case Failed(reason, park):
+                self._delay(task, back_off(task.failures, random.random()), passable=park)
+                task.failures += 1
+                task.error = reason
+                task.queued_at = self._clock()
+            case Postponed(seconds):
+                self._delay(task, seconds, passable=True)
+            case Dropped():
+                self._remove(task)
+        self._wake.set()
+
+    def dump(self) -> QueueDump:
+        """The queue for people (§11.4). Changes nothing."""
+        if self.running is not None:
+            status = "run first task"
+        else:
+            found = self.pick(self._clock())
+            status = found.reason if isinstance(found, Idle) else ""
+        tasks = [(index, task.describe()) for index, task in enumerate(self._tasks.values(), 1)]
+        return QueueDump(self.name, status, tuple(tasks))
+
+    def _delay(self, task: Task, seconds: float, passable: bool) -> None:
+        task.due, task.delay, task.passable = self._clock() + seconds, seconds, passable
+
+    def _add(self, task: Task) -> None:
+        self._tasks[task.id] = task
+        if isinstance(task.order, HookRun):
+            self.runs[task.order.hook] = self.runs.get(task.order.hook, 0) + 1
+
+    def _remove(self, task: Task) -> None:
+        if self._tasks.pop(task.id, None) and isinstance(task.order, HookRun):
+            self.runs[task.order.hook] -= 1
+            if not self.runs[task.order.hook]:
+                del self.runs[task.order.hook]
+                self._limits.pop(task.order.hook, None)
+
+    def _removed(self, task: Task) -> HookRun:
+        self._remove(task)
+        assert isinstance(task.order, HookRun)
+        return task.order
+
+    def _compact(self, hook: str) -> None:
+        """Merge a hook's waiting runs into the first of them; runs that stand alone or failed stay as they are.
+
+        The next time is when a quarter as many have come as the merged run holds, so that the work per event stays
+        the same however long the queue is held up."""
+        runs = [task for task in self._tasks.values() if task is not self.running and _compactable(task, hook)]
+        for (first, order), others in _mergeable(runs):
+            first.order = order.compacted([self._removed(task) for task in others])
+            self._limits[hook] = max(self._compact_at, len(first.order.contexts) // 4)
+            self.compactions[hook] = self.compactions.get(hook, 0) + 1
+
+
+def _compactable(task: Task, hook: str) -> bool:
+    order = task.order
+    return isinstance(order, HookRun) and order.hook == hook and not task.failures and not order.synchronizes
+
+
+def _mergeable(runs: list[Task]) -> Iterator[tuple[tuple[Task, HookRun], list[Task]]]:
+    """The first run and those that it may absorb; once for each kind that does not merge with the other."""
+    while runs:
+        first, order = runs[0], runs[0].order
+        assert isinstance(order, HookRun)
+        others = [task for task in runs[1:] if order.absorbs(task.order)]
+        if others:
+            yield (first, order), others
+        taken = {first.id, *(task.id for task in others)}
+        runs = [task for task in runs if task.id not in taken]
+
+
+def _asleep(task: Task, now: float) -> str:
+    return f"sleep after fail for {task.delay:g}s ({task.due - now:.1f}s left of {task.delay:g}s delay)"

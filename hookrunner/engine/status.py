@@ -1,0 +1,133 @@
+"""What is shown of the engine: conditions for `/readyz`, dumps for the debug endpoint, gauges for `/metrics`.
+
+Reading changes nothing (shell-operator.md §15.4 no. 15).
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hookrunner.engine.engine import Engine
+from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.queues import Clock
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.series import LabelValues
+from hookrunner.model.bindings import MAIN, BindingType
+from hookrunner.model.status import Condition, QueueDump, SnapshotDump
+from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
+from hookrunner.sources.monitors import Monitors
+
+MANY = 20
+"""Waiting runs of one hook from which they are shown one by one (§10.2)."""
+
+Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
+
+
+@dataclass(slots=True)
+class Conditions:
+    """Remembers since when each condition is as it is. `state` maps a name to (ready, message)."""
+
+    _last: dict[str, Condition] = field(default_factory=dict)
+
+    def of(self, state: dict[str, tuple[bool, str]]) -> list[Condition]:
+        """The conditions of this moment."""
+        now = time.time()
+        for name, (ready, message) in state.items():
+            last = self._last.get(name)
+            since = last.since if last and last.ready == ready else now
+            self._last[name] = Condition(name, ready, message, since)
+        return [self._last[name] for name in state]
+
+
+def _starts(order: Order) -> bool:
+    """Is this part of the start: an onStartup run, the enabling of bindings, or a Synchronization?"""
+    if isinstance(order, HookRun):
+        return order.synchronizes or order.binding_type is BindingType.ON_STARTUP
+    return isinstance(order, EnableKubernetesBindings | EnableScheduleBindings)
+
+
+class Status:
+    """Views of a running engine. `clock` gives monotonic seconds."""
+
+    def __init__(self, engine: Engine, queues: Queues, monitors: Monitors, runs: HookRuns, clock: Clock) -> None:
+        self._engine = engine
+        self._queues = queues
+        self._monitors = monitors
+        self._runs = runs
+        self._clock = clock
+
+    def conditions(self) -> dict[str, tuple[bool, str]]:
+        """Ready when what the start has put into `main` is done, and every binding sees its objects."""
+        blocked = list(self._blocked())
+        waiting = sum(_starts(task.order) for queue in self._queues for task in queue)
+        given_up = self._runs.given_up
+        dropped = f"{len(given_up)} dropped, the last: {given_up[-1].description}" if given_up else ""
+        return {
+            "startup": (not waiting, f"{waiting} tasks of the start are not done; see `queue main`" if waiting else ""),
+            "watches": (not blocked, "; ".join(blocked)),
+            "tasks": (True, dropped),
+        }
+
+    def queues(self) -> list[QueueDump]:
+        """All queues, `main` first, then by name."""
+        return [queue.dump() for queue in sorted(self._queues, key=lambda queue: (queue.name != MAIN, queue.name))]
+
+    def hooks(self) -> list[str]:
+        """Names of all hooks."""
+        return list(self._engine.hooks)
+
+    def snapshots(self, hook: str) -> list[SnapshotDump] | None:
+        """The snapshots of a hook's bindings, None for a hook that does not exist."""
+        if hook not in self._engine.hooks:
+            return None
+        mine = [monitor for monitor in self._monitors if monitor.id.hook == hook]
+        return [SnapshotDump(m.binding.name, m.snapshot.read(), m.snapshot.operations()) for m in mine]
+
+    def export(self, metrics: Metrics) -> None:
+        """Let the gauges that describe states be read at each scrape."""
+        metrics.tasks_queue_length.from_function(lambda: (((q.name,), len(q)) for q in self._queues))
+        metrics.tasks_queue_head_age_seconds.from_function(self._head_ages)
+        metrics.tasks_queue_compaction_operations.from_function(self._compactions)
+        metrics.tasks_queue_compaction_tasks_by_hook.from_function(self._crowds)
+        metrics.kube_snapshot_objects.from_function(self._snapshot_sizes)
+        metrics.binding_waiting.from_function(self._waiting)
+        metrics.hook_processes.from_function(lambda: iter([((), float(len(self._runs.running)))]))
+        metrics.hook_running_seconds.from_function(self._running)
+
+    def _blocked(self) -> Iterator[str]:
+        for monitor in self._monitors:
+            obstacle = monitor.obstacle
+            reason = obstacle.reason if obstacle else monitor.lost
+            if reason:
+                yield f"{monitor.id.hook}: {monitor.binding.name}: {reason}"
+
+    def _head_ages(self) -> Samples:
+        for queue in self._queues:
+            for task in list(queue)[:1]:
+                yield (queue.name, task.order.hook), self._clock() - task.created_at
+
+    def _compactions(self) -> Samples:
+        for queue in self._queues:
+            for hook, count in queue.compactions.items():
+                yield (queue.name, hook), count
+
+    def _crowds(self) -> Samples:
+        for queue in self._queues:
+            for hook, count in queue.runs.items():
+                if count > MANY:
+                    yield (queue.name, hook), count
+
+    def _snapshot_sizes(self) -> Samples:
+        for monitor in self._monitors:
+            yield (monitor.id.hook, monitor.binding.name, monitor.binding.queue), len(monitor.snapshot)
+
+    def _waiting(self) -> Samples:
+        for monitor in self._monitors:
+            if obstacle := monitor.obstacle:
+                yield (monitor.id.hook, monitor.binding.name, obstacle.reason), 1
+
+    def _running(self) -> Samples:
+        for order, began in self._runs.running.values():
+            yield (order.hook, order.binding, order.queue), self._clock() - began

@@ -1,0 +1,312 @@
+"""Queues: which task is next, what is merged, how long a failure waits (shell-operator.md §6, design.md §2).
+
+Not here: what a task does (test_hook_runs.py), whole programs (tests/flows).
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrunner.engine.queues import Idle, Queue, back_off
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.contexts import Context, ContextType
+from hookrunner.model.events import Obstacle
+from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Order, Postponed, Task
+
+
+@dataclass
+class Clock:
+    """Time that a test sets."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Bench:
+    """A queue on a clock of the test's own; `missing` maps a binding to what its snapshot lacks."""
+
+    clock: Clock = field(default_factory=Clock)
+    missing: dict[str, Obstacle] = field(default_factory=dict)
+    compact_at: int = 100
+
+    def __post_init__(self) -> None:
+        self.queue = Queue("main", self.obstacle, self.clock, self.compact_at)
+
+    def obstacle(self, order: Order) -> Obstacle | None:
+        return self.missing.get(order.binding) if isinstance(order, HookRun) else None
+
+    def next(self) -> str:
+        """The context names of the task that would run now, or the reason why none does."""
+        found = self.queue.pick(self.clock())
+        return names(found.order) if isinstance(found, Task) else f"<{found.reason}>"
+
+    def finish(self, outcome: Done | Failed | Postponed | Dropped) -> str:
+        """Run the next task to this outcome; its context names after merging."""
+        task = self.queue.pick(self.clock())
+        assert isinstance(task, Task)
+        self.queue.running = task
+        self.queue.absorb(task)
+        self.queue.settle(task, outcome)
+        return names(task.order)
+
+    def drain(self) -> list[str]:
+        """Run everything to success."""
+        return [self.finish(Done()) for _ in range(len(self.queue)) if len(self.queue)]
+
+
+def names(order: Order) -> str:
+    assert isinstance(order, HookRun)
+    return " ".join(context.binding for context in order.contexts)
+
+
+def run(hook: str, name: str, group: str = "", **more: object) -> HookRun:
+    kind = ContextType.GROUP if group else ContextType.EVENT
+    context = Context(name, kind, group=group)
+    binding = str(more.pop("binding", name))
+    return HookRun(hook, binding, BindingType.KUBERNETES, "main", (context,), group=group, **more)  # type: ignore[arg-type]
+
+
+def test_tasks_run_in_order_and_neighbours_of_one_hook_together() -> None:
+    bench = Bench()
+    for order in [run("h1", "1"), run("h1", "2"), run("h1", "3"), run("h1", "4"), run("h2", "5"), run("h1", "6")]:
+        bench.queue.put(order)
+    assert bench.drain() == ["1 2 3 4", "5", "6"]
+
+
+def test_a_run_of_one_group_collapses_to_its_last_context() -> None:
+    """The vectors of §6.5."""
+    bench = Bench()
+    for order in [run("h", "1", "g"), run("h", "2", "g"), run("h", "3", "g"), run("h", "4"), run("h", "5", "g")]:
+        bench.queue.put(order)
+    assert bench.drain() == ["3 4 5"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (run("h", "a", merges=False), run("h", "b", merges=False)),
+        (run("h", "a"), run("h", "b", allow_failure=True)),
+        (run("h", "a", unlocks=(0,)), run("h", "b")),
+        (run("h", "a"), run("other", "b")),
+    ],
+    ids=["not merging", "other allowFailure", "ungrouped synchronization", "other hook"],
+)
+def test_what_must_not_merge_runs_alone(first: HookRun, second: HookRun) -> None:
+    bench = Bench()
+    bench.queue.put(first)
+    bench.queue.put(second)
+    assert bench.drain() == ["a", "b"]
+
+
+def test_a_grouped_synchronization_takes_its_neighbours_along_and_opens_their_gates() -> None:
+    bench = Bench()
+    bench.queue.put(run("h", "a", "g", unlocks=(0,)))
+    bench.queue.put(run("h", "b", "g", unlocks=(1,)))
+    task = bench.queue.pick(0)
+    assert isinstance(task, Task)
+    bench.queue.absorb(task)
+    assert isinstance(task.order, HookRun)
+    assert (names(task.order), task.order.unlocks) == ("b", (0, 1))
+
+
+def test_a_failure_keeps_the_whole_queue_waiting() -> None:
+    bench = Bench()
+    bench.queue.put(run("h1", "a"))
+    bench.queue.put(run("h2", "b"))
+    bench.finish(Failed("boom"))
+    assert bench.next().startswith("<sleep after fail for 5s")
+    bench.clock.now = 5.0
+    assert bench.next() == "a"
+
+
+def test_a_failed_run_keeps_what_it_merged_and_may_take_more() -> None:
+    bench = Bench()
+    for name in "ab":
+        bench.queue.put(run("h", name))
+    assert bench.finish(Failed("boom")) == "a b"
+    bench.queue.put(run("h", "c"))
+    bench.clock.now = 5.0
+    assert bench.finish(Done()) == "a b c"
+    assert len(bench.queue) == 0
+
+
+def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
+    bench = Bench()
+    for order in [run("h1", "1", binding="x"), run("h2", "2"), run("h1", "3", binding="y"), run("h1", "4", binding="x")]:
+        bench.queue.put(order)
+    bench.finish(Failed("boom", park=True))
+    assert [bench.finish(Done()), bench.finish(Done())] == ["2", "3"]
+    assert bench.next() == "<waiting for task>"
+    bench.clock.now = 5.0
+    assert bench.finish(Done()) == "1 4"
+
+
+def test_a_rate_limit_delays_the_task_and_not_its_neighbours() -> None:
+    bench = Bench()
+    bench.queue.put(run("h1", "a"))
+    bench.queue.put(run("h2", "b"))
+    task = bench.queue.pick(0)
+    assert isinstance(task, Task)
+    bench.queue.settle(task, Postponed(3.0))
+    assert bench.finish(Done()) == "b"
+    bench.clock.now = 3.0
+    assert bench.next() == "a"
+
+
+def test_a_missing_snapshot_sets_a_task_aside_until_it_is_there() -> None:
+    bench = Bench(missing={"b": Obstacle("no such kind", brief=False)})
+    bench.queue.put(run("h1", "b"))
+    bench.queue.put(run("h2", "c"))
+    assert bench.next() == "c"
+    assert "waiting for snapshot of no such kind" in bench.queue.dump().tasks[0][1]
+    bench.missing.clear()
+    assert bench.next() == "b"
+
+
+def test_a_snapshot_that_is_about_to_come_is_waited_for() -> None:
+    bench = Bench(missing={"b": Obstacle("listing", brief=True)})
+    bench.queue.put(run("h1", "b"))
+    bench.queue.put(run("h2", "c"))
+    assert bench.next() == "<waiting for snapshot>"
+
+
+def test_a_run_does_not_take_along_what_is_held_up() -> None:
+    bench = Bench(missing={"b": Obstacle("no such kind", brief=False)})
+    for name in "abc":
+        bench.queue.put(run("h", name))
+    assert [bench.finish(Done()), bench.finish(Done())] == ["a", "c"]
+
+
+def test_followers_come_first_in_their_order() -> None:
+    bench = Bench()
+    bench.queue.put(run("h1", "a"))
+    bench.queue.put(run("h2", "b"))
+    bench.finish(Done((run("h3", "c"), run("h4", "d"))))
+    assert bench.drain() == ["c", "d", "b"]
+
+
+def test_a_dropped_task_is_gone() -> None:
+    bench = Bench()
+    bench.queue.put(run("h1", "a"))
+    bench.finish(Dropped("enough"))
+    assert len(bench.queue) == 0
+
+
+@pytest.mark.parametrize(
+    ("failures", "fraction", "seconds"),
+    [(0, 0.99, 5.0), (1, 0.0, 6.0), (1, 0.99, 6.9), (2, 0.55, 7.5), (3, 0.0, 9.0), (4, 0.99, 13.9), (5, 0.99, 21.9)]
+    + [(failures, 0.5, 32.0) for failures in (6, 7, 1000)],
+)
+def test_back_off_grows_as_documented(failures: int, fraction: float, seconds: float) -> None:
+    """R22 and §6.3."""
+    assert back_off(failures, fraction) == pytest.approx(seconds)
+
+
+def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
+    bench = Bench()
+    bench.queue.put(run("h", "a"))
+    waits = []
+    for _ in range(8):
+        bench.finish(Failed("boom"))
+        found = bench.queue.pick(bench.clock())
+        assert isinstance(found, Idle) and found.until is not None
+        waits.append(found.until - bench.clock())
+        bench.clock.now = found.until
+    assert waits[0] == 5.0
+    assert waits == sorted(waits)
+    assert waits[-1] == 32.0
+    bench.finish(Done())
+    bench.queue.put(run("h", "b"))
+    bench.finish(Failed("boom"))
+    assert bench.next().startswith("<sleep after fail for 5s")
+
+
+async def test_a_task_in_an_empty_queue_is_taken_at_once() -> None:
+    """Nothing polls: the taker wakes in the same turn of the loop."""
+    bench = Bench()
+    taker = asyncio.create_task(bench.queue.take())
+    await asyncio.sleep(0)
+    bench.queue.put(run("h", "a"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert taker.done()
+
+
+async def test_a_closed_queue_gives_out_nothing() -> None:
+    bench = Bench()
+    bench.queue.put(run("h", "a"))
+    bench.queue.close()
+    assert await bench.queue.take() is None
+
+
+def test_a_long_wait_merges_runs_and_loses_no_context() -> None:
+    """§6.6: a hundred runs become one, in order, across another hook's task in between."""
+    bench = Bench(compact_at=10)
+    bench.queue.put(run("blocker", "x", merges=False))
+    for number in range(25):
+        bench.queue.put(run("h", str(number)))
+        if number == 5:
+            bench.queue.put(run("other", "o"))
+    assert len(bench.queue) < 15
+    assert " ".join(n for n in bench.drain() if n not in ("x", "o")).split() == [str(n) for n in range(25)]
+    assert bench.queue.compactions == {"h": 2}
+
+
+def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
+    bench = Bench()
+    bench.queue.put(run("blocker", "x", merges=False))
+    for number in range(20_000):
+        bench.queue.put(run("h", str(number)))
+    assert sum(bench.queue.compactions.values()) < 60
+
+
+orders = st.lists(
+    st.tuples(st.sampled_from(["h1", "h2"]), st.sampled_from(["", "g1", "g2"]), st.booleans(), st.booleans()),
+    max_size=40,
+)
+
+
+@given(orders, st.integers(2, 12), st.randoms(use_true_random=False))
+def test_merging_keeps_every_context_in_order(
+    specs: list[tuple[str, str, bool, bool]], compact_at: int, dice: "st.random.Random"  # type: ignore[name-defined]
+) -> None:
+    """Whatever is merged when: ungrouped contexts of a hook and allowFailure all arrive in order; of each group the
+    last one arrives, and nothing comes after it that came before."""
+    bench = Bench(compact_at=compact_at)
+    got: list[tuple[str, bool, str, str]] = []
+
+    def step() -> None:
+        task = bench.queue.pick(bench.clock())
+        if not isinstance(task, Task):
+            bench.clock.now += 40
+            return
+        bench.queue.running = task
+        bench.queue.absorb(task)
+        order = task.order
+        assert isinstance(order, HookRun)
+        failed = dice.random() < 0.3
+        if not failed:
+            got.extend((order.hook, order.allow_failure, c.group, c.binding) for c in order.contexts)
+        bench.queue.settle(task, Failed("boom", park=dice.random() < 0.5) if failed else Done())
+
+    put: list[tuple[str, bool, str, str]] = []
+    for number, (hook, group, allowed, pause) in enumerate(specs):
+        put.append((hook, allowed, group, str(number)))
+        bench.queue.put(run(hook, str(number), group, allow_failure=allowed, binding=f"{hook}{allowed}"))
+        if pause:
+            step()
+    while len(bench.queue):
+        step()
+    for hook in ("h1", "h2"):
+        for allowed in (True, False):
+            mine = [c for c in got if c[:2] == (hook, allowed)]
+            sent = [c for c in put if c[:2] == (hook, allowed)]
+            assert [c for c in mine if not c[2]] == [c for c in sent if not c[2]]
+            for group in ("g1", "g2"):
+                assert [c for c in mine if c[2] == group][-1:] == [c for c in sent if c[2] == group][-1:]

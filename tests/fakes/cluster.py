@@ -1,0 +1,119 @@
+"""A cluster for monitors, without HTTP: objects with memory, told as the stories that `kube/watch.py` tells."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import ObjectKey, Selection, key_of
+from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
+
+
+@dataclass(eq=False)
+class FakeCluster:
+    """`put` and `delete` change objects; every open watch hears of it. `watches` lists the selections ever opened."""
+
+    objects: dict[ObjectKey, Any] = field(default_factory=dict)
+    watches: list[Selection] = field(default_factory=list)
+    forbidden: set[str] = field(default_factory=set)
+    _open: list[tuple[Selection, asyncio.Queue[list[Report] | Exception]]] = field(default_factory=list)
+    _version: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    def put(self, obj: Any) -> Any:
+        """Create or replace an object."""
+        version = str(next(self._version))
+        obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": version}}
+        key = key_of(obj)
+        change = Change.MODIFIED if key in self.objects else Change.ADDED
+        self.objects[key] = obj
+        self._tell(Item(change, key, obj, version))
+        return obj
+
+    def delete(self, obj: Any) -> None:
+        """Delete an object."""
+        key = key_of(obj)
+        last = self.objects.pop(key)
+        self._tell(Item(Change.DELETED, key, last, str(next(self._version))))
+
+    def silently(self, change: Any) -> None:
+        """Do something that no open watch hears of, as while they are disconnected."""
+        watches, self._open = self._open, []
+        change()
+        self._open = watches
+
+    def relist(self) -> None:
+        """Make every open watch start again from a list, as after a 410."""
+        for selection, queue in self._open:
+            queue.put_nowait(self._list(selection))
+
+    def crash(self) -> None:
+        """Make every open watch die of an unforeseen error."""
+        for _, queue in self._open:
+            queue.put_nowait(RuntimeError("watch crashed"))
+
+    def lose(self, lost: Lost) -> None:
+        """Tell every watch that nothing more is known."""
+        for _, queue in self._open:
+            queue.put_nowait([lost])
+
+    async def watch(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
+        """As `kube.watch.watch`."""
+        queue: asyncio.Queue[list[Report] | Exception] = asyncio.Queue()
+        self.watches.append(selection)
+        if selection.kind in self.forbidden:
+            yield [Lost(f"forbidden: {selection.kind}", brief=False)]
+            await asyncio.Event().wait()
+        self._open.append((selection, queue))
+        try:
+            yield self._list(selection)
+            while True:
+                reports = await queue.get()
+                if isinstance(reports, Exception):
+                    raise reports
+                yield reports
+        finally:
+            self._open = [(s, q) for s, q in self._open if q is not queue]
+
+    @property
+    def open_watches(self) -> int:
+        """Watches that somebody reads."""
+        return len(self._open)
+
+    def _list(self, selection: Selection) -> list[Report]:
+        found = [(key, obj) for key, obj in self.objects.items() if _matches(selection, obj)]
+        items: list[Report] = [Item(None, key, obj, obj["metadata"]["resourceVersion"]) for key, obj in found]
+        return [Listing(), *items, Listed(str(next(self._version)))]
+
+    def _tell(self, item: Item) -> None:
+        for selection, queue in self._open:
+            if _matches(selection, item.obj):
+                queue.put_nowait([item])
+
+
+def _matches(selection: Selection, obj: Any) -> bool:
+    metadata = obj["metadata"]
+    labels = dict(part.split("=") for part in selection.labels.split(",") if part)
+    fields = dict(part.split("=") for part in selection.fields.split(",") if part)
+    return (
+        obj["kind"] == selection.kind
+        and selection.namespace in ("", metadata.get("namespace", ""))
+        and labels.items() <= metadata.get("labels", {}).items()
+        and fields.get("metadata.name", metadata["name"]) == metadata["name"]
+    )
+
+
+def configmap(name: str, namespace: str = "default", **data: str) -> dict[str, Any]:
+    """A ConfigMap."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace, "uid": f"{namespace}-{name}"},
+        "data": data,
+    }
+
+
+def namespace(name: str, **labels: str) -> dict[str, Any]:
+    """A Namespace."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "uid": name, "labels": labels}}

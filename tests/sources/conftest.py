@@ -1,0 +1,76 @@
+"""Monitors on a cluster without HTTP, on the test's own clock."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.jq.program import Jq
+from hookrunner.model.bindings import Kubernetes
+from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
+from hookrunner.sources.monitor import Monitor
+from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.streams import Streams
+from tests.fakes.cluster import FakeCluster
+
+
+async def settle() -> None:
+    """Let every task that can run do so."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@dataclass(eq=False)
+class Watcher:
+    """What a test does with monitors. `told` are the events so far as `(change, name)`."""
+
+    cluster: FakeCluster
+    streams: Streams
+    monitors: Monitors
+    background: Background
+    jq: Jq
+    events: list[ObjectChanged | FilterBroke] = field(default_factory=list)
+
+    async def add(self, binding: Kubernetes, hook: str = "hook.sh", index: int = 0) -> Monitor:
+        """Start a monitor and wait for its first list."""
+        program = await self.jq.compile(binding.jq_filter) if binding.jq_filter else None
+        monitor = self.monitors.add(BindingId(hook, index), binding, program)
+        await settle()
+        return monitor
+
+    async def unlocked(self, binding: Kubernetes, hook: str = "hook.sh", index: int = 0) -> Monitor:
+        """A monitor whose Synchronization has succeeded."""
+        monitor = await self.add(binding, hook, index)
+        monitor.read_for_synchronization()
+        monitor.unlock()
+        return monitor
+
+    async def told(self) -> list[tuple[str, str]]:
+        """The events since the last call."""
+        await settle()
+        told = [(e.change if isinstance(e, ObjectChanged) else "broken", e.key.name) for e in self.events]
+        self.events.clear()
+        return told
+
+    async def listen(self) -> None:
+        """Collect events for ever."""
+        async for events in self.monitors.events():
+            self.events.extend(event for event in events if not isinstance(event, Progressed))
+
+
+@pytest.fixture
+async def watcher() -> AsyncIterator[Watcher]:
+    cluster = FakeCluster()
+    with suppress(asyncio.CancelledError):
+        async with Jq() as jq, asyncio.TaskGroup() as group:
+            background = Background(group)
+            streams = Streams(cluster.watch, background)
+            monitors = Monitors(streams, jq, background, asyncio.get_running_loop().time)
+            watcher = Watcher(cluster, streams, monitors, background, jq)
+            listener = group.create_task(watcher.listen())
+            yield watcher
+            listener.cancel()
+            background.stop()

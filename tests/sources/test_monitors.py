@@ -1,0 +1,298 @@
+"""Monitors: which changes a binding is told of, and when its snapshot may be used (shell-operator.md §4.2–§4.8).
+
+Not here: the watch itself (tests/kube), runs and queues (tests/engine).
+"""
+
+import random
+
+import pytest
+
+from hookrunner.model.bindings import Change, Kubernetes
+from hookrunner.model.watching import Found, Lost
+from tests.fakes.cluster import configmap, namespace
+from tests.sources.conftest import Watcher, settle
+
+CONFIGMAPS = Kubernetes("cms", "ConfigMap")
+DATA = Kubernetes("cms", "ConfigMap", jq_filter=".data")
+
+
+async def test_objects_of_the_first_list_are_no_events(watcher: Watcher) -> None:
+    watcher.cluster.put(configmap("a"))
+    monitor = await watcher.unlocked(CONFIGMAPS)
+    assert await watcher.told() == []
+    assert [entry.key.name for entry in monitor.snapshot.read()] == ["a"]
+
+
+async def test_each_change_is_told_once_in_order(watcher: Watcher) -> None:
+    await watcher.unlocked(CONFIGMAPS)
+    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(configmap("a", x="1"))
+    watcher.cluster.delete(configmap("a"))
+    assert await watcher.told() == [("Added", "a"), ("Modified", "a"), ("Deleted", "a")]
+
+
+async def test_a_change_that_the_filter_hides_is_not_told(watcher: Watcher) -> None:
+    await watcher.unlocked(DATA)
+    obj = watcher.cluster.put(configmap("a", x="1"))
+    watcher.cluster.put({**obj, "metadata": {**obj["metadata"], "labels": {"new": "label"}}})
+    watcher.cluster.put(configmap("a", x="2"))
+    assert await watcher.told() == [("Added", "a"), ("Modified", "a")]
+
+
+async def test_only_the_wanted_changes_are_told(watcher: Watcher) -> None:
+    await watcher.unlocked(Kubernetes("cms", "ConfigMap", changes=frozenset({Change.DELETED})))
+    watcher.cluster.put(configmap("a"))
+    watcher.cluster.delete(configmap("a"))
+    assert await watcher.told() == [("Deleted", "a")]
+
+
+async def test_changes_wait_for_the_synchronization_and_are_told_once(watcher: Watcher) -> None:
+    monitor = await watcher.add(CONFIGMAPS)
+    watcher.cluster.put(configmap("before"))
+    await settle()
+    assert [entry.key.name for entry in monitor.read_for_synchronization()] == ["before"]
+    watcher.cluster.put(configmap("during"))
+    assert await watcher.told() == []
+    monitor.unlock()
+    assert await watcher.told() == [("Added", "during")]
+
+
+async def test_a_failed_synchronization_reads_again_what_came_meanwhile(watcher: Watcher) -> None:
+    monitor = await watcher.add(CONFIGMAPS)
+    monitor.read_for_synchronization()
+    watcher.cluster.put(configmap("a"))
+    await settle()
+    assert [entry.key.name for entry in monitor.read_for_synchronization()] == ["a"]
+    monitor.unlock()
+    assert await watcher.told() == []
+
+
+async def test_a_skipped_synchronization_owes_every_change_since_the_list(watcher: Watcher) -> None:
+    monitor = await watcher.add(Kubernetes("cms", "ConfigMap", run_on_synchronization=False))
+    watcher.cluster.put(configmap("a"))
+    await settle()
+    monitor.unlock()
+    assert await watcher.told() == [("Added", "a")]
+
+
+async def test_reading_the_snapshot_for_others_takes_no_event_away(watcher: Watcher) -> None:
+    monitor = await watcher.add(CONFIGMAPS)
+    monitor.read_for_synchronization()
+    watcher.cluster.put(configmap("a"))
+    await settle()
+    monitor.snapshot.read()
+    monitor.unlock()
+    assert await watcher.told() == [("Added", "a")]
+
+
+async def test_after_a_new_list_only_the_difference_is_told(watcher: Watcher) -> None:
+    """R2: one created, one changed, one deleted while nobody looked, many unchanged."""
+    cluster = watcher.cluster
+    for number in range(50):
+        cluster.put(configmap(f"same-{number}"))
+    gone = cluster.put(configmap("gone", last="state"))
+    cluster.put(configmap("changed"))
+    await watcher.unlocked(CONFIGMAPS)
+
+    def unseen() -> None:
+        cluster.put(configmap("new"))
+        cluster.put(configmap("changed", x="1"))
+        cluster.delete(gone)
+
+    cluster.silently(unseen)
+    cluster.relist()
+    await settle()
+    deleted = next(event for event in watcher.events if event.key.name == "gone")
+    assert getattr(deleted, "obj", b"") and b'"last":"state"' in deleted.obj  # type: ignore[union-attr,operator]
+    assert sorted(await watcher.told()) == [("Added", "new"), ("Deleted", "gone"), ("Modified", "changed")]
+
+
+async def test_full_objects_are_kept_only_if_wanted(watcher: Watcher) -> None:
+    watcher.cluster.put(configmap("a", x="1"))
+    monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.x", keep_full_objects=False))
+    (entry,) = monitor.snapshot.read()
+    assert (entry.obj, entry.filtered) == (None, b'"1"')
+
+
+async def test_several_names_and_namespaces_make_one_snapshot(watcher: Watcher) -> None:
+    for name, where in [("a", "one"), ("b", "one"), ("a", "two"), ("a", "three")]:
+        watcher.cluster.put(configmap(name, where))
+    monitor = await watcher.add(Kubernetes("cms", "ConfigMap", names=("a",), namespaces=("one", "two")))
+    assert [entry.key.namespace for entry in monitor.snapshot.read()] == ["one", "two"]
+    assert watcher.cluster.open_watches == 2
+
+
+async def test_bindings_with_equal_selections_share_one_watch(watcher: Watcher) -> None:
+    await watcher.unlocked(CONFIGMAPS, "a.sh")
+    watcher.monitors.add(*_binding("b.sh"), None)
+    watcher.monitors.add(*_binding("c.sh"), None)
+    await settle()
+    assert watcher.cluster.open_watches == 1
+
+
+def _binding(hook: str) -> tuple[object, Kubernetes]:
+    from hookrunner.model.events import BindingId
+
+    return BindingId(hook, 0), CONFIGMAPS
+
+
+async def test_a_late_reader_gets_the_whole_story_and_no_old_news(watcher: Watcher) -> None:
+    await watcher.unlocked(CONFIGMAPS, "early.sh")
+    watcher.cluster.put(configmap("a"))
+    late = await watcher.unlocked(CONFIGMAPS, "late.sh")
+    await watcher.told()
+    assert [entry.key.name for entry in late.snapshot.read()] == ["a"]
+    watcher.cluster.put(configmap("b"))
+    assert await watcher.told() == [("Added", "b"), ("Added", "b")]
+
+
+async def test_a_watch_outlives_its_first_reader_and_ends_with_its_last(watcher: Watcher) -> None:
+    """R4, first half."""
+    first = await watcher.unlocked(CONFIGMAPS, "a.sh")
+    second = await watcher.unlocked(CONFIGMAPS, "b.sh")
+    watcher.monitors.remove(first.id)
+    watcher.cluster.put(configmap("a"))
+    assert await watcher.told() == [("Added", "a")]
+    watcher.monitors.remove(second.id)
+    await settle()
+    assert (watcher.cluster.open_watches, len(watcher.streams)) == (0, 0)
+
+
+async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: Watcher) -> None:
+    """R4, last part: 1,000 changes of who listens, then everybody who is left hears of a change once."""
+    dice = random.Random(4)
+    for _ in range(1000):
+        hook = f"{dice.randrange(5)}.sh"
+        present = {monitor.id.hook: monitor.id for monitor in watcher.monitors}
+        if hook in present:
+            watcher.monitors.remove(present[hook])
+        else:
+            monitor = watcher.monitors.add(*_binding(hook), None)
+            monitor.unlock()
+        for _ in range(dice.randrange(4)):
+            await settle()
+    await watcher.told()
+    watcher.cluster.put(configmap("last"))
+    assert await watcher.told() == [("Added", "last")] * len(list(watcher.monitors))
+
+
+async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
+    watcher: Watcher, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R4, second half: what happened while it was dead is told as a difference."""
+    gone = watcher.cluster.put(configmap("gone"))
+    monitor = await watcher.unlocked(CONFIGMAPS)
+    watcher.cluster.crash()
+    await settle()
+    assert monitor.obstacle is not None
+    assert "the watch died" in monitor.obstacle.reason
+    watcher.cluster.delete(gone)
+    await monitor_ready(monitor)
+    assert await watcher.told() == [("Deleted", "gone")]
+    assert sum(watcher.background.crashes.values()) == 1
+
+
+async def monitor_ready(monitor: object) -> None:
+    """Wait for the background's pause on the real clock (one second)."""
+    import asyncio
+
+    while getattr(monitor, "obstacle", None) is not None:
+        await asyncio.sleep(0)
+
+
+async def test_a_forbidden_list_is_an_obstacle_that_needs_somebody(watcher: Watcher) -> None:
+    watcher.cluster.forbidden.add("Secret")
+    monitor = await watcher.add(Kubernetes("secrets", "Secret"))
+    assert monitor.decided.is_set()
+    assert monitor.obstacle is not None
+    assert not monitor.obstacle.brief
+
+
+async def test_a_short_loss_after_the_first_list_is_no_obstacle_but_shown(watcher: Watcher) -> None:
+    monitor = await watcher.unlocked(CONFIGMAPS)
+    watcher.cluster.lose(Lost("connection refused", brief=True))
+    await settle()
+    assert monitor.obstacle is None
+    assert monitor.lost == "connection refused"
+    watcher.cluster.lose(Found())  # type: ignore[arg-type]
+    await settle()
+    assert monitor.lost == ""
+
+
+async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher) -> None:
+    """R28: 99 are told, the hundredth is shown as broken and can be tried again."""
+    monitor = await watcher.unlocked(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
+    for number in range(99):
+        watcher.cluster.put(configmap(f"good-{number}", n=str(number)))
+    bad = watcher.cluster.put(configmap("bad", n="many"))
+    while len(watcher.events) < 100:
+        await settle()
+    assert [name for what, name in await watcher.told() if what == "broken"] == ["bad"]
+    assert "many" in await monitor.refilter(next(iter(monitor.broken)), 0.0)
+    watcher.cluster.put({**bad, "data": {"n": "7"}})
+    while not watcher.events:
+        await settle()
+    assert await watcher.told() == [("Modified", "bad")]
+    assert not monitor.broken
+
+
+async def test_a_filter_that_fails_in_the_first_list_holds_back_this_binding(watcher: Watcher) -> None:
+    bad = watcher.cluster.put(configmap("bad", n="many"))
+    monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
+    await monitor.decided.wait()
+    assert monitor.obstacle is not None
+    assert "its filter fails on default/ConfigMap/bad" in monitor.obstacle.reason
+    watcher.cluster.delete(bad)
+    while monitor.obstacle is not None:
+        await settle()
+    assert monitor.snapshot.read() == []
+
+
+TEAMS = Kubernetes("cms", "ConfigMap", namespace_labels="team=a")
+
+
+async def test_objects_in_a_newly_matching_namespace_are_added(watcher: Watcher) -> None:
+    """R5 and §4.6: the label comes later than the object."""
+    watcher.cluster.put(namespace("n1"))
+    watcher.cluster.put(configmap("old", "n1"))
+    monitor = await watcher.unlocked(TEAMS)
+    assert monitor.snapshot.read() == []
+    watcher.cluster.put(namespace("n1", team="a"))
+    assert await watcher.told() == [("Added", "old")]
+    watcher.cluster.put(configmap("new", "n1"))
+    assert await watcher.told() == [("Added", "new")]
+
+
+async def test_a_namespace_that_stops_matching_deletes_its_objects(watcher: Watcher) -> None:
+    watcher.cluster.put(namespace("n1", team="a"))
+    watcher.cluster.put(configmap("old", "n1"))
+    await watcher.unlocked(TEAMS)
+    watcher.cluster.delete(namespace("n1", team="a"))
+    assert await watcher.told() == [("Deleted", "old")]
+    watcher.cluster.put(configmap("unseen", "n1"))
+    assert await watcher.told() == []
+    watcher.cluster.put(namespace("n1", team="a"))
+    assert sorted(await watcher.told()) == [("Added", "old"), ("Added", "unseen")]
+
+
+async def test_namespaces_that_match_at_the_start_belong_to_the_synchronization(watcher: Watcher) -> None:
+    watcher.cluster.put(namespace("n1", team="a"))
+    watcher.cluster.put(configmap("old", "n1"))
+    monitor = await watcher.unlocked(TEAMS)
+    assert await watcher.told() == []
+    assert [entry.key.name for entry in monitor.snapshot.read()] == ["old"]
+
+
+async def test_a_namespace_missed_while_disconnected_is_noticed(watcher: Watcher) -> None:
+    watcher.cluster.put(namespace("n1", team="a"))
+    watcher.cluster.put(configmap("one", "n1"))
+    watcher.cluster.put(configmap("two", "n2"))
+    await watcher.unlocked(TEAMS)
+
+    def unseen() -> None:
+        watcher.cluster.delete(namespace("n1", team="a"))
+        watcher.cluster.put(namespace("n2", team="a"))
+
+    watcher.cluster.silently(unseen)
+    watcher.cluster.relist()
+    assert sorted(await watcher.told()) == [("Added", "two"), ("Deleted", "one")]
