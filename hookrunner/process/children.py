@@ -23,6 +23,9 @@ class Children:
         self._adopting = False
         self._stopping = asyncio.Event()
 
+    def __len__(self) -> int:
+        return len(self._running)
+
     async def run(self, command: Command, sink: LineSink) -> Exit:
         """Run one command to its end, its lines going to the sink while it runs.
 
