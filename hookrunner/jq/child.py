@@ -20,15 +20,18 @@ PATIENCE = 10.0
 
 
 class WorkerLost(Exception):
-    """The worker ended before it answered. The message says why, as far as that is known; `late`: by its deadline."""
+    """The worker ended before it answered. The message says why, as far as that is known.
 
-    def __init__(self, reason: str, late: bool) -> None:
+    `again`: another request may be to blame, so a fresh worker may do better.
+    """
+
+    def __init__(self, reason: str, again: bool = False) -> None:
         super().__init__(reason)
-        self.late = late
+        self.again = again
 
 
 class Child:
-    """A running worker. `used` once it has answered: its death may then be the fault of an earlier request."""
+    """A running worker."""
 
     def __init__(
         self,
@@ -41,11 +44,14 @@ class Child:
         self._reader = reader
         self._writer = writer
         self._deadline = deadline
-        self.used = False
+        self._used = False
 
     @classmethod
     async def start(cls, deadline: float, memory: int) -> Self:
-        """A lean interpreter: no site, no environment, no ours, and a session of its own, out of Ctrl-C's reach."""
+        """A lean interpreter: no site, no environment, no ours, and a session of its own, out of Ctrl-C's reach.
+
+        Raises `WorkerLost` if there can be no process.
+        """
         ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=ours)
         settings = (str(theirs.fileno()), str(deadline), str(memory))
@@ -60,8 +66,10 @@ class Child:
                 stderr=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
             )
-        except BaseException:
+        except BaseException as error:
             writer.close()
+            if isinstance(error, OSError):
+                raise WorkerLost(f"no jq worker can be started: {error}") from None
             raise
         finally:
             theirs.close()
@@ -79,11 +87,11 @@ class Child:
                 async with asyncio.timeout(self._deadline + PATIENCE):
                     (size,) = NUMBER.unpack(await self._reader.readexactly(NUMBER.size))
                     answer = await self._reader.readexactly(size)
-                self.used = True
+                self._used = True
                 yield answer
         except TimeoutError:
             await self.end()
-            raise WorkerLost(f"no result within {self._deadline + PATIENCE:g} s", late=True) from None
+            raise WorkerLost(f"no result within {self._deadline + PATIENCE:g} s") from None
         except (asyncio.IncompleteReadError, OSError):
             raise await self._lost() from None
 
@@ -91,8 +99,8 @@ class Child:
         self._writer.close()
         code = await self._process.wait()
         if code == -SIGALRM:
-            return WorkerLost(f"no result within {self._deadline:g} s", late=True)
-        return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", late=False)
+            return WorkerLost(f"no result within {self._deadline:g} s")
+        return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", again=self._used)
 
     def leave(self) -> None:
         """Hang up: an idle worker then ends by itself."""

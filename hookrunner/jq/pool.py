@@ -8,8 +8,8 @@ objects would wait for ten thousand deadlines. Batches go out in chunks, so that
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
 
 from hookrunner.errors import BadFilter, FilterFailed
@@ -74,28 +74,32 @@ class Pool:
             while len(answers) < due:
                 lost = [answer for answer in answers if isinstance(answer, WorkerLost)]
                 if len(lost) >= STRIKES:
-                    given_up = WorkerLost(f"not tried, after {STRIKES} objects: {lost[-1]}", late=True)
+                    given_up = WorkerLost(f"not tried, after {STRIKES} objects: {lost[-1]}")
                     return answers + [given_up] * (len(texts) - len(answers))
                 await self._converse(kind, program, chunk[len(answers) - due :], answers)
         return answers
 
     async def _converse(self, kind: bytes, program: bytes, texts: Sequence[bytes], answers: list[Answer]) -> None:
         """Add to `answers` what one worker says, until it is done or lost."""
+        try:
+            async with self._lent() as child, aclosing(child.ask(kind, program, texts)) as stream:
+                async for answer in stream:
+                    answers.append(answer)
+        except WorkerLost as lost:
+            if not lost.again:
+                answers.append(lost)
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator[Child]:
         async with self._slots:
             child = await self._hired()
             try:
-                async with aclosing(child.ask(kind, program, texts)) as stream:
-                    async for answer in stream:
-                        answers.append(answer)
-            except WorkerLost as lost:
-                if lost.late or not child.used:
-                    answers.append(lost)
+                yield child
             except BaseException:
-                # Cancelled in the middle: what this worker says next would be taken for the answer to another request.
+                # Also when cancelled: what it says next would be taken for the answer to another request.
                 await child.end()
                 raise
-            else:
-                self._rest(child)
+            self._resting[child] = asyncio.get_running_loop().call_later(self._idle, self._retire, child)
 
     async def _hired(self) -> Child:
         if self._resting:
@@ -105,9 +109,6 @@ class Pool:
         child = await Child.start(self._deadline, self._memory)
         self._children = {other for other in self._children if other.running} | {child}
         return child
-
-    def _rest(self, child: Child) -> None:
-        self._resting[child] = asyncio.get_running_loop().call_later(self._idle, self._retire, child)
 
     def _retire(self, child: Child) -> None:
         del self._resting[child]

@@ -51,7 +51,8 @@ def main() -> None:
     channel, deadline, memory = socket.socket(fileno=int(sys.argv[1])), float(sys.argv[2]), int(sys.argv[3])
     os.environ.clear()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    if sys.platform == "linux":  # macOS refuses to lower it
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     with channel, channel.makefile("rb") as requests:
         while parts := _request(requests):
             for answer in _answers(*parts, deadline=deadline):

@@ -91,7 +91,7 @@ def by_python(program: str, value: Any) -> bytes | str:
         return "error"
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 @given(PROGRAMS, st.lists(VALUES, min_size=1, max_size=4))
 def test_a_simple_program_equals_libjq(program: str, values: list[Any]) -> None:
     try:

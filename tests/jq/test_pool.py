@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.errors import FilterFailed
+from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.pool import CHUNK_BYTES, CHUNK_OBJECTS, Pool
 
 MEMORY = 256 << 20
@@ -89,4 +89,14 @@ async def test_ctrl_c_reaches_no_worker() -> None:
     await one(pool, "1+1")
     [worker] = children()
     assert os.getpgid(worker) != os.getpgid(0)
+    await pool.close()
+
+
+async def test_without_a_process_to_be_had_a_program_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.executable", "/nonexistent/python")
+    pool = Pool(1, 1.0, MEMORY, 60)
+    with pytest.raises(BadFilter, match="no jq worker can be started"):
+        await pool.check("1+1")
     await pool.close()
