@@ -86,7 +86,8 @@ class Child:
     async def result(self) -> Exit:
         """Wait for its end, its timeout or `stop`. Cancelled, it ends the whole group before it raises."""
         try:
-            timed_out = not await _within(self._timeout, self._leader.woken)
+            in_time = await _within(self._timeout, self._leader.woken)
+            timed_out = not in_time and not self._leader.ended.is_set()
             if not self._leader.ended.is_set():
                 await self._terminate()
             usage = self._leader.reap()
