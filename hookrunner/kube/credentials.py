@@ -11,6 +11,7 @@ once for all who wait. Key material stays in memory, but for the moment in which
 """
 
 import asyncio
+import math
 import os
 import signal
 import ssl
@@ -128,7 +129,8 @@ class Credentials:
     def __init__(self, settings: KubeSettings, connection: Connection) -> None:
         self._settings = settings
         self._connection = connection
-        self._read_at = self._loaded_at = time.monotonic()
+        self._read_at = time.monotonic()
+        self._loaded_at = -math.inf
         self._renewal = asyncio.Lock()
 
     async def fresh(self) -> Connection:
@@ -164,7 +166,6 @@ class Credentials:
             self._connection = replace(self._connection, authorization=authorization)
 
     async def _load(self) -> None:
-        self._loaded_at = time.monotonic()
         try:
             loaded = await begin(self._settings).finished()
         except BadKubeConfig as error:

@@ -19,7 +19,7 @@ class Pace:
         if not self._interval:
             return
         now = asyncio.get_running_loop().time()
-        mine = max(self._next, now - self._credit)
+        mine = max(self._next, now)
         self._next = mine + self._interval
-        if mine > now:
-            await asyncio.sleep(mine - now)
+        if mine - self._credit > now:
+            await asyncio.sleep(mine - self._credit - now)

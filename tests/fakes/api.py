@@ -13,8 +13,8 @@ conflicts. No patches, no validation, no selectors beyond `metadata.name`: those
 import asyncio
 import copy
 import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import parse_qsl
@@ -63,6 +63,9 @@ class FakeApi:
     compacted: int = 0
     silent: bool = False
     conflicts: int = 0
+    deaf: bool = False
+    broken: set[str] = field(default_factory=set)
+    watching: int = 0
 
     def __post_init__(self) -> None:
         self._version = itertools.count(1000)
@@ -134,6 +137,10 @@ class FakeApi:
         if self.failures:
             status, reason, headers = self.failures.pop(0)
             return refusal(status, reason, headers=headers)
+        if http.path in self.broken:
+            return refusal(503)
+        while self.deaf:
+            await self._changed.wait()
         place = self._place(http.path)
         if place is None:
             found = self._discovery(http.path)
@@ -234,10 +241,18 @@ class FakeApi:
         await response.prepare(http)
         assert http.transport is not None
         self._transports.add(http.transport)
-        with suppress(ConnectionError):
+        with suppress(ConnectionError), self._counted():
             async for line in self._lines(place, version, initial):
                 await response.write(line + b"\n")
         return response
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self.watching += 1
+        try:
+            yield
+        finally:
+            self.watching -= 1
 
     async def _lines(self, place: tuple[JSON, str, str], version: int, initial: bool) -> AsyncIterator[bytes]:
         (_, _, plural, *_), namespace, _ = place
@@ -261,6 +276,8 @@ class FakeApi:
 
 
 def refusal(status: int, reason: str = "", headers: dict[str, str] | None = None) -> web.Response:
+    if reason.startswith("<"):
+        return web.Response(text=reason, status=status)
     body = {"kind": "Status", "code": status, "reason": reason, "message": f"refused: {reason or status}"}
     return web.json_response(body, status=status, headers=headers)
 

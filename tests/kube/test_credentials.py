@@ -1,0 +1,228 @@
+"""Ways to name a cluster, each through the real child process, and how credentials are renewed."""
+
+import asyncio
+import json
+import os
+import ssl
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.errors import BadKubeConfig
+from hookrunner.kube import credentials
+from hookrunner.kube.credentials import Connection, Credentials, begin
+from hookrunner.settings import KubeSettings
+from tests.controlplane.certs import make_server_certificate
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Neither the developer's own kubeconfig nor left-over temporary files."""
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    yield tmp_path
+    assert list(scratch.iterdir()) == []
+
+
+def kubeconfig(file: Path, user: Any = None, cluster: Any = None, name: str = "main", **context: str) -> Path:
+    config = {
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": {"server": f"https://{name}.example:6443"} | (cluster or {})}],
+        "users": [{"name": name, "user": user or {"token": f"{name}-token"}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name} | context}],
+    }
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(config))
+    return file
+
+
+async def load(config: Path | None = None, context: str = "") -> Connection:
+    return await begin(KubeSettings(config=config, context=context)).finished()
+
+
+async def test_a_named_file_says_all(home: Path) -> None:
+    details = {"insecure-skip-tls-verify": True, "tls-server-name": "inner", "proxy-url": "http://proxy:3128"}
+    connection = await load(kubeconfig(home / "config", cluster=details, namespace="prod"))
+    assert connection.server == "https://main.example:6443"
+    assert connection.authorization == "Bearer main-token"
+    assert (connection.insecure, connection.tls_server_name, connection.proxy) == (True, "inner", "http://proxy:3128")
+    assert connection.namespace == "prod"
+    assert "main-token" not in repr(connection)
+
+
+async def test_the_home_directory_is_looked_into(home: Path) -> None:
+    kubeconfig(home / ".kube" / "config")
+    assert (await load()).server == "https://main.example:6443"
+
+
+async def test_a_list_of_files_is_merged_and_a_context_chosen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [kubeconfig(home / name, name=name) for name in ("one", "two")]
+    monkeypatch.setenv("KUBECONFIG", ":".join(map(str, [*files, home / "missing"])))
+    assert (await load(context="one")).authorization == "Bearer one-token"
+    assert (await load(context="two")).authorization == "Bearer two-token"
+
+
+async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
+    made = make_server_certificate(home, "client")
+    pair = {"client-certificate": str(made.certificate), "client-key": str(made.key)}
+    connection = await load(kubeconfig(home / "config", user=pair, cluster={"certificate-authority": "client.crt"}))
+    assert connection.cert == made.certificate.read_text()
+    assert connection.tls().verify_mode is ssl.CERT_REQUIRED
+
+
+async def test_certificates_that_cannot_be_used_are_told_with_their_origin() -> None:
+    connection = Connection("https://x", cert="nonsense", key="nonsense", origin="kubeconfig 'x'")
+    with pytest.raises(BadKubeConfig, match="kubeconfig 'x': certificate or key cannot be used"):
+        connection.tls()
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "complaint"),
+    [
+        (None, "", "no such file"),
+        ("", "", "empty"),
+        ("{", "", "while parsing"),
+        ("[]", "", "kubeconfig '.*/config': "),
+        ("{}", "", "current-context"),
+        ("{current-context: a, contexts: []}", "", "name a"),
+        ("{contexts: []}", "prod", "context 'prod': .*name prod"),
+    ],
+)
+async def test_a_file_that_cannot_be_used_is_named(home: Path, text: str | None, context: str, complaint: str) -> None:
+    file = home / "config"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(BadKubeConfig, match=f"(?s){complaint}") as caught:
+        await load(file, context)
+    assert str(file) in str(caught.value)
+
+
+async def test_without_any_file_the_pod_is_tried_and_both_are_named() -> None:
+    with pytest.raises(BadKubeConfig, match=r"no such file.*; and not in a pod either: "):
+        await load()
+
+
+def plugin(home: Path, body: str) -> Any:
+    """An exec plugin in Python that counts its runs in `runs`."""
+    program = home / "plugin"
+    program.write_text(f"#!{sys.executable}\nopen({str(home / 'runs')!r}, 'a').write('x')\n{body}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program)}}
+
+
+def answer(status: Any) -> str:
+    head = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
+    return f"print({orjson.dumps(head | {'status': status}).decode()!r})"
+
+
+async def test_an_exec_plugin_gives_a_token_with_an_end(home: Path) -> None:
+    user = plugin(home, answer({"token": "t", "expirationTimestamp": "2030-01-01T00:00:00Z"}))
+    connection = await load(kubeconfig(home / "config", user=user))
+    assert (connection.authorization, connection.expires) == ("Bearer t", 1893456000.0)
+
+
+async def test_an_exec_plugin_that_fails_is_quoted(home: Path) -> None:
+    user = plugin(home, "import sys; sys.exit('log in first')")
+    with pytest.raises(BadKubeConfig, match=r"exec: process returned 1\. log in first"):
+        await load(kubeconfig(home / "config", user=user))
+
+
+async def test_an_exec_plugin_that_hangs_ends_with_its_loading(home: Path) -> None:
+    note = home / "pid"
+    os.mkfifo(note)
+    user = plugin(home, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)")
+    waiting = asyncio.ensure_future(load(kubeconfig(home / "config", user=user)))
+    pid = await asyncio.to_thread(note.read_text)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert not is_running(pid)
+
+
+def is_running(pid: str) -> bool:
+    """A killed process may stay as a zombie until somebody collects it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+async def test_credentials_about_to_expire_are_renewed_once_for_all(home: Path) -> None:
+    user = plugin(home, answer({"token": "new", "expirationTimestamp": "2030-01-01T00:00:00Z"}))
+    settings = KubeSettings(config=kubeconfig(home / "config", user=user))
+    current = Credentials(settings, Connection("https://x", authorization="Bearer old", expires=time.time() + 5))
+    found = await asyncio.gather(*(current.fresh() for _ in range(5)))
+    assert {connection.authorization for connection in found} == {"Bearer new"}
+    assert (home / "runs").read_text() == "x"
+
+
+async def test_refused_credentials_are_loaded_again_but_not_for_every_refusal(home: Path) -> None:
+    settings = KubeSettings(config=kubeconfig(home / "config", user=plugin(home, answer({"token": "new"}))))
+    current = Credentials(settings, old := Connection("https://x", authorization="Bearer old"))
+    new = await current.renewed(old)
+    assert new.authorization == "Bearer new"
+    assert await current.renewed(old) is new
+    assert await current.renewed(new) is new
+    assert (home / "runs").read_text() == "x"
+
+
+async def test_a_renewal_that_fails_leaves_what_we_have(home: Path) -> None:
+    connection = Connection("https://x", authorization="Bearer old", expires=time.time() + 5)
+    current = Credentials(KubeSettings(config=home / "missing"), connection)
+    assert await current.fresh() is connection
+
+
+async def test_a_relative_token_file_is_found_beside_its_config(home: Path) -> None:
+    (home / "token").write_text("one\n")
+    connection = await load(kubeconfig(home / "config", user={"tokenFile": "token"}))
+    assert (connection.authorization, connection.token_file) == ("Bearer one", str(home / "token"))
+    (home / "token").write_text("two\n")
+    assert (await Credentials(KubeSettings(), connection).renewed(connection)).authorization == "Bearer two"
+
+
+@pytest.mark.parametrize(
+    ("bypass", "proxy"), [("", "http://proxy:3128"), ("example", ""), ("10.0.0.0/8,main.example", "")]
+)
+async def test_proxies_of_the_environment_are_used_and_bypassed(
+    home: Path, monkeypatch: pytest.MonkeyPatch, bypass: str, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("NO_PROXY", bypass)
+    assert (await load(kubeconfig(home / "config"))).proxy == proxy
+
+
+def test_a_pod_uses_its_service_account(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process of its own, for the package must not be imported here."""
+    (home / "token").write_text("pod-token\n")
+    (home / "ca.crt").write_text("the CA\n")
+    (home / "namespace").write_text("prod")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    code = (
+        "import json, pathlib, runpy, sys; room = runpy.run_path(sys.argv[1]); "
+        "print(json.dumps(room['in_cluster'](pathlib.Path(sys.argv[2]))))"
+    )
+    program = Path(credentials.__file__).with_name("kubeconfig.py")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, str(program), str(home)], stdout=subprocess.PIPE, check=True
+    )
+    connection = Connection(**orjson.loads(done.stdout))
+    assert (connection.server, connection.ca, connection.namespace) == ("https://[fd00::1]:443", "the CA\n", "prod")
+    assert (connection.authorization.lower(), connection.token_file) == ("bearer pod-token", str(home / "token"))
+
+
+def test_the_kubernetes_package_stays_out_of_this_process() -> None:
+    code = "import sys, hookrunner.kube.objects, hookrunner.kube.watch; print('kubernetes' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout == b"False\n"
