@@ -35,5 +35,5 @@ echo "3. kubectl create namespace demo"
 "${kubectl}" wait namespace/demo --timeout=30s \
   --for='jsonpath={.metadata.labels.pod-security\.kubernetes\.io/warn}=baseline' || { cat "${scratch}/log" >&2; exit 1; }
 "${kubectl}" get namespace demo --show-labels
-echo "The hook has labelled it. What hookrunner logged of it:"
-grep pod-security.sh "${scratch}/log" || cat "${scratch}/log"
+echo "4. The hook has labelled it. What hookrunner logged:"
+cat "${scratch}/log"

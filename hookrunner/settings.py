@@ -352,7 +352,7 @@ class _Given:
     def warnings(self) -> Iterator[str]:
         for option in DEAD:
             if given := self.text(option):
-                yield f"{given[0]} has no effect. {option.text}"
+                yield f"{given[0]} has no effect: {option.text.removeprefix('Ignored: ')}"
 
 
 def _parsed(option: Option, place: str, text: str) -> Any:

@@ -17,15 +17,17 @@ def _click_option(option: Option) -> click.Option:
     return click.Option(names, metavar=option.kind.metavar, multiple=many, help=text, hidden=option.hidden)
 
 
+def given(ctx: click.Context) -> dict[str, str]:
+    """The flags that were given, by name and as text; a repeated one with commas."""
+    texts = {name: value if isinstance(value, str) else ",".join(value or ()) for name, value in ctx.params.items()}
+    return {name.replace("_", "-"): texts[name] for name in texts if ctx.params[name] not in (None, ())}
+
+
 class _Start(click.Command):
-    """Hands the flags that were given to the loader, by name and as text."""
+    """Reads the settings and runs the application; its exit code is the process's."""
 
     def invoke(self, ctx: click.Context) -> int:
-        flags = {}
-        for name, value in ctx.params.items():
-            if value is not None and value != ():
-                flags[name.replace("_", "-")] = value if isinstance(value, str) else ",".join(value)
-        loaded = settings.load(flags, ctx.find_root().info_name or "")
+        loaded = settings.load(given(ctx), ctx.find_root().info_name or "")
         for warning in loaded.warnings:
             click.echo(f"Warning: {warning}", err=True)
         # After the flags are known to be good: the application with all that it needs takes most of the start-up time.

@@ -1,0 +1,54 @@
+"""How the flags of `start` reach the settings, and how it ends. What it runs: `tests/flows`."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hookrunner.cli.start import given, start
+from hookrunner.settings import options
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        ([], {}),
+        (["--hooks-dir", "a", "--listen-port=1"], {"hooks-dir": "a", "listen-port": "1"}),
+        (["--prometheus-listen-port", "9650"], {"listen-port": "9650"}),
+        (["--log-proxy-hook-json", "--log-level", "debug"], {"log-proxy-hook-json": "true", "log-level": "debug"}),
+        (["--debug-keep-tmp-files=false"], {"debug-keep-tmp-files": "false"}),
+        (["--prometheus-metrics-prefix", ""], {"prometheus-metrics-prefix": ""}),
+        (
+            ["--conversion-webhook-client-ca", "a.crt", "--conversion-webhook-client-ca", "b.crt"],
+            {"conversion-webhook-client-ca": "a.crt,b.crt"},
+        ),
+    ],
+)
+def test_flags_reach_the_settings_as_text(words: list[str], flags: dict[str, str]) -> None:
+    assert given(start.make_context("start", words)) == flags
+
+
+def test_every_setting_is_a_flag() -> None:
+    flags = {name for parameter in start.params for name in parameter.opts}
+    assert {f"--{option.flag}" for option in options()} <= flags
+
+
+def refused(*flags: str) -> str:
+    """What `start` says where there is no hooks directory. A process of its own, since it sets up logging."""
+    command = [sys.executable, "-m", "hookrunner", "start", "--hooks-dir", "/nowhere", "--listen-port", "0", *flags]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_a_start_that_is_refused_ends_with_1_and_says_why() -> None:
+    said = refused()
+    assert said.startswith("Error: ")
+    assert "/nowhere" in said
+    assert "Traceback" not in said
+
+
+def test_dead_flags_are_warned_of_before_anything_else() -> None:
+    assert refused("--kube-server", "x").startswith(
+        "Warning: --kube-server has no effect: name the server in a kubeconfig.\nError: "
+    )
