@@ -194,8 +194,10 @@ class Monitor:
                 self.outbox.put(FilterBroke(self.id, item.key, str(result), seen_at))
             self.broken[item.key] = item
         else:
-            self.broken.pop(item.key, None)
+            mended = self.broken.pop(item.key, None)
             self._seen(item.change, result, seen_at)
+            if mended:
+                self._progressed()
 
     def _seen(self, told: Change | None, entry: Entry, seen_at: float) -> None:
         """Keep a state. The server's own word for the change is passed on; after a list the snapshot knows (§4.5)."""
@@ -206,9 +208,10 @@ class Monitor:
     def _gone(self, key: ObjectKey, seen_at: float, last: Entry | None = None) -> None:
         """An object is gone; the event carries its last state, the server's if it sent one."""
         known = self.snapshot.remove(key)
-        self.broken.pop(key, None)
         if (entry := last or known) is not None:
             self._event(Change.DELETED, entry, seen_at)
+        if self.broken.pop(key, None):
+            self._progressed()
 
     def _event(self, change: Change, entry: Entry, seen_at: float) -> None:
         """Let out, hold back or drop: before `opened`, and until the Synchronization has read the snapshot, what

@@ -138,8 +138,8 @@ def test_a_failed_run_keeps_what_it_merged_and_may_take_more() -> None:
 
 def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
     bench = Bench()
-    for order in [run("h1", "1", binding="x"), run("h2", "2"), run("h1", "3", binding="y"), run("h1", "4", binding="x")]:
-        bench.queue.put(order)
+    for hook, name, binding in [("h1", "1", "x"), ("h2", "2", "x"), ("h1", "3", "y"), ("h1", "4", "x")]:
+        bench.queue.put(run(hook, name, binding=binding))
     bench.finish(Failed("boom", park=True))
     assert [bench.finish(Done()), bench.finish(Done())] == ["2", "3"]
     assert bench.next() == "<waiting for task>"
@@ -215,7 +215,8 @@ def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
     for _ in range(8):
         bench.finish(Failed("boom"))
         found = bench.queue.pick(bench.clock())
-        assert isinstance(found, Idle) and found.until is not None
+        assert isinstance(found, Idle)
+        assert found.until is not None
         waits.append(found.until - bench.clock())
         bench.clock.now = found.until
     assert waits[0] == 5.0
@@ -274,7 +275,9 @@ orders = st.lists(
 
 @given(orders, st.integers(2, 12), st.randoms(use_true_random=False))
 def test_merging_keeps_every_context_in_order(
-    specs: list[tuple[str, str, bool, bool]], compact_at: int, dice: "st.random.Random"  # type: ignore[name-defined]
+    specs: list[tuple[str, str, bool, bool]],
+    compact_at: int,
+    dice: "st.random.Random",  # type: ignore[name-defined]
 ) -> None:
     """Whatever is merged when: ungrouped contexts of a hook and allowFailure all arrive in order; of each group the
     last one arrives, and nothing comes after it that came before."""

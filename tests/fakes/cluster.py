@@ -53,10 +53,10 @@ class FakeCluster:
         for _, queue in self._open:
             queue.put_nowait(RuntimeError("watch crashed"))
 
-    def lose(self, lost: Lost) -> None:
-        """Tell every watch that nothing more is known."""
+    def tell(self, report: Report) -> None:
+        """Tell every watch something that is not about an object."""
         for _, queue in self._open:
-            queue.put_nowait([lost])
+            queue.put_nowait([report])
 
     async def watch(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
         """As `kube.watch.watch`."""

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from hookrunner.model.bindings import Change, Kubernetes
+from hookrunner.model.events import BindingId, ObjectChanged
 from hookrunner.model.watching import Found, Lost
 from tests.fakes.cluster import configmap, namespace
 from tests.sources.conftest import Watcher, settle
@@ -103,7 +104,8 @@ async def test_after_a_new_list_only_the_difference_is_told(watcher: Watcher) ->
     cluster.relist()
     await settle()
     deleted = next(event for event in watcher.events if event.key.name == "gone")
-    assert getattr(deleted, "obj", b"") and b'"last":"state"' in deleted.obj  # type: ignore[union-attr,operator]
+    assert isinstance(deleted, ObjectChanged)
+    assert b'"last":"state"' in (deleted.obj or b"")
     assert sorted(await watcher.told()) == [("Added", "new"), ("Deleted", "gone"), ("Modified", "changed")]
 
 
@@ -124,16 +126,10 @@ async def test_several_names_and_namespaces_make_one_snapshot(watcher: Watcher) 
 
 async def test_bindings_with_equal_selections_share_one_watch(watcher: Watcher) -> None:
     await watcher.unlocked(CONFIGMAPS, "a.sh")
-    watcher.monitors.add(*_binding("b.sh"), None)
-    watcher.monitors.add(*_binding("c.sh"), None)
+    watcher.monitors.add(BindingId("b.sh", 0), CONFIGMAPS, None)
+    watcher.monitors.add(BindingId("c.sh", 0), CONFIGMAPS, None)
     await settle()
     assert watcher.cluster.open_watches == 1
-
-
-def _binding(hook: str) -> tuple[object, Kubernetes]:
-    from hookrunner.model.events import BindingId
-
-    return BindingId(hook, 0), CONFIGMAPS
 
 
 async def test_a_late_reader_gets_the_whole_story_and_no_old_news(watcher: Watcher) -> None:
@@ -167,7 +163,7 @@ async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: W
         if hook in present:
             watcher.monitors.remove(present[hook])
         else:
-            monitor = watcher.monitors.add(*_binding(hook), None)
+            monitor = watcher.monitors.add(BindingId(hook, 0), CONFIGMAPS, None)
             monitor.unlock()
         for _ in range(dice.randrange(4)):
             await settle()
@@ -187,17 +183,10 @@ async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
     assert monitor.obstacle is not None
     assert "the watch died" in monitor.obstacle.reason
     watcher.cluster.delete(gone)
-    await monitor_ready(monitor)
+    while monitor.obstacle:  # one second: the pause of a crashed task
+        await settle()
     assert await watcher.told() == [("Deleted", "gone")]
     assert sum(watcher.background.crashes.values()) == 1
-
-
-async def monitor_ready(monitor: object) -> None:
-    """Wait for the background's pause on the real clock (one second)."""
-    import asyncio
-
-    while getattr(monitor, "obstacle", None) is not None:
-        await asyncio.sleep(0)
 
 
 async def test_a_forbidden_list_is_an_obstacle_that_needs_somebody(watcher: Watcher) -> None:
@@ -210,11 +199,11 @@ async def test_a_forbidden_list_is_an_obstacle_that_needs_somebody(watcher: Watc
 
 async def test_a_short_loss_after_the_first_list_is_no_obstacle_but_shown(watcher: Watcher) -> None:
     monitor = await watcher.unlocked(CONFIGMAPS)
-    watcher.cluster.lose(Lost("connection refused", brief=True))
+    watcher.cluster.tell(Lost("connection refused", brief=True))
     await settle()
     assert monitor.obstacle is None
     assert monitor.lost == "connection refused"
-    watcher.cluster.lose(Found())  # type: ignore[arg-type]
+    watcher.cluster.tell(Found())
     await settle()
     assert monitor.lost == ""
 
@@ -240,10 +229,9 @@ async def test_a_filter_that_fails_in_the_first_list_holds_back_this_binding(wat
     bad = watcher.cluster.put(configmap("bad", n="many"))
     monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
     await monitor.decided.wait()
-    assert monitor.obstacle is not None
-    assert "its filter fails on default/ConfigMap/bad" in monitor.obstacle.reason
+    assert "its filter fails on default/ConfigMap/bad" in str(monitor.obstacle)
     watcher.cluster.delete(bad)
-    while monitor.obstacle is not None:
+    while monitor.obstacle:
         await settle()
     assert monitor.snapshot.read() == []
 
