@@ -66,6 +66,8 @@ def _files(directory: str) -> Iterator[str]:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 yield from _files(entry.path) if entry.name != "lib" else ()
+            elif entry.is_dir():
+                _log.warn("symlink to a directory is skipped; put the hooks into a real one", path=entry.path)
             elif not entry.name.endswith(_NOT_HOOKS) and _executable(entry):
                 yield entry.path
 

@@ -1,5 +1,8 @@
 """What a hook wrote, as an `Answer`: all files are read and understood before anything of it is done (§7.0)."""
 
+import os
+from contextlib import suppress
+
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents, metric_operations, patches
 from hookrunner.hooks.workspace import Workspace
@@ -17,6 +20,15 @@ def read(files: Workspace) -> Answer:
         conversion=_response(read_file(files.conversion), "conversion"),
         objects=patches.parse(read_file(files.patch)),
     )
+
+
+def size(files: Workspace) -> int:
+    """Bytes that there are to read, as far as the files are there."""
+    total = 0
+    for path in (files.metrics, files.admission, files.conversion, files.patch):
+        with suppress(OSError):
+            total += os.stat(path).st_size
+    return total
 
 
 def despite_failure(files: Workspace) -> list[ObjectOperation]:

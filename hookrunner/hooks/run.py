@@ -1,12 +1,13 @@
 """One run of a hook: files, process, answer (shell-operator.md §5.1, §7.0). What becomes of it is for the engine."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import outputs
-from hookrunner.hooks.workspace import Workspace, workspace
+from hookrunner.hooks.workspace import Workspace, workspace, write_context
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, Snapshots, render, render_v0
 from hookrunner.model.operations import Answer, ObjectOperation
@@ -15,6 +16,9 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
 from hookrunner.process.spawn import Command
 from hookrunner.settings import HooksSettings
+
+_MANY_OBJECTS, _MANY_BYTES = 1000, 128 * 1024
+"""What takes longer than a few milliseconds to write or to read is done in a thread; other hooks go on meanwhile."""
 
 _log = log.get("hooks.run")
 
@@ -58,12 +62,12 @@ class Runner:
         Raises ExitedBadly if the process failed, BadOutput if its answer cannot be read, HookFailed if it could not
         even be started.
         """
-        pieces = render_v0(contexts) if hook.config.version == "v0" else render(contexts, snapshots)
-        with workspace(self._settings.tmp_dir, hook.name, pieces, self._settings.keep_tmp_files) as files:
+        with workspace(self._settings.tmp_dir, hook.name, self._settings.keep_tmp_files) as files:
+            await _write(files, hook, contexts, snapshots)
             end = await self._children.run(self._command(hook, files), HookLog(self._settings.proxy_json))
             if not end.ok:
                 raise ExitedBadly(_reason(hook, end), _despite(files))
-            answer = outputs.read(files)
+            answer = await _answer(files)
         return Ran(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
 
     def _command(self, hook: Hook, files: Workspace) -> Command:
@@ -74,6 +78,20 @@ class Runner:
             env=files.environment(self._settings.environ),
             timeout=hook.config.settings.timeout,
         )
+
+
+async def _write(files: Workspace, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> None:
+    pieces = render_v0(contexts) if hook.config.version == "v0" else render(contexts, snapshots)
+    if sum(map(len, snapshots.values())) > _MANY_OBJECTS:
+        await asyncio.to_thread(write_context, files, pieces)
+    else:
+        write_context(files, pieces)
+
+
+async def _answer(files: Workspace) -> Answer:
+    if outputs.size(files) > _MANY_BYTES:
+        return await asyncio.to_thread(outputs.read, files)
+    return outputs.read(files)
 
 
 def _reason(hook: Hook, end: Exit) -> str:

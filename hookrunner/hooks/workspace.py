@@ -38,22 +38,30 @@ class Workspace:
 
 
 @contextmanager
-def workspace(directory: Path, hook: str, context: Iterable[bytes], keep: bool) -> Iterator[Workspace]:
-    """Make the files, and remove them in the end unless they are to be kept.
+def workspace(directory: Path, hook: str, keep: bool) -> Iterator[Workspace]:
+    """Make the files, all empty, and remove them in the end unless they are to be kept.
 
-    `hook` is the hook's name, `context` the pieces of the binding context. Raises HookFailed if a file cannot be made.
+    `hook` is the hook's name. Raises HookFailed if a file cannot be made.
     """
     files = _names(directory, hook)
     try:
         try:
-            _make(directory, files, context)
+            _make(directory, files)
         except OSError as error:
-            reason = f"cannot write {error.filename or files.context}: {error.strerror}"
-            raise HookFailed(f"{hook} FAILED: {reason}; free space in {directory}, or set --tmp-dir") from error
+            raise _refusal(files, error) from error
         yield files
     finally:
         if not keep:
             _remove(files)
+
+
+def write_context(files: Workspace, pieces: Iterable[bytes]) -> None:
+    """Write the binding context; does no harm if the workspace is gone, so it may run in a thread. Raises HookFailed."""
+    try:
+        with open(os.open(files.context, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=_PIECES) as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise _refusal(files, error) from error
 
 
 def read(path: str) -> bytes:
@@ -66,7 +74,7 @@ def read(path: str) -> bytes:
 
 
 def _names(directory: Path, hook: str) -> Workspace:
-    safe, run = safe_name(hook), uuid4()
+    safe, run = safe_name(hook), str(uuid4())
     prefix = f"{directory}/hook-{safe}"
     return Workspace(
         context=f"{prefix}-binding-context-{run}.json",
@@ -77,16 +85,24 @@ def _names(directory: Path, hook: str) -> Workspace:
     )
 
 
-def _make(directory: Path, files: Workspace, context: Iterable[bytes]) -> None:
+def _make(directory: Path, files: Workspace) -> None:
     try:
-        descriptor = os.open(files.context, _NEW, 0o666)
+        _make_file(files.context, 0o666)
     except FileNotFoundError:  # cleaners of temp directories remove what has not been used for days
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(files.context, _NEW, 0o666)
-    with open(descriptor, "wb", buffering=_PIECES) as file:
-        file.writelines(context)
+        _make_file(files.context, 0o666)
     for path in (files.metrics, files.conversion, files.admission, files.patch):
-        os.close(os.open(path, _NEW, 0o644))
+        _make_file(path, 0o644)
+
+
+def _make_file(path: str, mode: int) -> None:
+    os.close(os.open(path, _NEW, mode))
+
+
+def _refusal(files: Workspace, error: OSError) -> HookFailed:
+    path = error.filename or files.context
+    mend = f"free space in {os.path.dirname(files.context)}, or set --tmp-dir"
+    return HookFailed(f"cannot write {path}: {error.strerror}; {mend}")
 
 
 def _remove(files: Workspace) -> None:

@@ -59,6 +59,13 @@ def test_the_hooks_directory_may_be_a_symlink_or_have_an_unusual_name(tmp_path: 
     assert find(tmp_path / "link")[0].path == tmp_path / "link/a.sh"
 
 
+def test_a_symlink_to_a_directory_is_skipped_with_a_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tree(tmp_path, "real/a.sh*")
+    (tmp_path / "link").symlink_to("real")
+    assert names(tmp_path) == ["real/a.sh"]
+    assert f"path={tmp_path}/link" in capfd.readouterr().err
+
+
 def test_a_file_that_is_not_executable_is_a_warning_with_the_mend(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

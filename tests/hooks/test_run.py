@@ -29,11 +29,12 @@ class Runs:
         self.make_hook = make_hook
         self.config = HookConfig("v1")
         self.context = STARTUP
+        self.snapshot = [Entry(POD, b'{"kind":"Pod"}', None)]
 
     async def __call__(self, script: str) -> Ran:
         hook = Hook("sub/hook.sh", self.make_hook("sub/hook.sh", script), self.config)
         runner = Runner(self.settings, self.children)
-        return await runner.run(hook, [self.context], {0: [Entry(POD, b'{"kind":"Pod"}', None)]})
+        return await runner.run(hook, [self.context], {0: self.snapshot})
 
     async def sees(self) -> JSON:
         """The context as the hook reads it."""
@@ -97,6 +98,21 @@ async def test_everything_that_a_hook_wrote_comes_back_with_what_it_took(runs: R
     assert (ran.answer.admission, ran.answer.conversion) == ({"allowed": True}, {"convertedObjects": []})
     assert ran.usage.seconds > 0
     assert ran.usage.max_rss_bytes > 0
+
+
+@pytest.mark.parametrize("count", [0, 1000, 1001, 5000])
+async def test_a_context_of_any_size_is_complete(runs: Runs, count: int) -> None:
+    runs.context = Context("pods", ContextType.SYNCHRONIZATION, source=0)
+    runs.snapshot *= count
+    (seen,) = await runs.sees()
+    assert len(seen["objects"]) == count
+
+
+@pytest.mark.parametrize("count", [1, 5000])
+async def test_an_answer_of_any_size_is_complete(runs: Runs, count: int) -> None:
+    line = '{"operation":"Delete","kind":"Pod","name":"a"}'
+    ran = await runs(f"yes '{line}' | head -n {count} > $KUBERNETES_PATCH_PATH")
+    assert len(ran.answer.objects) == count
 
 
 async def test_the_files_are_gone_after_a_run_unless_kept(runs: Runs) -> None:

@@ -20,9 +20,10 @@ def labels(selector: JSON) -> str:
 
     Raises BadSelector naming the first requirement that the API server would refuse.
     """
-    pairs = sorted((selector.get("matchLabels") or {}).items())
-    equalities = [_requirement(key, "In", [value], f"{key}={value}") for key, value in pairs]
-    return ",".join(equalities + sorted(_expression(item) for item in selector.get("matchExpressions") or []))
+    pairs = [
+        {"key": key, "operator": "In", "values": [value]} for key, value in selector.get("matchLabels", {}).items()
+    ]
+    return ",".join(sorted(map(_expression, [*pairs, *selector.get("matchExpressions", [])])))
 
 
 def fields(selector: JSON) -> str:
@@ -46,20 +47,24 @@ def _sign(item: JSON) -> str:
 
 
 def _expression(item: JSON) -> str:
-    key, operator, values = item.get("key", ""), item.get("operator", ""), sorted(set(item.get("values") or []))
-    listed = f"({','.join(values)})"
-    match operator:
-        case "In" | "NotIn":
-            return _requirement(key, operator, values, f"{key} {operator.lower()} {listed}")
-        case "Exists":
-            return _requirement(key, operator, values, key)
-        case "DoesNotExist":
-            return _requirement(key, operator, values, f"!{key}")
-    raise BadSelector(f"'{operator}' is not a valid label selector operator; use In, NotIn, Exists or DoesNotExist")
+    key, operator, values = item.get("key", ""), item.get("operator", ""), sorted(set(item.get("values", [])))
+    _check(key, operator, values)
+    match operator, values:
+        # The API server reads `in ()` as no values, not as the empty one.
+        case "In", [value]:
+            return f"{key}={value}"
+        case "NotIn", [value]:
+            return f"{key}!={value}"
+        case "In" | "NotIn", _:
+            return f"{key} {operator.lower()} ({','.join(values)})"
+        case _:
+            return key if operator == "Exists" else f"!{key}"
 
 
-def _requirement(key: str, operator: str, values: list[str], text: str) -> str:
-    """`text` if the API server accepts the requirement."""
+def _check(key: str, operator: str, values: list[str]) -> None:
+    """Raises BadSelector for what the API server would refuse."""
+    if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+        raise BadSelector(f"'{operator}' is not a valid label selector operator; use In, NotIn, Exists or DoesNotExist")
     prefix, slash, name = key.rpartition("/")
     if not _NAME.fullmatch(name) or (slash and not _DOMAIN.fullmatch(prefix)):
         raise BadSelector(f"'{key}' is not a label key; write `name` or `example.com/name`, 63 characters at most")
@@ -70,4 +75,3 @@ def _requirement(key: str, operator: str, values: list[str], text: str) -> str:
     for value in values:
         if value and not _NAME.fullmatch(value):
             raise BadSelector(f"'{key}': '{value}' is not a label value (63 letters, digits, `-`, `_`, `.` at most)")
-    return text

@@ -19,9 +19,12 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
         ({"matchLabels": {}}, ""),
         ({"matchLabels": {"b": "2", "a": "1", "example.com/c": ""}}, "a=1,b=2,example.com/c="),
         ({"matchExpressions": [expression("k", "In", "b", "a", "b")]}, "k in (a,b)"),
-        ({"matchExpressions": [expression("k", "NotIn", "a")]}, "k notin (a)"),
+        ({"matchExpressions": [expression("k", "NotIn", "a")]}, "k!=a"),
+        ({"matchExpressions": [expression("k", "NotIn", "b", "a")]}, "k notin (a,b)"),
+        ({"matchExpressions": [expression("k", "In", "")]}, "k="),
+        ({"matchExpressions": [expression("k", "In", "", "a")]}, "k in (,a)"),
         ({"matchExpressions": [expression("k", "Exists"), expression("l", "DoesNotExist")]}, "!l,k"),
-        ({"matchLabels": {"z": "1"}, "matchExpressions": [expression("a", "Exists")]}, "z=1,a"),
+        ({"matchLabels": {"z": "1"}, "matchExpressions": [expression("a", "Exists")]}, "a,z=1"),
     ],
 )
 def test_label_selectors_are_written_in_one_order(selector: dict[str, Any], text: str) -> None:
