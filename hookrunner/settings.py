@@ -111,16 +111,24 @@ class KubeSettings:
     watch_idle_timeout: float = setting(
         Option("watch-idle-timeout", DURATION, "75s", "Silence after which a watch is resumed where it stopped.")
     )
-    qps: float = setting(Option("kube-client-qps", NUMBER, "0", "Requests a second for reading.", BARE))
-    burst: int = setting(Option("kube-client-burst", COUNT, "0", "How many of them at once.", BARE))
+    qps: float = setting(Option("kube-client-qps", NUMBER, "0", "Requests a second for reading; 0 is no limit.", BARE))
+    burst: int = setting(Option("kube-client-burst", COUNT, "0", "Requests for reading at once.", BARE))
     patch_qps: float = setting(
-        Option("object-patcher-kube-client-qps", NUMBER, "0", "Requests a second for changing objects.", BARE)
+        Option(
+            "object-patcher-kube-client-qps",
+            NUMBER,
+            "0",
+            "Requests a second for changing objects; 0 is no limit.",
+            BARE,
+        )
     )
     patch_burst: int = setting(
-        Option("object-patcher-kube-client-burst", COUNT, "0", "How many of them at once.", BARE)
+        Option("object-patcher-kube-client-burst", COUNT, "0", "Requests for changing objects at once.", BARE)
     )
     patch_timeout: float = setting(
-        Option("object-patcher-kube-client-timeout", DURATION, "10s", "How long one of them may take.", BARE)
+        Option(
+            "object-patcher-kube-client-timeout", DURATION, "10s", "How long one change of an object may take.", BARE
+        )
     )
     log_requests: bool = setting(
         Option("debug-kubernetes-api", YES_NO, "false", "Log every request to the Kubernetes API.", BARE)
@@ -158,7 +166,7 @@ class WebSettings:
             "listen-port",
             PORT,
             "9115",
-            "Their port.",
+            "Port of these.",
             TWINS,
             compat=("9115", "9650"),
             also=("prometheus-listen-port",),
@@ -194,13 +202,15 @@ class WebSettings:
 class LogSettings:
     """How the program writes its own log."""
 
-    level: LogLevel = setting(Option("log-level", one_of(*get_args(LogLevel)), "info", "What is logged.", BARE))
+    level: LogLevel = setting(
+        Option("log-level", one_of(*get_args(LogLevel)), "info", "The least important records that are logged.", BARE)
+    )
     type: LogType = setting(
         Option(
             "log-type",
             one_of(*get_args(LogType)),
             "color on a terminal, else json",
-            "How it is written.",
+            "How log records are written.",
             BARE,
             compat=("json", "json"),
             found=_log_type,
@@ -217,7 +227,7 @@ class ValidatingSettings:
             "validating-webhook-configuration-name",
             TEXT,
             "hookrunner-hooks",
-            "Name of the webhook configuration objects.",
+            "Admission webhooks: name of the registration.",
             BARE,
             compat=("shell-operator-hooks", "hookrunner-hooks"),
         )
@@ -227,23 +237,47 @@ class ValidatingSettings:
             "validating-webhook-service-name",
             TEXT,
             "hookrunner-validating-svc",
-            "Service that leads to the admission webhooks.",
+            "Admission webhooks: the Service that leads to them.",
             BARE,
             compat=("shell-operator-validating-svc", "hookrunner-validating-svc"),
         )
     )
     cert: Path = setting(
-        Option("validating-webhook-server-cert", PATH, "/validating-certs/tls.crt", "Its server certificate.", BARE)
+        Option(
+            "validating-webhook-server-cert",
+            PATH,
+            "/validating-certs/tls.crt",
+            "Admission webhooks: server certificate.",
+            BARE,
+        )
     )
-    key: Path = setting(Option("validating-webhook-server-key", PATH, "/validating-certs/tls.key", "Its key.", BARE))
+    key: Path = setting(
+        Option("validating-webhook-server-key", PATH, "/validating-certs/tls.key", "Admission webhooks: its key.", BARE)
+    )
     ca: Path = setting(
-        Option("validating-webhook-ca", PATH, "/validating-certs/ca.crt", "The CA that signed it.", BARE)
+        Option(
+            "validating-webhook-ca",
+            PATH,
+            "/validating-certs/ca.crt",
+            "Admission webhooks: the CA that signed it.",
+            BARE,
+        )
     )
     client_cas: tuple[Path, ...] = setting(
-        Option("validating-webhook-client-ca", PATHS, "", "CAs whose clients are let in; repeatable.", BARE)
+        Option(
+            "validating-webhook-client-ca",
+            PATHS,
+            "",
+            "Admission webhooks: CAs whose clients are let in; repeatable.",
+            BARE,
+        )
     )
-    address: str = setting(Option("validating-webhook-listen-address", TEXT, "0.0.0.0", "Its address.", BARE))
-    port: int = setting(Option("validating-webhook-listen-port", PORT, "9680", "Its port.", BARE))
+    address: str = setting(
+        Option("validating-webhook-listen-address", TEXT, "0.0.0.0", "Admission webhooks: address to listen on.", BARE)
+    )
+    port: int = setting(
+        Option("validating-webhook-listen-port", PORT, "9680", "Admission webhooks: port to listen on.", BARE)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,23 +289,49 @@ class ConversionSettings:
             "conversion-webhook-service-name",
             TEXT,
             "hookrunner-conversion-svc",
-            "Service that leads to the conversion webhooks.",
+            "Conversion webhooks: the Service that leads to them.",
             BARE,
             compat=("shell-operator-conversion-svc", "hookrunner-conversion-svc"),
         )
     )
     cert: Path = setting(
-        Option("conversion-webhook-server-cert", PATH, "/conversion-certs/tls.crt", "Its server certificate.", BARE)
+        Option(
+            "conversion-webhook-server-cert",
+            PATH,
+            "/conversion-certs/tls.crt",
+            "Conversion webhooks: server certificate.",
+            BARE,
+        )
     )
-    key: Path = setting(Option("conversion-webhook-server-key", PATH, "/conversion-certs/tls.key", "Its key.", BARE))
+    key: Path = setting(
+        Option(
+            "conversion-webhook-server-key", PATH, "/conversion-certs/tls.key", "Conversion webhooks: its key.", BARE
+        )
+    )
     ca: Path = setting(
-        Option("conversion-webhook-ca", PATH, "/conversion-certs/ca.crt", "The CA that signed it.", BARE)
+        Option(
+            "conversion-webhook-ca",
+            PATH,
+            "/conversion-certs/ca.crt",
+            "Conversion webhooks: the CA that signed it.",
+            BARE,
+        )
     )
     client_cas: tuple[Path, ...] = setting(
-        Option("conversion-webhook-client-ca", PATHS, "", "CAs whose clients are let in; repeatable.", BARE)
+        Option(
+            "conversion-webhook-client-ca",
+            PATHS,
+            "",
+            "Conversion webhooks: CAs whose clients are let in; repeatable.",
+            BARE,
+        )
     )
-    address: str = setting(Option("conversion-webhook-listen-address", TEXT, "0.0.0.0", "Its address.", BARE))
-    port: int = setting(Option("conversion-webhook-listen-port", PORT, "9681", "Its port.", BARE))
+    address: str = setting(
+        Option("conversion-webhook-listen-address", TEXT, "0.0.0.0", "Conversion webhooks: address to listen on.", BARE)
+    )
+    port: int = setting(
+        Option("conversion-webhook-listen-port", PORT, "9681", "Conversion webhooks: port to listen on.", BARE)
+    )
 
 
 @dataclass(frozen=True, slots=True)
