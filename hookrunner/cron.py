@@ -45,8 +45,8 @@ _NUMBER = re.compile(r"\+?[0-9]{1,9}")
 _EPOCH = datetime(1970, 1, 1)
 _SECOND = timedelta(seconds=1)
 _DAY = timedelta(days=1)
-_HORIZON = 41 * 366
-"""Days to search. A 29 February on a given weekday can be 40 years away (2100 is no leap year)."""
+_HORIZON = timedelta(days=41 * 366)
+"""How far to search. A 29 February on a given weekday can be 40 years away (2100 is no leap year)."""
 _SHIFT = 26 * 3600
 """More seconds than any zone's clock has ever moved by at once (24 h)."""
 
@@ -141,7 +141,8 @@ class Calendar:
         return None if hour is None else wall.replace(hour=hour, minute=self.minutes[0], second=self.seconds[0])
 
     def _day_after(self, day: date) -> date | None:
-        for _ in range(_HORIZON):
+        last = day + _HORIZON
+        while day < last:
             day += _DAY
             if day.month not in self.months:
                 day = day.replace(day=monthrange(day.year, day.month)[1])

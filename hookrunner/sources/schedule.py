@@ -43,13 +43,9 @@ class _Entry:
     text: str
     timezone: str
     crontab: cron.Crontab
-    armed: float = 0.0
+    armed: float
     due: float = inf
     users: int = 0
-
-    def start(self, now: float) -> None:
-        self.armed = now
-        self.advance(now)
 
     def advance(self, now: float) -> None:
         due = self.crontab.next_after(now, self.armed)
@@ -73,8 +69,9 @@ class Schedules:
         entry = self._entries.get((crontab, timezone))
         if not entry:
             zone = cron.time_zone(timezone) if timezone else None
-            entry = _Entry(crontab, timezone, cron.parse(crontab, zone))
-            entry.start(self._look())
+            now = self._look()
+            entry = _Entry(crontab, timezone, cron.parse(crontab, zone), armed=now)
+            entry.advance(now)
             self._entries[crontab, timezone] = entry
             self._rearmed.set()
         entry.users += 1
@@ -109,7 +106,7 @@ class Schedules:
             return now
         self._latest = now
         for entry in self._entries.values():
-            entry.start(now)
+            entry.advance(now)
         return now
 
     async def _sleep(self, seconds: float) -> None:

@@ -103,6 +103,7 @@ async def test_arming_wakes_the_reader_that_sleeps_for_something_later() -> None
     await asyncio.sleep(0)
     schedules.arm("@every 5s")
     assert await reader == Ticked("@every 5s", NOON + 5)
+    assert asyncio.get_running_loop().time() == 5
 
 
 async def test_the_first_time_counts_from_the_arming_and_not_from_the_last_wake_up() -> None:
@@ -153,6 +154,16 @@ async def test_a_clock_set_back_by_years_silences_nobody() -> None:
     await asyncio.sleep(0)
     clock.jump(-5 * 365 * 86400)
     assert {tick.crontab for tick in await reader} == {MINUTELY, "@every 90s"}
+
+
+async def test_small_steps_back_add_up_to_a_large_one() -> None:
+    clock = SetClock()
+    schedules = Schedules(clock)
+    schedules.arm(MINUTELY)
+    for _ in range(2):
+        clock.jump(-2400)
+        found = await ticks(schedules, 120)
+    assert len(found) >= 1
 
 
 async def test_nobody_looks_at_the_clock_while_nothing_can_come() -> None:
