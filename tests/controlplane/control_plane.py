@@ -146,7 +146,7 @@ class ControlPlane:
                 raise BedUnavailable(
                     f"the API server was not ready after {START_TIMEOUT:.0f} s; its log ends:\n{words}"
                 )
-            time.sleep(0.05)
+            time.sleep(0.05)  # readiness can only be asked for again and again
 
     def _answers(self, path: str) -> bool:
         try:

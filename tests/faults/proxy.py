@@ -67,13 +67,13 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.refuse()
+        await self._session.close()
         self.cut()
         await self._server.shutdown(timeout=1)
-        await self._session.close()
 
     def kubeconfig_with(self, token: str) -> Path:
         """Write a kubeconfig that leads through the proxy with this bearer token, such as a `User`'s."""
-        file = self._directory / f"proxy-{hash(token):x}.kubeconfig"
+        file = self._directory / f"proxy-{token[-8:]}.kubeconfig"
         return write_kubeconfig(file, Access(self.url, self._certificate.certificate, token))
 
     def stall(self, match: str = "") -> None:
@@ -207,10 +207,23 @@ class Proxy:
             allow_redirects=False,
         ) as upstream:
             await self._pass(exchange.request)
-            response = await exchange.begin(upstream)
-            self._tell()
-            async for chunk in upstream.content.iter_any():
-                await self._pass(exchange.request)
-                await exchange.write(chunk)
-            await response.write_eof()
-            return response
+            try:
+                response = await exchange.begin(upstream)
+                self._tell()
+                async for chunk in upstream.content.iter_any():
+                    await self._pass(exchange.request)
+                    await exchange.write(chunk)
+                await response.write_eof()
+                return response
+            finally:
+                abandon(upstream)
+
+
+def abandon(upstream: aiohttp.ClientResponse) -> None:
+    """Close at once the connection of an answer that was not read to its end.
+
+    TLS's polite farewell to the API server could outlive the test's event loop.
+    """
+    connection = upstream.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()

@@ -173,14 +173,12 @@ async def test_the_next_requests_get_the_wanted_answer(
     assert (answers[0].headers["Retry-After"], body["code"], body["reason"]) == ("7", status, reason)
 
 
-async def test_a_delay_makes_an_answer_late(proxy: Proxy, client: aiohttp.ClientSession) -> None:
+async def test_a_delay_makes_request_and_answer_late(proxy: Proxy, client: aiohttp.ClientSession) -> None:
     clock = asyncio.get_running_loop().time
     proxy.delay(0.2, "/version")
     started = clock()
-    await get(client, "/api")
-    prompt = clock()
     await get(client, "/version")
-    assert clock() - prompt >= 0.4 > prompt - started
+    assert clock() - started >= 0.4
 
 
 async def test_an_injected_410_stands_between_real_events(
