@@ -1,4 +1,4 @@
-"""What one setting is, and how the text of a flag or a variable becomes its value.
+"""What one setting is, where its text is looked for, and how that becomes a value.
 
 Which settings there are stands in `settings.py`.
 """
@@ -6,10 +6,12 @@ Which settings there are stands in `settings.py`.
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+from hookrunner.errors import BadSetting
 
 
 class Compat(StrEnum):
@@ -147,3 +149,35 @@ YES_NO = Kind("BOOL", "true or false", _yes)
 def setting(option: Option) -> Any:
     """A data class field whose value comes through `option`. `Any` lets the field state its own type."""
     return field(default_factory=lambda: option.kind.parse(option.default_in(None, {})), metadata={"option": option})
+
+
+def options_of(group: type) -> dict[str, Option]:
+    """The option of each field of a settings group that has one."""
+    return {f.name: f.metadata["option"] for f in fields(group) if "option" in f.metadata}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user gave: flags by name without dashes, and variables."""
+
+    flags: Mapping[str, str]
+    environ: Mapping[str, str]
+
+    def text(self, option: Option) -> list[tuple[str, str]]:
+        """Where the option's value stands and what it says; empty if nobody gave one."""
+        if option.flag in self.flags:
+            return [(f"--{option.flag}", self.flags[option.flag])]
+        return [(name, self.environ[name]) for name in option.variables if self.environ.get(name)][:1]
+
+    def value(self, option: Option, compat: Compat | None) -> Any:
+        """The option's value. Raises BadSetting, which names the place, the text and what is allowed."""
+        default = option.default_in(compat, self.environ)
+        place, text = next(iter(self.text(option)), ("default", default))
+        try:
+            return option.kind.parse(text)
+        except ValueError:
+            raise BadSetting(f"{place}: '{text}' cannot be used, it takes {option.kind.allowed}") from None
+
+    def values(self, group: type, compat: Compat | None) -> dict[str, Any]:
+        """The values of a group's fields."""
+        return {name: self.value(option, compat) for name, option in options_of(group).items()}

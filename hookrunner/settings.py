@@ -14,9 +14,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from hookrunner.errors import BadSetting
 from hookrunner.options import (
     COUNT,
     DURATION,
@@ -29,8 +28,10 @@ from hookrunner.options import (
     TEXT,
     YES_NO,
     Compat,
+    Given,
     Option,
     one_of,
+    options_of,
     setting,
 )
 
@@ -369,7 +370,7 @@ def options() -> Iterator[Option]:
     """Every setting, in the order of the groups."""
     yield COMPAT
     for group in _groups().values():
-        yield from _options(group).values()
+        yield from options_of(group).values()
     yield from DEAD
 
 
@@ -378,53 +379,19 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
 
     Raises BadSetting, which names the flag or the variable, its value and what is allowed.
     """
-    given = _Given(flags, environ)
+    given = Given(flags, environ)
     compat = Compat(program) if program in tuple(Compat) else None
-    if asked := given.text(COMPAT):
-        compat = Compat(_parsed(COMPAT, *asked))
+    if given.text(COMPAT):
+        compat = Compat(given.value(COMPAT, None))
     values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
     values["hooks"] = replace(values["hooks"], environ=dict(environ))
-    return Settings(compat=compat, warnings=tuple(given.warnings()), **values)
+    warnings = [_no_effect(option, place) for option in DEAD for place, _ in given.text(option)]
+    return Settings(compat=compat, warnings=tuple(warnings), **values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What the user gave, by flag and by variable."""
-
-    flags: Mapping[str, str]
-    environ: Mapping[str, str]
-
-    def text(self, option: Option) -> tuple[str, str] | None:
-        """Where the value of an option stands and what it says; None if nobody gave one."""
-        if option.flag in self.flags:
-            return f"--{option.flag}", self.flags[option.flag]
-        set_ = (name for name in option.variables if self.environ.get(name))
-        return next(((name, self.environ[name]) for name in set_), None)
-
-    def values(self, group: type, compat: Compat | None) -> dict[str, Any]:
-        """The value of each field of a group."""
-        found = {}
-        for name, option in _options(group).items():
-            place, text = self.text(option) or ("default", option.default_in(compat, self.environ))
-            found[name] = _parsed(option, place, text)
-        return found
-
-    def warnings(self) -> Iterator[str]:
-        for option in DEAD:
-            if given := self.text(option):
-                yield f"{given[0]} has no effect: {option.text.removeprefix('Ignored: ')}"
-
-
-def _parsed(option: Option, place: str, text: str) -> Any:
-    try:
-        return option.kind.parse(text)
-    except ValueError:
-        raise BadSetting(f"{place}: '{text}' cannot be used, it takes {option.kind.allowed}") from None
+def _no_effect(option: Option, place: str) -> str:
+    return f"{place} has no effect: {option.text.removeprefix('Ignored: ')}"
 
 
 def _groups() -> dict[str, type]:
     return {f.name: f.type for f in fields(Settings) if is_dataclass(f.type) and isinstance(f.type, type)}
-
-
-def _options(group: type) -> dict[str, Option]:
-    return {f.name: f.metadata["option"] for f in fields(group) if "option" in f.metadata}
