@@ -56,7 +56,7 @@ def workspace(directory: Path, hook: str, keep: bool) -> Iterator[Workspace]:
 
 
 def write_context(files: Workspace, pieces: Iterable[bytes]) -> None:
-    """Write the binding context; does no harm if the workspace is gone, so it may run in a thread. Raises HookFailed."""
+    """Write the binding context. Harmless after the workspace is gone, so it may run in a thread. Raises HookFailed."""
     try:
         with open(os.open(files.context, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=_PIECES) as file:
             file.writelines(pieces)

@@ -20,7 +20,7 @@ _QUALIFIED = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL}){{2,}}")
 
 def problems(path: str, binding: JSON) -> Iterator[Problem]:
     """What the API server would refuse about one binding whose shape is right."""
-    if not _QUALIFIED.fullmatch(binding["name"]):
+    if "name" in binding and not _QUALIFIED.fullmatch(binding["name"]):
         text = (
             f"'{binding['name']}' is not a fully qualified name; write at least three lower-case parts: a.example.com"
         )

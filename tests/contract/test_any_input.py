@@ -1,0 +1,135 @@
+"""Whatever a hook prints or writes is understood or refused with a message; nothing else ever comes of it."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrunner.errors import BadHookConfig, BadOutput, HookrunnerError
+from hookrunner.hooks import metric_operations, patches
+from hookrunner.hooks.config.schema import V0, V1
+from hookrunner.hooks.config.versions import parse
+from hookrunner.hooks.shapes import Flag, Integer, Many, Number, Shape, Table, Text, Texts
+from hookrunner.model.bindings import HookConfig
+from hookrunner.model.operations import Verb
+
+JUNK: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+WORDS = st.sampled_from(
+    [
+        "",
+        "a",
+        "b",
+        "kubernetes",
+        "v1",
+        "apps/v1",
+        "* * * * *",
+        "@every 1s",
+        "30s",
+        "metadata.name",
+        "a.b.c",
+        "*",
+        "*/*",
+        "*/a",
+    ]
+)
+
+
+def like(shape: Shape, junk: int = 20) -> st.SearchStrategy[Any]:
+    """Values of a shape, one in `junk` of them replaced by something else."""
+    return st.integers(1, junk).flatmap(lambda number: JUNK if number == 1 else _right(shape, junk))
+
+
+def _right(shape: Shape, junk: int) -> st.SearchStrategy[Any]:
+    match shape:
+        case Text(choices):
+            return st.sampled_from(choices) if choices else WORDS
+        case Flag():
+            return st.booleans()
+        case Integer() | Number():
+            return st.integers(0, 40)
+        case Many(item, at_least):
+            return st.lists(like(item, junk), min_size=at_least, max_size=3)
+        case Texts():
+            return st.dictionaries(WORDS, WORDS, max_size=2)
+        case Table():
+            return st.fixed_dictionaries(
+                {key: like(shape.keys[key], junk) for key in shape.required},
+                optional={key: like(item, junk) for key, item in shape.keys.items() if key not in shape.required},
+            )
+
+
+def outcome(read: Callable[[], Any], refusal: type[HookrunnerError]) -> Any:
+    """What was read, or the text of the refusal. Any other error is a failure of the test."""
+    try:
+        return read()
+    except refusal as error:
+        return str(error)
+
+
+@given(like(V1, junk=200) | like(V0, junk=50))
+def test_any_configuration_is_read_or_refused(raw: Any) -> None:
+    found = outcome(lambda: parse("hook", orjson.dumps(raw)), BadHookConfig)
+    assert isinstance(found, HookConfig) or found.startswith("hook 'hook': ")
+
+
+@given(like(V1, junk=1000))
+def test_a_configuration_means_the_same_in_json_and_yaml(raw: Any) -> None:
+    as_json = outcome(lambda: parse("hook", orjson.dumps(raw)), BadHookConfig)
+    as_yaml = outcome(lambda: parse("hook", yaml.safe_dump(raw, sort_keys=False).encode()), BadHookConfig)
+    assert as_json == as_yaml
+
+
+@given(st.binary(max_size=50))
+def test_any_bytes_are_read_or_refused(text: bytes) -> None:
+    assert outcome(lambda: parse("hook", text), BadHookConfig) is not None
+    assert outcome(lambda: patches.parse(text), BadOutput) is not None
+    assert outcome(lambda: metric_operations.parse(text), BadOutput) is not None
+
+
+OPERATION = st.fixed_dictionaries(
+    {"operation": st.sampled_from([*map(str, Verb), "other"]), "kind": WORDS, "name": WORDS},
+    optional={
+        key: JUNK for key in ("object", "mergePatch", "jsonPatch", "jqFilter", "namespace", "ignoreMissingObject")
+    },
+)
+METRIC = st.dictionaries(
+    st.sampled_from(["name", "action", "value", "buckets", "labels", "group", "add", "set"]),
+    JUNK | st.sampled_from(["add", "set", "observe", "expire"]),
+)
+
+
+@given(st.lists(OPERATION | JUNK))
+def test_any_patch_file_is_read_or_refused_as_a_whole(documents: list[Any]) -> None:
+    for text in (b"\n".join(map(orjson.dumps, documents)), yaml.safe_dump_all(documents).encode(errors="replace")):
+        found = outcome(functools.partial(patches.parse, text), BadOutput)
+        assert "nothing was applied" in found if isinstance(found, str) else len(found) == len(documents)
+
+
+@given(st.lists(METRIC | JUNK))
+def test_any_metrics_file_is_read_or_refused_as_a_whole(documents: list[Any]) -> None:
+    found = outcome(lambda: metric_operations.parse(b" ".join(map(orjson.dumps, documents))), BadOutput)
+    assert "got bad metrics" in found if isinstance(found, str) else len(found) <= len(documents)
+
+
+DELETIONS = b"".join(
+    orjson.dumps({"operation": "Delete", "kind": "Pod", "name": f"pod-{number}"}) + gap
+    for number, gap in enumerate([b"\n", b"", b" ", b"\n\n"])
+)
+
+
+@given(st.integers(0, len(DELETIONS)))
+def test_a_patch_file_cut_anywhere_never_asks_for_anything_else(length: int) -> None:
+    whole, found = patches.parse(DELETIONS), outcome(lambda: patches.parse(DELETIONS[:length]), BadOutput)
+    assert "nothing was applied" in found if isinstance(found, str) else found == whole[: len(found)]
