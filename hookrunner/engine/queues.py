@@ -68,6 +68,11 @@ class Queue:
     def __iter__(self) -> Iterator[Task]:
         return iter(tuple(self._tasks.values()))
 
+    @property
+    def resting(self) -> bool:
+        """Nothing runs, and nothing can run before something happens or comes due."""
+        return self.running is None and isinstance(self.pick(self._clock()), Idle)
+
     def put(self, order: Order) -> None:
         """Add a task at the end."""
         self._add(Task(order, self._clock()))

@@ -2,13 +2,26 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection, key_of
 from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
+
+
+async def settle() -> None:
+    """Let every task that can run do so."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for something that processes outside the loop bring about."""
+    async with asyncio.timeout(20):
+        while not true():
+            await settle()
 
 
 @dataclass(eq=False)

@@ -14,13 +14,7 @@ from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progr
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.streams import Streams
-from tests.fakes.cluster import FakeCluster
-
-
-async def settle() -> None:
-    """Let every task that can run do so."""
-    for _ in range(50):
-        await asyncio.sleep(0)
+from tests.fakes.cluster import FakeCluster, settle
 
 
 @dataclass(eq=False)

@@ -10,8 +10,8 @@ import pytest
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.events import BindingId, ObjectChanged
 from hookrunner.model.watching import Found, Lost
-from tests.fakes.cluster import configmap, namespace
-from tests.sources.conftest import Watcher, settle
+from tests.fakes.cluster import configmap, namespace, settle
+from tests.sources.conftest import Watcher
 
 CONFIGMAPS = Kubernetes("cms", "ConfigMap")
 DATA = Kubernetes("cms", "ConfigMap", jq_filter=".data")

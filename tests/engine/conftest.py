@@ -1,0 +1,119 @@
+"""An engine on a fake API server, with real hook processes."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.engine import readings
+from hookrunner.engine.apply import Applier
+from hookrunner.engine.enabling import Enabling
+from hookrunner.engine.engine import Engine
+from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.status import Status
+from hookrunner.hooks import catalog
+from hookrunner.hooks.run import Runner
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.objects import Objects
+from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.settings import HooksSettings, KubeSettings
+from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.schedule import Schedules
+from hookrunner.sources.streams import Streams
+from tests.fakes.api import FakeApi
+from tests.fakes.cluster import FakeCluster, settle, until
+
+REMEMBER = 'cat "$BINDING_CONTEXT_PATH" >> "$(dirname "$0")/../runs.$(basename "$0")"\n'
+
+
+@dataclass(eq=False)
+class Bench:
+    """A small operator: `hook` writes one, `start` lets it go, `runs` are the contexts that a hook has received."""
+
+    directory: Path
+    cluster: FakeCluster
+    api: FakeApi
+    background: Background
+    metrics: Metrics = field(default_factory=lambda: Metrics(""))
+    hook_metrics: HookMetrics = field(default_factory=HookMetrics)
+    schedules: Schedules = field(default_factory=Schedules)
+
+    def hook(self, name: str, config: dict[str, Any], script: str = "") -> None:
+        """An executable that answers `--config`, remembers its contexts and then does what the script says."""
+        path = self.directory / "hooks" / name
+        answer = json.dumps({"configVersion": "v1", **config})
+        path.write_text(f"#!/bin/bash\n[ \"$1\" = --config ] && {{ echo '{answer}'; exit; }}\n{REMEMBER}{script}\n")
+        path.chmod(0o755)
+
+    async def start(self, jq: Jq, client: Client) -> None:
+        """Load the hooks and run them."""
+        clock = asyncio.get_running_loop().time
+        settings = HooksSettings(
+            directory=self.directory / "hooks", tmp_dir=self.directory / "tmp", environ={"PATH": os.environ["PATH"]}
+        )
+        children = Children(Patience(kill=0.2, linger=0.05))
+        self.monitors = Monitors(Streams(self.cluster.watch, self.background), jq, self.background, clock)
+        applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
+        self.hook_runs = HookRuns(Runner(settings, children), applier, self.monitors, self.metrics, clock)
+        self.queues = Queues(lambda order: readings.obstacle(self.monitors, order), clock, self.metrics, 100)
+        enabling = Enabling(self.monitors, self.schedules, jq, self.metrics, clock)
+        self.engine = Engine(self.hook_runs, enabling, self.queues, self.background)
+        self.status = Status(self.engine, self.queues, self.monitors, self.hook_runs, clock)
+        loaded = await catalog.load(settings, children, jq)
+        self.engine.start(loaded.hooks, self.monitors, self.schedules)
+
+    def runs(self, hook: str) -> list[list[Any]]:
+        """The context arrays, one for each run."""
+        path = self.directory / f"runs.{hook}"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    async def ran(self, hook: str, times: int) -> list[list[Any]]:
+        """Wait for so many runs."""
+        await until(lambda: len(self.runs(hook)) >= times)
+        return self.runs(hook)
+
+    async def idle(self) -> None:
+        """Wait until nothing runs and nothing can run."""
+        await settle()
+        await until(lambda: all(queue.resting for queue in self.queues))
+
+    def shown(self) -> list[str]:
+        """The descriptions of all tasks."""
+        return [text for dump in self.status.queues() for _, text in dump.tasks]
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    (tmp_path / "hooks").mkdir()
+    with suppress(asyncio.CancelledError):
+        async with FakeApi() as api, asyncio.TaskGroup() as group:
+            background = Background(group)
+            yield Bench(tmp_path, FakeCluster(), api, background)
+            background.stop()
+
+
+@pytest.fixture
+async def jq() -> AsyncIterator[Jq]:
+    async with Jq(workers=1) as jq:
+        yield jq
+
+
+@pytest.fixture
+async def client(bench: Bench) -> AsyncIterator[Client]:
+    async with Client(Credentials(KubeSettings(), Connection(bench.api.url)), Requests(bench.metrics)) as client:
+        yield client

@@ -1,0 +1,105 @@
+"""Events become orders (shell-operator.md §4.3–§4.5, §6.2, §9.2): pure, by tables."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.engine import dispatch
+from hookrunner.model.bindings import BindingType, Change, Hook, HookConfig, HookSettings, Kubernetes, Schedule
+from hookrunner.model.contexts import ContextType, Include
+from hookrunner.model.events import BindingId, ObjectChanged, Ticked
+from hookrunner.model.resources import ObjectKey
+from hookrunner.model.tasks import HookRun, Task
+
+PODS = Kubernetes("pods", "Pod", queue="q1", allow_failure=True)
+MINUTE = Schedule("every-min", "* * * * *")
+
+
+def hook(name: str, startup: float | None = None, **config: object) -> Hook:
+    return Hook(name, Path("/hooks") / name, HookConfig("v1", startup, **config))  # type: ignore[arg-type]
+
+
+def changed(index: int = 0) -> ObjectChanged:
+    key = ObjectKey("default", "Pod", "p")
+    return ObjectChanged(BindingId("h", index), Change.ADDED, key, b"{}", b"1", seen_at=7.0)
+
+
+def test_the_start_fills_main_in_the_documented_order() -> None:
+    """The vector of §6.2."""
+    hooks = [
+        hook("hook01", 20, kubernetes=(PODS,)),
+        hook("hook02", 1, schedules=(MINUTE,)),
+        hook("hook03", 10, kubernetes=(PODS,), schedules=(MINUTE,)),
+    ]
+    assert [Task(order, 0).describe() for order in dispatch.startup(hooks)] == [
+        "HookRun::onStartup:hook02",
+        "HookRun::onStartup:hook03",
+        "HookRun::onStartup:hook01",
+        "EnableKubernetesBindings:::hook01:EnableKubernetesBindings",
+        "EnableScheduleBindings:::hook02:EnableScheduleBindings",
+        "EnableKubernetesBindings:::hook03:EnableKubernetesBindings",
+        "EnableScheduleBindings:::hook03:EnableScheduleBindings",
+    ]
+
+
+def test_equal_startup_numbers_go_by_name() -> None:
+    orders = dispatch.startup([hook("b", 1), hook("a", 1), hook("c", 0)])
+    assert [order.hook for order in orders] == ["c", "a", "b"]
+
+
+def test_a_change_becomes_a_run_in_the_queue_of_its_binding() -> None:
+    run = dispatch.for_change(hook("h", kubernetes=(PODS,)), changed())
+    assert (run.queue, run.binding, run.allow_failure, run.seen_at) == ("q1", "pods", True, 7.0)
+    assert run.contexts[0].type is ContextType.EVENT
+    assert run.contexts[0].obj == b"{}"
+
+
+def test_a_grouped_change_becomes_a_group_context() -> None:
+    binding = Kubernetes("pods", "Pod", group="g", snapshots=("pods",))
+    (context,) = dispatch.for_change(hook("h", kubernetes=(binding,)), changed()).contexts
+    assert (context.type, context.group, context.includes) == (ContextType.GROUP, "g", (Include("pods", 0),))
+
+
+@pytest.mark.parametrize(
+    ("binding", "queue", "contexts"),
+    [
+        (PODS, "main", 1),
+        (Kubernetes("pods", "Pod", queue="q1", wait_for_synchronization=False), "q1", 1),
+        (Kubernetes("pods", "Pod", run_on_synchronization=False), "main", 0),
+    ],
+    ids=["main whatever the queue", "its own queue if nobody waits", "skipped but unlocking"],
+)
+def test_a_synchronization_goes_to(binding: Kubernetes, queue: str, contexts: int) -> None:
+    (run,) = dispatch.synchronizations(hook("h", kubernetes=(binding,)), 0.0)
+    assert (run.queue, len(run.contexts), run.unlocks) == (queue, contexts, (0,))
+
+
+def test_a_tick_is_for_every_binding_with_its_crontab_and_zone() -> None:
+    other = Schedule("zone", "* * * * *", timezone="Europe/Berlin")
+    hooks = [hook("a", schedules=(MINUTE, other)), hook("b", schedules=(MINUTE, MINUTE))]
+    runs = list(dispatch.for_tick(hooks, Ticked("* * * * *", 0.0)))
+    assert [(run.hook, run.binding) for run in runs] == [("a", "every-min"), ("b", "every-min"), ("b", "every-min")]
+
+
+@pytest.mark.parametrize(
+    ("config", "merges"),
+    [
+        (HookConfig("v1", kubernetes=(PODS,)), True),
+        (HookConfig("v1", kubernetes=(PODS,), settings=HookSettings(combine=False)), False),
+        (HookConfig("v0", kubernetes=(PODS,)), False),
+    ],
+)
+def test_runs_merge_unless_the_hook_is_old_or_says_no(config: HookConfig, merges: bool) -> None:
+    assert dispatch.for_change(Hook("h", Path("/h"), config), changed()).merges is merges
+
+
+def test_a_name_that_two_bindings_have_means_the_first() -> None:
+    twins = hook("h", kubernetes=(PODS, Kubernetes("pods", "Secret"), Kubernetes("cms", "ConfigMap")))
+    assert dispatch.includes(twins, ["cms", "pods"]) == (Include("cms", 2), Include("pods", 0))
+
+
+def test_an_order_is_described_as_in_the_predecessors_dump() -> None:
+    """The vectors of §11.4."""
+    run = HookRun("h.sh", "every-min", BindingType.SCHEDULE, "q1", (), group="g1")
+    task = Task(run, 0, failures=2, error="h.sh FAILED: boom")
+    assert task.describe() == "HookRun:q1:schedule:h.sh:group=g1:every-min:failures 2:h.sh FAILED: boom"

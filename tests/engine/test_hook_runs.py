@@ -1,0 +1,215 @@
+"""Hook runs in an engine: real processes, a fake cluster (shell-operator.md §6.4–§6.8, §7.0).
+
+Not here: queues by themselves (test_queues.py), the real API server (tests/flows).
+"""
+
+import json
+
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.model.resources import ObjectKey
+from tests.engine.conftest import Bench
+from tests.fakes.cluster import configmap
+
+CONFIGMAPS = {"name": "cms", "kind": "ConfigMap"}
+PATCH = '> "$KUBERNETES_PATCH_PATH"'
+
+
+async def test_synchronization_comes_before_events_and_each_is_told_once(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
+    bench.cluster.put(configmap("old"))
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    bench.cluster.put(configmap("new"))
+    (synchronization,), (event,) = await bench.ran("a.sh", 2)
+    assert [item["object"]["metadata"]["name"] for item in synchronization["objects"]] == ["old"]
+    assert (event["watchEvent"], event["object"]["metadata"]["name"]) == ("Added", "new")
+
+
+async def test_a_skipped_synchronization_runs_nothing_and_opens_the_gate(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "executeHookOnSynchronization": False}]})
+    bench.cluster.put(configmap("old"))
+    await bench.start(jq, client)
+    await bench.idle()
+    bench.cluster.put(configmap("new"))
+    ((event,),) = await bench.ran("a.sh", 1)
+    assert event["type"] == "Event"
+
+
+async def test_two_unnamed_bindings_keep_their_own_objects(bench: Bench, jq: Jq, client: Client) -> None:
+    """docs/decisions.md: the predecessor showed the first binding's objects twice."""
+    bench.hook("a.sh", {"kubernetes": [{"kind": "ConfigMap"}, {"kind": "Secret"}]})
+    bench.cluster.put(configmap("a"))
+    bench.cluster.put({**configmap("b"), "kind": "Secret"})
+    await bench.start(jq, client)
+    runs = await bench.ran("a.sh", 2)
+    assert [[item["object"]["kind"] for item in run[0]["objects"]] for run in runs] == [["ConfigMap"], ["Secret"]]
+
+
+async def test_a_failure_is_shown_with_its_reason_and_keeps_the_events_locked(
+    bench: Bench, jq: Jq, client: Client
+) -> None:
+    bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]}, "echo no luck >&2; exit 3")
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    assert bench.shown() == ["HookRun:main:kubernetes:a.sh:cms:failures 1:a.sh FAILED: no luck"]
+    bench.cluster.put(configmap("new"))
+    await bench.idle()
+    assert len(bench.shown()) == 1
+    assert bench.status.queues()[0].status.startswith("sleep after fail for 5s")
+
+
+async def test_an_allowed_failure_counts_as_done(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "allowFailure": True}]}, "exit 1")
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    bench.cluster.put(configmap("new"))
+    assert (await bench.ran("a.sh", 2))[1][0]["type"] == "Event"
+    assert b'hook_run_allowed_errors_total{binding="cms",hook="a.sh",queue="main"}' in bench.metrics.exposition()
+
+
+async def test_the_last_attempt_drops_the_task_and_says_so(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"onStartup": 1, "settings": {"maxAttempts": 1}}, "exit 1")
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    assert bench.shown() == []
+    ready, message = bench.status.conditions()["tasks"]
+    assert (ready, "1 dropped" in message, "a.sh" in message) == (True, True, True)
+
+
+async def test_a_parked_failure_lets_other_hooks_run(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"onStartup": 1, "settings": {"onFailure": "park"}}, "exit 1")
+    bench.hook("b.sh", {"onStartup": 2})
+    await bench.start(jq, client)
+    await bench.ran("b.sh", 1)
+    await bench.idle()
+    assert "a.sh" in bench.shown()[0]
+
+
+async def test_a_rate_limit_lets_other_hooks_run(bench: Bench, jq: Jq, client: Client) -> None:
+    settings = {"executionMinInterval": "1h", "executionBurst": 1}
+    bench.hook("a.sh", {"onStartup": 1, "settings": settings, "kubernetes": [CONFIGMAPS]})
+    bench.hook("b.sh", {"kubernetes": [CONFIGMAPS]})
+    await bench.start(jq, client)
+    await bench.ran("b.sh", 1)
+    await bench.idle()
+    assert len(bench.runs("a.sh")) == 1
+    assert bench.shown() == ["HookRun:main:kubernetes:a.sh:cms"]
+
+
+async def test_a_missing_kind_delays_its_own_binding_only(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.cluster.forbidden.add("Secret")
+    bench.hook("a.sh", {"kubernetes": [{"name": "secrets", "kind": "Secret"}, CONFIGMAPS]})
+    bench.hook("b.sh", {"kubernetes": [CONFIGMAPS]})
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.ran("b.sh", 1)
+    await bench.idle()
+    assert [run[0]["binding"] for run in bench.runs("a.sh")] == ["cms"]
+    assert "waiting for snapshot of secrets (forbidden: Secret)" in bench.shown()[0]
+    assert not bench.status.conditions()["watches"][0]
+
+
+async def test_a_hook_never_runs_on_a_snapshot_that_is_not_there(bench: Bench, jq: Jq, client: Client) -> None:
+    """R4: not `[]` for unknown, but a task that waits."""
+    bench.cluster.forbidden.add("Secret")
+    secrets = {"name": "secrets", "kind": "Secret", "executeHookOnSynchronization": False}
+    bench.hook("a.sh", {"kubernetes": [secrets, {**CONFIGMAPS, "includeSnapshotsFrom": ["secrets"]}]})
+    await bench.start(jq, client)
+    await bench.idle()
+    assert bench.runs("a.sh") == []
+    assert len(bench.shown()) == 2
+
+
+async def test_a_groups_context_has_the_snapshots_of_the_moment(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "group": "g"}, {"name": "s", "kind": "Secret", "group": "g"}]})
+    bench.cluster.put(configmap("old"))
+    await bench.start(jq, client)
+    ((context,),) = await bench.ran("a.sh", 1)
+    assert (context["type"], context["groupName"], set(context["snapshots"])) == ("Group", "g", {"cms", "s"})
+    assert len(context["snapshots"]["cms"]) == 1
+
+
+async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
+    bench: Bench, jq: Jq, client: Client
+) -> None:
+    good = {"operation": "Create", "object": configmap("made")}
+    bad = {
+        "operation": "MergePatch",
+        "kind": "ConfigMap",
+        "namespace": "default",
+        "name": "none",
+        "mergePatch": {"a": 1},
+    }
+    bench.hook("a.sh", {"onStartup": 1}, f"echo '{json.dumps(good)} {json.dumps(bad)}' {PATCH}")
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    assert ("configmaps", "default", "made") in bench.api.objects
+    assert "Filter object /ConfigMap/default/none" in bench.shown()[0]
+    (task,) = bench.queues["main"]
+    task.due = 0.0
+    bench.queues.wake()
+    await bench.ran("a.sh", 2)
+    await bench.idle()
+    assert len(bench.api.asked("POST")) == 1
+
+
+async def test_an_unreadable_patch_file_applies_nothing(bench: Bench, jq: Jq, client: Client) -> None:
+    good = {"operation": "Create", "object": configmap("made")}
+    bench.hook("a.sh", {"onStartup": 1}, f"echo '{json.dumps(good)} {{\"operation\": ' {PATCH}")
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    assert bench.api.asked("POST") == []
+    assert "failures 1" in bench.shown()[0]
+
+
+async def test_metrics_of_a_hook_are_exported(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"onStartup": 1}, """echo '{"name": "m", "add": 1.5}' > "$METRICS_PATH" """)
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    assert b'm{hook="a.sh"} 1.5' in bench.hook_metrics.exposition()
+
+
+async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"kubernetes": [CONFIGMAPS], "schedule": [{"crontab": "0 0 1 1 *"}]})
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    bench.engine.remove(bench.engine.hooks["a.sh"])
+    bench.cluster.put(configmap("new"))
+    await bench.idle()
+    assert (bench.cluster.open_watches, len(bench.runs("a.sh")), list(bench.monitors)) == (0, 1, [])
+
+
+async def test_a_filter_that_breaks_is_a_task_that_is_shown_and_heals(bench: Bench, jq: Jq, client: Client) -> None:
+    """R28: the others are told; the broken one when it is mended."""
+    bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "jqFilter": ".data.n | tonumber"}]})
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    bench.cluster.put(configmap("bad", n="many"))
+    bench.cluster.put(configmap("good", n="1"))
+    assert (await bench.ran("a.sh", 2))[1][0]["filterResult"] == 1
+    await bench.idle()
+    assert "cms default/ConfigMap/bad:failures 1" in bench.shown()[0]
+    bench.cluster.put(configmap("bad", n="2"))
+    assert (await bench.ran("a.sh", 3))[2][0]["filterResult"] == 2
+    assert bench.monitors.get(next(iter(bench.monitors)).id) is not None
+
+
+async def test_dumps_change_nothing(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
+    bench.cluster.put(configmap("old"))
+    await bench.start(jq, client)
+    await bench.ran("a.sh", 1)
+    await bench.idle()
+    dumps = [(bench.status.queues(), str(bench.status.snapshots("a.sh"))) for _ in range(2)]
+    assert dumps[0] == dumps[1]
+    assert bench.status.snapshots("unknown") is None
+    (monitor,) = bench.monitors
+    assert monitor.snapshot.get(ObjectKey("default", "ConfigMap", "old")) is not None
