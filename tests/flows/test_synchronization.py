@@ -1,0 +1,53 @@
+"""What there is comes first, as one Synchronization per binding; then what happens, once each (§4.3–§4.5)."""
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.scripts import FAIL_ONCE, HOLD, configmaps, hook, watching
+from tests.flows.waiting import stays
+
+
+async def test_what_there_is_comes_before_what_happens(operator: Start, cms: ConfigMaps) -> None:
+    cms.create("old")
+    one = await operator({"h.sh": watching(cms.namespace)})
+    cms.create("new")
+    cms.change("new", x="1")
+    cms.delete("new")
+    assert await one.hears("h.sh", 3) == [("Added", "new"), ("Modified", "new"), ("Deleted", "new")]
+    first = one.contexts("h.sh")[0]
+    assert (first["type"], first["binding"]) == ("Synchronization", "cms")
+    assert [found["object"]["metadata"]["name"] for found in first["objects"]] == ["old"]
+
+
+async def test_an_empty_cluster_synchronizes_with_an_empty_list(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"h.sh": watching(cms.namespace)})
+    assert one.contexts("h.sh") == [{"binding": "cms", "type": "Synchronization", "objects": []}]
+
+
+async def test_events_wait_until_the_synchronization_has_succeeded(operator: Start, cms: ConfigMaps) -> None:
+    """What changes while it runs is told after it, also if it fails the first time; nothing is told twice."""
+    one = await operator({"h.sh": watching(cms.namespace, HOLD + FAIL_ONCE)}, ready=False)
+    await one.has_run("h.sh")
+    cms.create("meanwhile")
+    await stays(lambda: len(one.runs("h.sh")) == 1, "one run", 0.3)
+    one.tell("go")
+    again = (await one.has_run("h.sh", 2))[1]
+    assert [found["object"]["metadata"]["name"] for found in again[0]["objects"]] == ["meanwhile"]
+    await one.ready()
+    cms.create("after")
+    assert await one.hears("h.sh", 1) == [("Added", "after")]
+
+
+async def test_a_binding_may_skip_its_synchronization_and_still_misses_nothing(
+    operator: Start, cms: ConfigMaps
+) -> None:
+    cms.create("old")
+    one = await operator({"h.sh": watching(cms.namespace, executeHookOnSynchronization=False)})
+    cms.create("new")
+    await one.hears("h.sh", 1)
+    assert [context["type"] for context in one.contexts("h.sh")] == ["Event"]
+
+
+async def test_each_binding_of_a_hook_synchronizes_in_the_order_of_its_config(operator: Start, cms: ConfigMaps) -> None:
+    bindings = [configmaps(cms.namespace, name=name) for name in ("b", "a", "c")]
+    one = await operator({"h.sh": hook({"kubernetes": bindings})})
+    assert [context["binding"] for context in one.contexts("h.sh")] == ["b", "a", "c"]

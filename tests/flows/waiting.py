@@ -1,0 +1,27 @@
+"""The one way in which stories wait: ask again and again until something is so, or say what never was."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+INTERVAL, PATIENCE = 0.02, 30.0
+
+
+async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -> T:
+    """The first true result of `reached()`, asked for every few milliseconds. Raises TimeoutError naming `what`."""
+    deadline = asyncio.get_running_loop().time() + within
+    while not (result := reached()):
+        if asyncio.get_running_loop().time() > deadline:
+            raise TimeoutError(f"waited {within:g} s for: {what}")
+        await asyncio.sleep(INTERVAL)
+    return result
+
+
+async def stays(holds: Callable[[], bool], what: str, seconds: float) -> None:
+    """Watch that something goes on being so. Raises AssertionError when it is not."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < deadline:
+        assert holds(), f"no longer so: {what}"
+        await asyncio.sleep(INTERVAL)
