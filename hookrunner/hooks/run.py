@@ -20,6 +20,9 @@ from hookrunner.settings import HooksSettings
 _MANY_OBJECTS, _MANY_BYTES = 1000, 128 * 1024
 """What takes longer than a few milliseconds to write or to read is done in a thread; other hooks go on meanwhile."""
 
+_KEPT_STDERR = 8 * 1024
+"""Bytes of standard error that stand in a failure's text, which queue dumps show too. The log has every line."""
+
 _log = log.get("hooks.run")
 
 
@@ -77,6 +80,7 @@ class Runner:
             cwd=hook.path.parent,
             env=files.environment(self._settings.environ),
             timeout=hook.config.settings.timeout,
+            keep_stderr=_KEPT_STDERR,
         )
 
 

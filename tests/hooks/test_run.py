@@ -1,5 +1,7 @@
 """One run of a real executable: what it sees, how it ends, what comes back."""
 
+import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,6 +145,27 @@ async def test_a_hook_that_takes_too_long_is_ended(runs: Runs) -> None:
     runs.config = HookConfig("v1", settings=HookSettings(timeout=0.05))
     with pytest.raises(ExitedBadly, match=r"sub/hook.sh FAILED: timed out after \d"):
         await runs("exec sleep 60")
+
+
+async def test_a_failure_is_told_in_bounded_space(runs: Runs) -> None:
+    with pytest.raises(ExitedBadly) as error:
+        await runs("echo first >&2; yes | head -c 100000 >&2; echo last >&2; exit 1")
+    assert str(error.value).startswith("sub/hook.sh FAILED: first\n")
+    assert str(error.value).endswith("\nlast")
+    assert len(str(error.value)) < 9000
+
+
+async def test_a_run_that_is_cancelled_ends_its_process_and_leaves_no_file(runs: Runs) -> None:
+    pipe = runs.settings.directory / "started"
+    os.mkfifo(pipe)
+    run = asyncio.create_task(runs(f"echo $$ > {pipe}; exec sleep 60"))
+    pid = int(await asyncio.to_thread(pipe.read_text))
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert list(runs.settings.tmp_dir.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 async def test_a_hook_that_cannot_be_started_says_why(runs: Runs) -> None:
