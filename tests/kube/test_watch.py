@@ -4,7 +4,7 @@ R1, R2 and R3 of user-pains.md at this level; what a snapshot makes of a repeate
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
@@ -16,11 +16,11 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item, Listed, Lost, Report
 from tests.fakes.api import FakeApi, config_map
+from tests.kube.stories import Story, until, words
 
 pytestmark = pytest.mark.looptime
 
 CONFIG_MAPS = Selection("v1", "ConfigMap")
-Story = AsyncGenerator[list[Report], None]
 
 
 @pytest.fixture
@@ -32,31 +32,6 @@ async def watches(client: Client, discovery: Discovery, metrics: Metrics) -> Wat
 async def story(watches: Watches) -> AsyncIterator[Story]:
     async with aclosing(watches.open(CONFIG_MAPS)) as story:
         yield story
-
-
-def words(reports: list[Report]) -> list[str]:
-    """`a` in a list, `Added a`, `Listing`, `Lost: why` …"""
-    return [word(report) for report in reports]
-
-
-def word(report: Report) -> str:
-    match report:
-        case Item(change=None, key=key):
-            return key.name
-        case Item(change=change, key=key):
-            return f"{change} {key.name}"
-        case Lost(reason=reason):
-            return f"Lost: {reason}"
-    return type(report).__name__
-
-
-async def until(story: Story, last: str) -> list[str]:
-    """What is told up to and including a word."""
-    told: list[str] = []
-    async with asyncio.timeout(1000):
-        while not any(said.startswith(last) for said in told):
-            told += words(await anext(story))
-    return told
 
 
 @pytest.mark.parametrize("streams", [True, False])

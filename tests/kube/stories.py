@@ -1,0 +1,32 @@
+"""Reads what a watch tells, in words: `a` for an object in a list, `Added a`, `Listing`, `Lost: why` …"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from hookrunner.model.watching import Item, Lost, Report
+
+Story = AsyncGenerator[list[Report], None]
+
+
+def words(reports: list[Report]) -> list[str]:
+    return [word(report) for report in reports]
+
+
+def word(report: Report) -> str:
+    match report:
+        case Item(change=None, key=key):
+            return key.name
+        case Item(change=change, key=key):
+            return f"{change} {key.name}"
+        case Lost(reason=reason):
+            return f"Lost: {reason}"
+    return type(report).__name__
+
+
+async def until(story: Story, last: str, patience: float = 1000) -> list[str]:
+    """What is told up to and including a word that begins so."""
+    told: list[str] = []
+    async with asyncio.timeout(patience):
+        while not any(said.startswith(last) for said in told):
+            told += words(await anext(story))
+    return told

@@ -1,0 +1,271 @@
+"""The room against the real API server, some of it through the fault proxy: what the fake one only imitates."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import Denied, KubeError, UnknownKind
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.credentials import Connection, Credentials, begin
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.resources import Selection
+from hookrunner.model.watching import Item, Report
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+from tests.faults.proxy import Proxy
+from tests.kube.stories import Story, until
+
+PATIENCE = 60
+
+
+@asynccontextmanager
+async def client_of(kubeconfig: Path, metrics: Metrics) -> AsyncIterator[Client]:
+    settings = KubeSettings(config=kubeconfig)
+    async with Client(Credentials(settings, await begin(settings).finished()), Requests(metrics)) as client:
+        yield client
+
+
+@pytest.fixture
+async def direct(cluster: Cluster, metrics: Metrics) -> AsyncIterator[Client]:
+    async with client_of(cluster.kubeconfig, metrics) as client:
+        yield client
+
+
+@pytest.fixture
+async def proxied(proxy: Proxy, metrics: Metrics) -> AsyncIterator[Client]:
+    async with client_of(proxy.kubeconfig, metrics) as client:
+        yield client
+
+
+def stories(client: Client, metrics: Metrics, idle: float = 75) -> Watches:
+    return Watches(client, Discovery(client), metrics, idle)
+
+
+async def hear(story: Story, last: str) -> list[str]:
+    """Without what the control plane puts into every namespace."""
+    return [said for said in await until(story, last, PATIENCE) if not said.endswith("kube-root-ca.crt")]
+
+
+POD = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+
+
+class Thing:
+    """Objects of one kind in a namespace, changed directly."""
+
+    def __init__(self, client: Client, namespace: str, plural: str = "configmaps") -> None:
+        self.path = f"/api/v1/namespaces/{namespace}/{plural}"
+        self.client = client
+
+    async def create(self, name: str, **more: Any) -> Any:
+        body = {"metadata": {"name": name} | more} | (POD if self.path.endswith("podtemplates") else {})
+        return await self.client.send(Call("POST", self.path, body=body))
+
+    async def label(self, name: str, **labels: str) -> None:
+        body = {"metadata": {"labels": labels}}
+        await self.client.send(Call("PATCH", f"{self.path}/{name}", {}, body, "application/merge-patch+json"))
+
+    async def delete(self, name: str) -> None:
+        await self.client.send(Call("DELETE", f"{self.path}/{name}"))
+
+
+@pytest.fixture
+def maps(direct: Client, namespace: str) -> Thing:
+    return Thing(direct, namespace)
+
+
+@pytest.fixture
+def templates(direct: Client, namespace: str) -> Thing:
+    """PodTemplates: the test bed gives them no watch cache, so their versions can expire at once."""
+    return Thing(direct, namespace, "podtemplates")
+
+
+@pytest.mark.parametrize("plural", ["configmaps", "podtemplates"])
+async def test_list_and_changes(direct: Client, metrics: Metrics, namespace: str, plural: str) -> None:
+    thing = Thing(direct, namespace, plural)
+    for name in "abc":
+        await thing.create(name)
+    async with aclosing(stories(direct, metrics).open(Selection("v1", plural, namespace))) as story:
+        assert sorted(await hear(story, "Listed")) == ["Listed", "Listing", "a", "b", "c"]
+        await thing.create("d")
+        await thing.label("a", color="red")
+        await thing.delete("b")
+        assert await hear(story, "Deleted") == ["Added d", "Modified a", "Deleted b"]
+
+
+async def test_a_server_without_streamed_lists_is_listed_in_pages(
+    proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str
+) -> None:
+    proxy.answer(422, "sendInitialEvents")
+    await asyncio.gather(*(maps.create(f"m{number}") for number in range(510)))
+    async with aclosing(stories(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as story:
+        assert len(await hear(story, "Listed")) == 512
+        await maps.delete("m7")
+        assert await hear(story, "Deleted") == ["Deleted m7"]
+    assert len(await proxy.seen("configmaps limit=500")) == 2
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_listed_objects_are_as_those_that_are_read(
+    proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str, streams: bool
+) -> None:
+    if not streams:
+        proxy.answer(422, "sendInitialEvents")
+    await maps.create("a", labels={"color": "red"})
+    selection = Selection("v1", "ConfigMap", namespace, fields="metadata.name=a")
+    item: Report | None = None
+    async with asyncio.timeout(PATIENCE), aclosing(stories(proxied, metrics).open(selection)) as story:
+        while not isinstance(item, Item):
+            item = next((report for report in await anext(story) if isinstance(report, Item)), None)
+    assert item.obj == await proxied.get(f"{maps.path}/a")
+
+
+async def test_r1_a_stalled_watch_is_resumed(
+    proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str
+) -> None:
+    """The proxy keeps the connection open and acknowledges, but forwards nothing."""
+    async with aclosing(stories(proxied, metrics, idle=2).open(Selection("v1", "cm", namespace))) as story:
+        await hear(story, "Listed")
+        await maps.create("before")
+        await hear(story, "Added before")
+        proxy.stall("watch=")
+        for name in "abcde":
+            await maps.create(name)
+        hearing = asyncio.ensure_future(hear(story, "Added e"))
+        await proxy.seen("watch= resourceVersion", count=2)
+        proxy.resume()
+        assert await hearing == [f"Added {name}" for name in "abcde"]
+    assert b'kubernetes_watch_stalls_total{gvr="v1/configmaps"' in metrics.exposition()
+
+
+async def test_r2_an_expired_version_costs_one_list(
+    cluster: Cluster, proxy: Proxy, proxied: Client, metrics: Metrics, templates: Thing, namespace: str
+) -> None:
+    """While disconnected: a creation, a change, a deletion; then a real compaction of etcd."""
+    for name in ("changed", "deleted", "same"):
+        await templates.create(name)
+    async with aclosing(stories(proxied, metrics).open(Selection("v1", "PodTemplate", namespace))) as story:
+        await hear(story, "Listed")
+        await proxy.refuse()
+        proxy.cut()
+        await templates.create("new")
+        await templates.label("changed", color="red")
+        await templates.delete("deleted")
+        await asyncio.to_thread(cluster.compact)
+        proxy.requests.clear()
+        await proxy.accept()
+        told = [said for said in await hear(story, "Listed") if not said.startswith(("Lost", "Found"))]
+    assert sorted(told) == ["Listed", "Listing", "changed", "new", "same"]
+    lists = [request for request in proxy.requests if "sendInitialEvents" in str(request) or "limit=" in str(request)]
+    assert 1 <= len(lists) <= 2
+
+
+async def test_r3_nothing_old_is_told_again(
+    proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str
+) -> None:
+    for name in ("z-old", "a-young"):
+        await maps.create(name)
+    await maps.label("a-young", color="red")
+    async with aclosing(stories(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as story:
+        await hear(story, "Listed")
+        await proxy.streaming("watch=")
+        proxy.cut("watch=")
+        await maps.create("next")
+        assert await hear(story, "Added") == ["Added next"]
+
+
+async def test_a_kind_whose_definition_comes_goes_and_comes_back(
+    direct: Client, metrics: Metrics, namespace: str
+) -> None:
+    plural, group = "widgets", f"{namespace}.example.com"
+    watches = stories(direct, metrics)
+    path = f"/apis/{group}/v1/namespaces/{namespace}/{plural}"
+    async with aclosing(watches.open(Selection(f"{group}/v1", "Widget", namespace))) as story:
+        assert "CustomResourceDefinition" in (await until(story, "Lost", PATIENCE))[-1]
+        for name in ("one", "two"):
+            await define(direct, group, plural)
+            await until(story, "Listed", PATIENCE)
+            body = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}}
+            await direct.send(Call("POST", path, body=body))
+            await until(story, f"Added {name}", PATIENCE)
+            await direct.send(Call("DELETE", f"{DEFINITIONS}/{plural}.{group}"))
+            told = await until(story, "Lost", PATIENCE)
+            assert f"Deleted {name}" in told
+
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+async def define(client: Client, group: str, plural: str) -> None:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    names = {"plural": plural, "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+    await client.send(Call("POST", DEFINITIONS, body={"metadata": {"name": f"{plural}.{group}"}, "spec": spec}))
+
+
+async def test_missing_rights_are_told_and_their_coming_noticed(
+    cluster: Cluster, direct: Client, metrics: Metrics, namespace: str
+) -> None:
+    user = await asyncio.to_thread(cluster.user, "reader", namespace)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(client_of(user.kubeconfig, metrics))
+        watches = stories(client, metrics)
+        story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
+        (lost,) = await until(story, "Lost", PATIENCE)
+        assert "forbidden" in lost
+        assert "configmaps" in lost
+        await grant(direct, namespace)
+        assert (await until(story, "Listed", PATIENCE))[-1] == "Listed"
+
+
+async def grant(client: Client, namespace: str) -> None:
+    rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}"
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}]
+    await client.send(Call("POST", f"{rbac}/roles", body={"metadata": {"name": "r"}, "rules": rules}))
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
+    subjects = [{"kind": "ServiceAccount", "name": "reader", "namespace": namespace}]
+    body = {"metadata": {"name": "r"}, "roleRef": role, "subjects": subjects}
+    await client.send(Call("POST", f"{rbac}/rolebindings", body=body))
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "found"),
+    [
+        ("", "deploy", "apps/v1 Deployment"),
+        ("", "Daemonset", "apps/v1 DaemonSet"),
+        ("", "hpa", "autoscaling/v2 HorizontalPodAutoscaler"),
+        ("autoscaling/v1", "hpa", "autoscaling/v1 HorizontalPodAutoscaler"),
+        ("", "events", "v1 Event"),
+        ("", "crd", "apiextensions.k8s.io/v1 CustomResourceDefinition"),
+        ("v1", "po", "v1 Pod"),
+    ],
+)
+async def test_real_discovery(direct: Client, api_version: str, kind: str, found: str) -> None:
+    resource = await Discovery(direct).resolve(api_version, kind)
+    assert f"{resource.api_version} {resource.kind}" == found
+
+
+async def test_a_kind_that_no_real_server_has(direct: Client) -> None:
+    with pytest.raises(UnknownKind, match="'Flux' in any preferred apiVersion"):
+        await Discovery(direct).resolve("", "Flux")
+
+
+async def test_a_bad_token_is_refused_and_an_unknown_authority_not_trusted(
+    cluster: Cluster, metrics: Metrics, tmp_path: Path
+) -> None:
+    nowhere, ca = KubeSettings(config=tmp_path / "missing"), cluster.ca.read_text()
+    strangers = {
+        Connection(cluster.url, ca=ca, authorization="Bearer nonsense"): Denied,
+        Connection(cluster.url, authorization=f"Bearer {cluster.token}"): KubeError,
+    }
+    for connection, error in strangers.items():
+        async with Client(Credentials(nowhere, connection), Requests(metrics)) as client:
+            with pytest.raises(error, match=r"Unauthorized|certificate verify failed"):
+                await client.get("/api/v1/namespaces")
