@@ -158,7 +158,7 @@ class Client:
         await self._pace.turn()
         started, code = time.monotonic(), "<error>"
         try:
-            async with asyncio.timeout(_ANSWER_TIMEOUT):
+            async with asyncio.timeout(_ANSWER_TIMEOUT if timeout.sock_read else None):
                 response = await self._request(call, connection, timeout)
             code = str(response.status)
         except (aiohttp.ClientError, OSError) as error:

@@ -150,22 +150,22 @@ class Objects:
         except NotFound:
             return
 
-    async def _gone(self, path: str, uid: str) -> None:
+    async def _gone(self, path: str, uid: JSON) -> None:
         """Look until it is not there, or another object has its name. Looking needs no right but `get`, which hooks
         that ran under shell-operator have; a watch would need more. Raises NotFound in the usual case."""
         look, blockers = _FIRST_LOOK, ""
         try:
             async with asyncio.timeout(_GONE_WITHIN):
-                while True:
-                    metadata = orjson.loads(await self._send("GET", path))["metadata"]
-                    if uid and metadata["uid"] != uid:
-                        return
+                while (metadata := await self._metadata(path)).get("uid") == uid:
                     blockers = ", ".join(metadata.get("finalizers") or ())
                     await asyncio.sleep(look)
                     look = min(look * 1.5, _LONGEST_LOOK)
         except TimeoutError:
             reason = f"its finalizers have not been removed: {blockers}" if blockers else "nobody removed it"
             raise KubeError(f"still there {_GONE_WITHIN:g} s after its deletion: {reason}") from None
+
+    async def _metadata(self, path: str) -> JSON:
+        return orjson.loads(await self._send("GET", path))["metadata"]
 
     async def _send(self, method: str, path: str, body: JSON = None) -> bytes:
         return await self._client.send(Call(method, path, body=body, timeout=self._timeout))
@@ -185,7 +185,6 @@ def _body(resource: Resource, operation: ObjectOperation) -> JSON:
     return named | {"metadata": metadata}
 
 
-def _uid(answer: JSON) -> str:
+def _uid(answer: JSON) -> JSON:
     """Of a deleted object: the server answers with the object, or with a `Status` about it."""
-    found = answer.get("metadata", {}).get("uid") or answer.get("details", {}).get("uid", "")
-    return str(found)
+    return answer.get("metadata", {}).get("uid") or answer.get("details", {}).get("uid")

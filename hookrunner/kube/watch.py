@@ -17,7 +17,7 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 import asyncio
 import random
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 
 from hookrunner import log
 from hookrunner.errors import ApiError, Cut, Denied, Expired, KubeError, NotFound, Silent, Throttled, Unreachable
@@ -34,7 +34,7 @@ _LIFETIME = (300, 600)
 """Seconds after which the server ends a watch; spread, so that not all come back at once."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 20.0
-_STANDING = 5.0
+_SHORT, _STANDING = 1.0, 5.0
 """A watch that stood for so many seconds counts as one that works, even if nothing was to be said."""
 
 _STUBBORN = 3
@@ -54,16 +54,16 @@ class Watches:
         self._open: set[_Watch] = set()
 
     async def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
-        """The story of a selection, told from the beginning."""
+        """The story of a selection, told from the beginning. Close it with `aclosing`."""
         watch = _Watch(selection, self._client, self._discovery, self._metrics, self._idle)
-        self._open.add(watch)
-        try:
-            async with aclosing(watch.story()) as story:
-                async for reports in story:
+        async with AsyncExitStack() as stack:
+            self._open.add(watch)
+            stack.callback(self._open.discard, watch)
+            story = await stack.enter_async_context(aclosing(watch.story()))
+            async for reports in story:
+                if reports:
                     yield reports
-                    del reports  # or the last objects would live until the next change
-        finally:
-            self._open.discard(watch)
+                del reports  # or the last objects would live until the next change
 
     def wake(self) -> None:
         """Let no watch wait any longer before its next attempt."""
@@ -72,8 +72,8 @@ class Watches:
 
 
 class _Watch:
-    """One selection's attempts. Of the current one, `_heeded` says that the server accepted a watch, `_worked` that no
-    pause is needed after it."""
+    """One selection's attempts. Of the current one, `_accepted` is the time at which the server began to tell, and
+    `_otherwise` says that the next one will be made in another way."""
 
     def __init__(
         self, selection: Selection, client: Client, discovery: Discovery, metrics: Metrics, idle: float
@@ -85,33 +85,39 @@ class _Watch:
         self._metrics = metrics
         self._idle = idle
         self._story = Story()
+        self._labels = ("", selection.namespace)
         self._page = _PAGE
         self._streams_lists = True
-        self._labels = ("", selection.namespace)
         self._attempts = 0
-        self._heeded = self._worked = False
+        self._accepted: float | None = None
+        self._otherwise = False
         self._lost = ""
 
     async def story(self) -> AsyncGenerator[list[Report], None]:
         """Attempt after attempt, for ever."""
         while True:
-            self._worked = self._heeded = self._story.heard = False
-            problem: KubeError | None = None
-            began = asyncio.get_running_loop().time()
-            try:
-                async with aclosing(self._attempt()) as attempt:
-                    async for reports in attempt:
-                        if reports:
-                            yield reports
-                        del reports
-            except KubeError as error:
-                problem = error
-                self._learn(error)
-            if problem is not None and self._is_news(problem):
-                yield [_loss(problem)]
-            await self._pause(problem, asyncio.get_running_loop().time() - began)
+            self._story.heard, self._accepted, self._otherwise = False, None, False
+            async with aclosing(self._attempt()) as attempt:
+                async for reports in attempt:
+                    yield reports
+                    del reports
 
     async def _attempt(self) -> AsyncGenerator[list[Report], None]:
+        """One attempt, what is learned if it fails, and the pause after it."""
+        problem: KubeError | None = None
+        try:
+            async with aclosing(self._told()) as told:
+                async for reports in told:
+                    yield reports
+                    del reports
+        except KubeError as error:
+            problem = error
+        if problem is not None:
+            self._learn(problem)
+            yield self._news(problem)
+        await self._pause(problem)
+
+    async def _told(self) -> AsyncGenerator[list[Report], None]:
         """A list if one is needed, then a watch until it ends."""
         resource = await self._discovery.resolve(self._selection.api_version, self._selection.kind)
         self._labels = (f"{resource.api_version}/{resource.plural}", self._selection.namespace)
@@ -139,27 +145,26 @@ class _Watch:
 
     async def _followed(self, resource: Resource) -> AsyncGenerator[list[Report], None]:
         """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted."""
-        path, now = resource.path(self._selection.namespace), asyncio.get_running_loop().time
-        accepted = float("inf")
-        try:
-            async with aclosing(self._client.stream(path, self._watch_params(), self._idle)) as chunks:
-                async for lines in chunks:
-                    accepted = min(accepted, now())
-                    reports, error = self._story.chunk(resource.kind, lines) if lines else (self._accepted(), None)
-                    yield reports
-                    del reports
-                    if error is not None:
-                        raise error
-        finally:
-            self._worked = self._story.heard or now() - accepted > _STANDING
+        path = resource.path(self._selection.namespace)
+        async with aclosing(self._client.stream(path, self._watch_params(), self._idle)) as chunks:
+            async for lines in chunks:
+                reports, error = self._story.chunk(resource.kind, lines) if lines else (self._opened(), None)
+                yield reports
+                del reports
+                if error is not None:
+                    raise error
         self._metrics.kubernetes_client_watch_errors.inc("eof")
-        if not self._worked:
+        if not self._worked():
             raise Cut(f"watch of {self._selection}: closed at once by the server, or by something in between")
 
-    def _accepted(self) -> list[Report]:
+    def _opened(self) -> list[Report]:
         reports: list[Report] = [Found()] if self._lost else []
-        self._heeded, self._lost = True, ""
+        self._accepted, self._lost = _now(), ""
         return reports + ([self._begin_list()] if self._story.version is None else [])
+
+    def _worked(self) -> bool:
+        """Did the current attempt lead to a watch that was good for something?"""
+        return self._story.heard or (self._accepted is not None and _now() - self._accepted > _STANDING)
 
     def _begin_list(self) -> Listing:
         if self._story.lists:
@@ -187,9 +192,10 @@ class _Watch:
             self._metrics.kubernetes_watch_stalls.inc(*self._labels)
         if isinstance(error, NotFound):
             self._discovery.forget(self._selection.api_version)
+        accepted = self._accepted is not None
         if self._story.version is None:
             self._learn_to_list(error)
-        elif _refused(error) or (self._attempts >= _STUBBORN and (self._heeded or _is_internal(error))):
+        elif _refused(error) or (self._attempts >= _STUBBORN and (accepted or _is_internal(error))):
             self._story.version = None
 
     def _learn_to_list(self, error: KubeError) -> None:
@@ -197,21 +203,22 @@ class _Watch:
             self._page = "0"  # the list outlived its version, so pages are too slow here: take it whole
         refused = isinstance(error, ApiError) and error.status in _NO_STREAMED_LIST
         if self._streams_lists and (refused or isinstance(error, Silent)):
-            self._streams_lists, self._worked = False, True
+            self._streams_lists, self._otherwise = False, True
 
-    def _is_news(self, error: KubeError) -> bool:
-        """Is this a loss that was not told yet? A watch that stops is none before an attempt to resume it failed."""
-        resumable = self._worked or (self._heeded and not self._attempts) or isinstance(error, Expired)
+    def _news(self, error: KubeError) -> list[Report]:
+        """A loss that was not told yet. A watch that stops is none before an attempt to resume it has failed."""
+        first = self._accepted is not None and not self._attempts
+        resumable = first or self._worked() or self._otherwise or isinstance(error, Expired)
         if resumable or self._lost == str(error):
-            return False
+            return []
         self._lost = str(error)
         _LOG.warn("watch is lost", selection=str(self._selection), error=error)
-        return True
+        return [_loss(error)]
 
-    async def _pause(self, error: KubeError | None, lasted: float) -> None:
+    async def _pause(self, error: KubeError | None) -> None:
         """Longer after each attempt that came to nothing; a moment between lists and after a very short watch."""
-        self._attempts = 0 if self._worked else self._attempts + 1
-        if isinstance(error, Expired) or (self._story.heard and lasted < 1):
+        self._attempts = 0 if self._worked() or self._otherwise else self._attempts + 1
+        if isinstance(error, Expired) or (self._story.heard and _now() - (self._accepted or 0) < _SHORT):
             self._attempts = max(self._attempts, 1)
         if not self._attempts:
             return
@@ -222,6 +229,10 @@ class _Watch:
                 await self.woken.wait()
             self._attempts = 0
         self.woken.clear()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _refused(error: KubeError) -> bool:

@@ -121,6 +121,15 @@ async def test_a_stream_that_breaks_says_so(api: FakeApi, client: Client) -> Non
             await anext(chunks)
 
 
+async def test_a_stream_that_is_not_answered_is_given_up_sooner(api: FakeApi, client: Client) -> None:
+    api.deaf = True
+    began = asyncio.get_running_loop().time()
+    async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=75)) as chunks:
+        with pytest.raises(Unreachable, match="no answer in time"):
+            await anext(chunks)
+    assert asyncio.get_running_loop().time() - began < 32
+
+
 async def test_leaving_a_stream_closes_its_connection(api: FakeApi, client: Client) -> None:
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         await anext(chunks)

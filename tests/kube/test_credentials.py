@@ -80,6 +80,7 @@ async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
     connection = await load(kubeconfig(home / "config", user=pair, cluster={"certificate-authority": "client.crt"}))
     assert connection.cert == made.certificate.read_text()
     assert connection.tls().verify_mode is ssl.CERT_REQUIRED
+    assert not connection.tls().verify_flags & ssl.VERIFY_X509_STRICT
 
 
 async def test_certificates_that_cannot_be_used_are_told_with_their_origin() -> None:
