@@ -18,7 +18,7 @@ from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item, Report
 from hookrunner.settings import KubeSettings
-from tests.controlplane.cluster import Cluster
+from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.faults.proxy import Proxy
 from tests.kube.stories import Story, until
 
@@ -269,3 +269,22 @@ async def test_a_bad_token_is_refused_and_an_unknown_authority_not_trusted(
         async with Client(Credentials(nowhere, connection), Requests(metrics)) as client:
             with pytest.raises(error, match=r"Unauthorized|certificate verify failed"):
                 await client.get("/api/v1/namespaces")
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+async def test_a_server_that_was_killed_is_found_again_and_nothing_is_lost(
+    own_cluster: OwnCluster, metrics: Metrics, compacted: bool
+) -> None:
+    """Compacted, its versions are gone too: 410 from a server with an empty watch cache."""
+    async with client_of(own_cluster.kubeconfig, metrics) as client:
+        maps = Thing(client, "default")
+        await maps.create("before")
+        async with aclosing(stories(client, metrics).open(Selection("v1", "ConfigMap", "default"))) as story:
+            await hear(story, "Listed")
+            await asyncio.to_thread(own_cluster.stop_apiserver)
+            assert (await hear(story, "Lost"))[-1].startswith(f"Lost: {own_cluster.url}: Cannot connect")
+            if compacted:
+                await asyncio.to_thread(own_cluster.compact)
+            await asyncio.to_thread(own_cluster.start_apiserver)
+            await maps.create("after")
+            assert "Found" in await hear(story, "after" if compacted else "Added after")
