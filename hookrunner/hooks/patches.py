@@ -41,8 +41,7 @@ _STEPS = Many(
         {"op": Text(("add", "remove", "replace", "move", "copy", "test")), "path": TEXT, "from": TEXT},
         required={"op": "replace", "path": "/spec/replicas"},
         open=True,
-    ),
-    at_least=0,
+    )
 )
 _TARGET = ("operation", "apiVersion", "kind", "namespace", "name", "subresource")
 _YES_NO = {"y": True, "yes": True, "on": True, "n": False, "no": False, "off": False}

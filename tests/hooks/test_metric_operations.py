@@ -48,7 +48,9 @@ def test_a_file_is_a_stream_of_objects() -> None:
 @pytest.mark.parametrize("document", [{"name": "a", "action": "sett", "value": 1}, {"name": "a"}, {}, None])
 def test_an_unknown_action_is_dropped_with_a_warning(document: Any, capfd: pytest.CaptureFixture[str]) -> None:
     assert parse(orjson.dumps(document) + b'{"name":"b","set":1}') == (MetricOperation(SET, "b", 1.0),)
-    assert "metric operation is dropped: unknown action" in capfd.readouterr().err
+    warning = capfd.readouterr().err
+    assert "metric operation is dropped: unknown action" in warning
+    assert "did you mean 'set'?" in warning or "use one of add, set, observe, expire" in warning
 
 
 @pytest.mark.parametrize(

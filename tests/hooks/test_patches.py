@@ -91,14 +91,30 @@ def test_keys_of_json_are_taken_in_any_case_those_of_yaml_are_not() -> None:
     assert parse(b"operation: Delete\nkind: Pod\nname: a\napiversion: v1")[0].api_version == ""
 
 
-@pytest.mark.parametrize(("word", "meaning"), [("yes", True), ("off", False), ("true", True), ("n", False)])
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [("y", True), ("Yes", True), ("on", True), ("true", True), ("n", False), ("no", False), ("off", False)],
+)
 def test_flags_in_yaml_know_the_old_words(word: str, meaning: bool) -> None:
     text = f"operation: JQPatch\nkind: Pod\nname: a\njqFilter: .\nignoreMissingObject: {word}"
     assert parse(text.encode())[0].ignore_missing is meaning
 
 
-def test_unknown_keys_are_ignored() -> None:
-    assert one(operation="Delete", **TARGET, more=1) == ObjectOperation(Verb.DELETE, "Pod", "a", namespace="ns")
+def test_only_flags_and_only_in_yaml_know_them() -> None:
+    assert parse(b"operation: Delete\nkind: yes\nname: no")[0].kind == "yes"
+    assert "ignoreMissingObject must be of type boolean" in refused(
+        operation="JQPatch", **TARGET, jqFilter=".", ignoreMissingObject="yes"
+    )
+
+
+def test_keys_that_mean_nothing_to_an_operation_are_ignored() -> None:
+    deletion = ObjectOperation(Verb.DELETE, "Pod", "a", namespace="ns")
+    assert one(operation="Delete", **TARGET, more=1, jqFilter=".", mergePatch={"a": 1}) == deletion
+
+
+def test_an_object_may_have_any_metadata() -> None:
+    labelled = {"kind": "Pod", "metadata": {"name": "a", "labels": {"a": "b"}, "finalizers": ["x"]}, "spec": {}}
+    assert one(operation="Create", object=labelled).body == labelled
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# nothing\n"])

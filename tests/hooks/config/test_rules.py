@@ -88,6 +88,11 @@ def test_no_include_is_called_missing_while_a_name_cannot_be_read() -> None:
     assert [line.split()[0] for line in lines] == ["kubernetes[0].name"]
 
 
+def test_no_name_is_called_ambiguous_while_one_cannot_be_read() -> None:
+    lines = found(kubernetes=[POD | {"name": 5, "group": "g"}, {"kind": "Node", "group": "g"}])
+    assert [line.split()[0] for line in lines] == ["kubernetes[0].name"]
+
+
 @pytest.mark.parametrize(
     "keys",
     [
