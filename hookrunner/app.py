@@ -200,8 +200,9 @@ async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading
 
 async def _connect(settings: Settings, credentials: Credentials, metrics: Metrics, stack: AsyncExitStack) -> Kube:
     kube = settings.kube
-    reader = Client(credentials, Requests(metrics), Pace(kube.qps, kube.burst))
-    patcher = Client(credentials, Requests(metrics, "object_patcher"), Pace(kube.patch_qps, kube.patch_burst))
+    reader = Client(credentials, Requests(metrics), Pace(kube.qps, kube.burst), kube.log_requests)
+    pace = Pace(kube.patch_qps, kube.patch_burst)
+    patcher = Client(credentials, Requests(metrics, "object_patcher"), pace, kube.log_requests)
     await stack.enter_async_context(reader)
     await stack.enter_async_context(patcher)
     discovery = Discovery(reader)

@@ -26,7 +26,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from hookrunner import __version__
+from hookrunner import __version__, log
 from hookrunner.errors import ApiError, Cut, Denied, Silent, Throttled, Unreachable, api_error
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.pace import Pace
@@ -37,6 +37,7 @@ _CONNECT_TIMEOUT = 10.0
 _ANSWER_TIMEOUT = 30.0
 """Seconds until the headers of a stream; the server itself waits up to 3 s for its cache to be fresh."""
 
+_LOG = log.get("kube.client")
 _READ_BUFFER = 256 * 1024
 _PAUSES = (0.1, 0.5, 2.0)
 _LONGEST_PAUSE = 10.0
@@ -50,6 +51,9 @@ class RequestMeter(Protocol):
 
     def request_finished(self, verb: str, url: str, host: str, code: str, seconds: float) -> None:
         """A request was answered, at least its headers, or failed."""
+
+    def waited(self, verb: str, url: str, seconds: float) -> None:
+        """A request was held back, by our own limit or because the server asked for a pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +73,16 @@ class Client:
     """An asynchronous context manager that owns the connections.
 
     All calls raise `ApiError` and its leaves for an answer with an error status, `Unreachable` and its leaves without.
+    `loud` logs each request for everybody, not only at the debug level.
     """
 
-    def __init__(self, credentials: Credentials, meter: RequestMeter, pace: Pace | None = None) -> None:
+    def __init__(
+        self, credentials: Credentials, meter: RequestMeter, pace: Pace | None = None, loud: bool = False
+    ) -> None:
         self._credentials = credentials
         self._meter = meter
         self._pace = pace or Pace(0, 1)
+        self._level = "info" if loud else "debug"
         self._tls: tuple[tuple[object, ...], ssl.SSLContext | bool] = ((), True)
 
     async def __aenter__(self) -> Self:
@@ -123,7 +131,9 @@ class Client:
             try:
                 return await self._once(call)
             except (Throttled, Unreachable) as error:
-                await asyncio.sleep(_pause(error, pause))
+                seconds = _pause(error, pause)
+                self._meter.waited(call.method, template(call.path), seconds)
+                await asyncio.sleep(seconds)
         return await self._once(call)
 
     async def _once(self, call: Call) -> bytes:
@@ -155,7 +165,8 @@ class Client:
     async def _asked(
         self, call: Call, connection: Connection, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        await self._pace.turn()
+        if held := await self._pace.turn():
+            self._meter.waited(call.method, template(call.path), held)
         started, code = time.monotonic(), "<error>"
         try:
             async with asyncio.timeout(_ANSWER_TIMEOUT if timeout.sock_read else None):
@@ -164,8 +175,9 @@ class Client:
         except (aiohttp.ClientError, OSError) as error:
             raise Unreachable(f"{connection.server}: {_words(error)}") from error
         finally:
-            host = URL(connection.server).authority
-            self._meter.request_finished(call.method, template(call.path), host, code, time.monotonic() - started)
+            host, seconds = URL(connection.server).authority, time.monotonic() - started
+            self._meter.request_finished(call.method, template(call.path), host, code, seconds)
+            _LOG.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
         if response.status >= 300:
             raise await _refusal(call, response)
         return response

@@ -14,12 +14,14 @@ class Pace:
         self._credit = self._interval * (max(burst, 1) - 1)
         self._next = 0.0
 
-    async def turn(self) -> None:
-        """Return when the next call may be made."""
+    async def turn(self) -> float:
+        """Return when the next call may be made; how many seconds that took."""
         if not self._interval:
-            return
+            return 0.0
         now = asyncio.get_running_loop().time()
         mine = max(self._next, now)
         self._next = mine + self._interval
-        if mine - self._credit > now:
-            await asyncio.sleep(mine - self._credit - now)
+        held = max(0.0, mine - self._credit - now)
+        if held:
+            await asyncio.sleep(held)
+        return held

@@ -14,3 +14,7 @@ class Requests:
         """An answer came, or none: then `code` is `<error>`. `url` has no names of objects in it."""
         self._metrics.kubernetes_client_request_result.inc(self._component, code, verb, host)
         self._metrics.kubernetes_client_request_latency_seconds.observe(seconds, self._component, verb, url)
+
+    def waited(self, verb: str, path_template: str, seconds: float) -> None:
+        """A request was held back for so long before it was sent."""
+        self._metrics.kubernetes_client_rate_limiter_latency_seconds.observe(seconds, verb, path_template)

@@ -71,6 +71,7 @@ class Following:
         async with aclosing(self._streams.read(scope.selection)) as story:
             async for reports in story:
                 await self.monitor.take(scope, reports, self._clock())
+                del reports  # parsed objects are large, and the next batch may be long in coming
 
     async def _read_namespaces(self, scope: Scope) -> None:
         unseen: set[str] = set()

@@ -57,6 +57,7 @@ class Streams:
                             break
             async for reports in _after(version, queue):
                 yield reports
+                del reports
         finally:
             self._leave(stream, queue)
 
@@ -71,6 +72,7 @@ class Streams:
                 async for reports in story:
                     stream.begun = True
                     await _tell(stream, reports)
+                    del reports  # or the last objects would live until the next change
         except Exception as error:
             await _tell(stream, [Lost(f"the watch died: {error}", brief=False)])
             raise
