@@ -217,11 +217,11 @@ def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
         found = bench.queue.pick(bench.clock())
         assert isinstance(found, Idle)
         assert found.until is not None
-        waits.append(found.until - bench.clock())
+        waits.append(round(found.until - bench.clock(), 3))
         bench.clock.now = found.until
-    assert waits[0] == pytest.approx(5.0)
+    assert waits[0] == 5.0
     assert waits == sorted(waits)
-    assert waits[-1] == pytest.approx(32.0)
+    assert waits[-1] == 32.0
     bench.finish(Done())
     bench.queue.put(run("h", "b"))
     bench.finish(Failed("boom"))
