@@ -126,7 +126,7 @@ class Status:
     def _waiting(self) -> Samples:
         for monitor in self._monitors:
             if obstacle := monitor.obstacle:
-                yield (monitor.id.hook, monitor.binding.name, obstacle.reason), 1
+                yield (monitor.id.hook, monitor.binding.name, obstacle.word), 1
 
     def _running(self) -> Samples:
         for order, began in self._runs.running.values():

@@ -67,7 +67,8 @@ class Ticked:
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """Why a hook must not run on a snapshot. `brief` means that it will pass by itself at once, so a queue may wait
-    for it; otherwise the task is set aside and others pass."""
+    for it; otherwise the task is set aside and others pass. `word` is the kind of obstacle, one of few: for metrics."""
 
     reason: str
     brief: bool
+    word: str = "refused"

@@ -23,7 +23,7 @@ from hookrunner.sources.snapshots import Snapshot
 
 Event: TypeAlias = ObjectChanged | FilterBroke | Progressed
 
-LISTING = Obstacle("its first list is under way", brief=True)
+LISTING = Obstacle("its first list is under way", brief=True, word="listing")
 
 
 class Outbox:
@@ -66,7 +66,7 @@ class Scope:
     def obstacle(self) -> Obstacle | None:
         """A listed scope bears a short loss: what was seen last is good enough until the watch is back."""
         if self.lost is not None and not (self.listed and self.lost.brief):
-            return Obstacle(self.lost.reason, self.lost.brief)
+            return Obstacle(self.lost.reason, self.lost.brief, "unreachable" if self.lost.brief else "refused")
         return None if self.listed else LISTING
 
 
@@ -102,7 +102,7 @@ class Monitor:
         found = next((obstacle for scope in self._all_scopes() if (obstacle := scope.obstacle)), None)
         if found is None and not self.opened:
             key = next(iter(self.broken), None)
-            return Obstacle(f"its filter fails on {key}", brief=False) if key else LISTING
+            return Obstacle(f"its filter fails on {key}", False, "filter") if key else LISTING
         return found
 
     @property
