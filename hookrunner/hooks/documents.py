@@ -64,7 +64,7 @@ def _whole(text: bytes) -> list[JSON]:
 
 def _lines(text: bytes) -> list[JSON]:
     """One value a line, as `jq -c` writes them."""
-    return [orjson.loads(line) for line in text.split(b"\n") if line and not line.isspace()]
+    return [orjson.loads(line) for line in text.split(b"\n") if line.strip()]
 
 
 def _scanned(text: bytes) -> Iterator[JSON]:

@@ -39,6 +39,7 @@ def value(text: str, old_words: bool = False) -> JSON:
         ("!!str 5", "5"),
         ("|\n  true\n", "true\n"),
         ("18446744073709551615", 2**64 - 1),
+        ("-9223372036854775808", -(2**63)),
     ],
 )
 def test_a_plain_word_means_what_a_kubernetes_user_means(text: str, meaning: JSON) -> None:
@@ -94,6 +95,7 @@ def test_documents_are_read_one_by_one_and_none_before_it_is_asked_for() -> None
         ("a: !!binary aaaa", "the tag tag:yaml.org,2002:binary means nothing here"),
         ("a: !!int x", "line 1: invalid literal"),
         ("a: 18446744073709551616", "more than 64 bits; quote it"),
+        ("a: -9223372036854775809", "more than 64 bits; quote it"),
         ("a: 1e999", "JSON has no number 1e999; quote it"),
         ("a: b\n\tc: d", "line 2: "),
         ("\x00", "control characters are not allowed"),
