@@ -1,0 +1,217 @@
+"""The examples in docs/ are true: each config, patch, metrics, context and hook goes through the real code.
+
+The words behind the language of a fenced block say what it is: `yaml config`, `json context`, `sh hook`; a `refused`
+after them, that it must not be accepted. What the pages name elsewhere (tests, flags, metrics, log messages) is there.
+"""
+
+import ast
+import itertools
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.errors import BadHookConfig, BadOutput
+from hookrunner.hooks import metric_operations, patches
+from hookrunner.hooks.config import versions
+from hookrunner.metrics.names import rows
+from hookrunner.model.bindings import Change
+from hookrunner.model.contexts import Context, ContextType, Entry, Include, Snapshots, render, render_v0
+from hookrunner.model.resources import ObjectKey
+from hookrunner.settings import options
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+_BLOCK = re.compile(r"^```(\w+)((?: \w+)+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.DELETED}
+_NOWHERE = ObjectKey("", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One marked block: where it stands, what it is, and what the mark says beside that."""
+
+    place: str
+    kind: str
+    mark: str
+    text: str
+
+
+def examples() -> Iterator[Example]:
+    """All marked blocks of all pages."""
+    for page in sorted(DOCS.glob("*.md")):
+        whole = page.read_text()
+        for block in _BLOCK.finditer(whole):
+            kind, _, mark = block[2].strip().partition(" ")
+            yield Example(f"{page.name}:{whole[: block.start()].count(chr(10)) + 1}", kind, mark, block[3])
+
+
+def of(kind: str, *marks: str) -> pytest.MarkDecorator:
+    """The examples of a kind as parameters of a test."""
+    found = [one for one in examples() if one.kind == kind and one.mark in marks]
+    assert found, f"no {kind} {marks} is left in the documents"
+    return pytest.mark.parametrize("example", found, ids=lambda one: one.place)
+
+
+def test_every_mark_is_known() -> None:
+    assert {one.kind for one in examples()} == {"config", "patch", "metrics", "context", "hook"}
+    assert {one.mark for one in examples()} <= {"", "refused", "v0"}
+
+
+@of("config", "")
+def test_a_config_is_accepted(example: Example) -> None:
+    config = versions.parse("example.sh", example.text.encode())
+    assert config.version == ("v1" if "configVersion" in example.text else "v0")
+
+
+@of("config", "refused")
+def test_a_config_that_is_called_wrong_is_refused(example: Example) -> None:
+    with pytest.raises(BadHookConfig):
+        versions.parse("example.sh", example.text.encode())
+
+
+@of("patch", "")
+def test_a_patch_file_is_accepted(example: Example) -> None:
+    assert len(patches.parse(example.text.encode())) == len(re.findall(r'\boperation"?:', example.text))
+
+
+@of("patch", "refused")
+def test_a_patch_file_that_is_called_wrong_is_refused(example: Example) -> None:
+    with pytest.raises(BadOutput):
+        patches.parse(example.text.encode())
+
+
+@of("metrics", "")
+def test_a_metrics_file_is_accepted(example: Example) -> None:
+    assert len(metric_operations.parse(example.text.encode())) == len(example.text.splitlines())
+
+
+@of("context", "")
+def test_a_context_is_what_the_renderer_writes(example: Example) -> None:
+    """Each example is read back into the values that it must have come from; key order counts too."""
+    for element in orjson.loads(example.text):
+        snapshots: dict[int, list[Entry]] = {}
+        written = orjson.loads(b"".join(render([_context(element, snapshots)], snapshots)))
+        assert orjson.dumps(written) == orjson.dumps([element])
+
+
+@of("context", "v0")
+def test_a_v0_context_is_what_the_renderer_writes(example: Example) -> None:
+    elements = orjson.loads(example.text)
+    assert orjson.loads(b"".join(render_v0([_v0(element) for element in elements]))) == elements
+
+
+def _context(element: dict[str, Any], snapshots: dict[int, list[Entry]]) -> Context:
+    """The context that is rendered as this element; its snapshots are put where it looks for them."""
+    includes = []
+    for place, (name, entries) in enumerate(element.get("snapshots", {}).items(), 1):
+        snapshots[place] = [_entry(entry) for entry in entries]
+        includes.append(Include(name, place))
+    snapshots[0] = [_entry(entry) for entry in element.get("objects", [])]
+    own = _entry(element)
+    return Context(
+        binding=element["binding"],
+        type=ContextType(element.get("type", "Startup")),
+        group=element.get("groupName", ""),
+        source=0,
+        change=Change(element["watchEvent"]) if "watchEvent" in element else None,
+        obj=own.obj,
+        filtered=own.filtered,
+        includes=tuple(includes),
+    )
+
+
+def _entry(element: dict[str, Any]) -> Entry:
+    obj, filtered = (orjson.dumps(element[key]) if key in element else None for key in ("object", "filterResult"))
+    return Entry(_NOWHERE, obj, filtered)
+
+
+def _v0(element: dict[str, Any]) -> Context:
+    if "resourceEvent" not in element:
+        return Context(element["binding"], ContextType.STARTUP)
+    key = ObjectKey(element["resourceNamespace"], element["resourceKind"], element["resourceName"])
+    return Context(element["binding"], ContextType.EVENT, change=_CHANGES[element["resourceEvent"]], key=key)
+
+
+def hooks() -> list[tuple[Example, Example]]:
+    """Each hook with the context that follows it on the page."""
+    found = list(examples())
+    return [(one, following) for one, following in itertools.pairwise(found) if one.kind == "hook"]
+
+
+@pytest.mark.parametrize(("hook", "context"), hooks(), ids=lambda one: one.place)
+def test_a_hook_is_accepted_and_works_on_its_context(hook: Example, context: Example, tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("hook", "BINDING_CONTEXT_PATH", "KUBERNETES_PATCH_PATH")}
+    files["hook"].write_text(hook.text)
+    files["hook"].chmod(0o755)
+    files["BINDING_CONTEXT_PATH"].write_text(context.text)
+    files["KUBERNETES_PATCH_PATH"].touch()
+    found = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {"PATH": found, **{name: str(path) for name, path in files.items() if name != "hook"}}
+    config = subprocess.run([files["hook"], "--config"], env=env, check=True, capture_output=True).stdout
+    (binding,) = versions.parse("hook", config).kubernetes
+    assert {element["binding"] for element in orjson.loads(context.text)} == {binding.name}
+    printed = subprocess.run([files["hook"]], env=env, check=True, capture_output=True).stdout
+    assert printed or patches.parse(files["KUBERNETES_PATCH_PATH"].read_bytes())
+
+
+def test_a_group_in_an_example_shows_nothing_but_snapshots() -> None:
+    """The reading back above would also accept keys that a real Group context never has."""
+    snapshots: Snapshots = {0: []}
+    context = Context("pods", ContextType.GROUP, group="g", change=Change.ADDED, obj=b"{}", source=0)
+    assert orjson.loads(b"".join(render([context], snapshots))) == [
+        {"binding": "pods", "type": "Group", "groupName": "g"}
+    ]
+
+
+def pages(pattern: str) -> list[tuple[str, str]]:
+    """(page, word) for each match of a pattern in the documents that are written by hand."""
+    written = [page for page in sorted(DOCS.glob("*.md")) if page.name not in ("settings.md", "metrics.md")]
+    return [(page.name, word) for page in written for word in re.findall(pattern, page.read_text())]
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    named = pages(r"`(tests/[\w/]+\.py::\w+)`")
+    assert len(named) > 50
+    assert [one for one in named if not _is_test(*one[1].split("::"))] == []
+
+
+def _is_test(file: str, name: str) -> bool:
+    path = ROOT / file
+    if not path.exists():
+        return False
+    functions = (node for node in ast.walk(ast.parse(path.read_text())) if hasattr(node, "name"))
+    return name in {function.name for function in functions}
+
+
+def test_every_difference_names_its_proof() -> None:
+    table = [line for line in (DOCS / "differences.md").read_text().splitlines() if line.startswith("| ")]
+    heads = ("| what ", "| program ")
+    assert [line for line in table if not line.startswith(heads) and "`tests/" not in line] == []
+
+
+def test_every_flag_that_a_page_names_exists() -> None:
+    flags = {name for option in options() for name in (option.flag, *option.also)}
+    others = {"config", "set", "set-file", "values", "required", "help", "show-empty", "watch", "no-controllers"}
+    assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
+
+
+def test_every_metric_that_a_page_names_exists() -> None:
+    names = {row.name.format("hookrunner_") for row in rows()}
+    named = {re.sub(r"_(bucket|sum|count)$", "", word) for _, word in pages(r"\bhookrunner_\w+")}
+    assert named - names == set()
+
+
+def test_every_log_message_in_the_table_is_written_somewhere() -> None:
+    """`…` stands for what differs from record to record."""
+    code = "".join(re.sub(r'"\s*\n\s*f?"', "", file.read_text()) for file in (ROOT / "hookrunner").rglob("*.py"))
+    rows = re.findall(r"^\| `([^`]+)` \| (?:debug|info|warn|error) \|", (DOCS / "operations.md").read_text(), re.M)
+    assert len(rows) > 15
+    assert [row for row in rows if not all(part in code for part in row.split("…"))] == []
