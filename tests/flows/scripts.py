@@ -29,7 +29,7 @@ def hook(config: dict[str, Any], body: str = "") -> str:
     return f"#!/bin/bash\n[ \"$1\" = --config ] && exec cat <<'EOF'\n{text}\nEOF\n{TELL}{body}"
 
 
-def configmaps(namespace: str, **more: Any) -> dict[str, Any]:
+def configmaps(namespace: str, /, **more: Any) -> dict[str, Any]:
     """A binding named `cms` to the ConfigMaps of a namespace; `more` overrides."""
     where = {"nameSelector": {"matchNames": [namespace]}}
     return {"name": "cms", "apiVersion": "v1", "kind": "ConfigMap", "namespace": where, **more}

@@ -1,0 +1,138 @@
+"""The API server is down at the start, goes down later, refuses the token, or rights and kinds come late (§8)."""
+
+import asyncio
+from typing import Any
+
+from tests.controlplane.cluster import Cluster, OwnCluster
+from tests.controlplane.kubeconfig import Access, write_kubeconfig
+from tests.faults.proxy import Proxy
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.scripts import configmaps, hook, watching
+from tests.flows.waiting import stays, until
+
+SEE = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
+
+
+async def test_a_cluster_that_is_down_at_the_start_is_waited_for(
+    operator: Start, proxy: Proxy, cms: ConfigMaps
+) -> None:
+    await proxy.refuse()
+    scripts = {"h.sh": watching(cms.namespace), "start.sh": hook({"onStartup": 1})}
+    one = await operator(scripts, kubeconfig=proxy.kubeconfig, ready=False)
+    await one.has_run("start.sh")
+    await one.not_ready("h.sh: cms")
+    assert one.get("/healthz")[0] == 200
+    await proxy.accept()
+    await one.ready()
+    cms.create("new")
+    assert await one.hears("h.sh", 1) == [("Added", "new")]
+
+
+async def test_nothing_is_lost_while_the_api_server_is_down(own_cluster: OwnCluster, operator: Start) -> None:
+    """Killed, its history compacted, started again: what happened before, between and after is told once."""
+    cms = ConfigMaps(own_cluster, "default")
+    cms.create("gone")
+    one = await operator({"h.sh": watching("default")}, kubeconfig=own_cluster.kubeconfig)
+    cms.create("before")
+    await one.hears("h.sh", 1)
+    own_cluster.stop_apiserver()
+    await one.not_ready("h.sh: cms")
+    own_cluster.compact()
+    await asyncio.to_thread(own_cluster.start_apiserver)
+    cms.delete("gone")
+    cms.change("before", x="1")
+    cms.create("after")
+    await one.ready()
+    await one.hears("h.sh", 4)
+    await stays(lambda: len(one.events("h.sh")) == 4, "four events", 0.5)
+    told = [("Added", "before"), ("Added", "after"), ("Deleted", "gone"), ("Modified", "before")]
+    assert sorted(one.events("h.sh")) == sorted(told)
+
+
+async def test_an_expired_token_is_told_and_a_new_one_is_found(
+    operator: Start, cluster: Cluster, cms: ConfigMaps
+) -> None:
+    """The kubeconfig is read again after a 401."""
+    old = cluster.user("old", cms.namespace, [SEE], lifetime=-60)
+    one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=old.kubeconfig, ready=False)
+    await one.not_ready("Unauthorized")
+    new = cluster.user("new", cms.namespace, [SEE])
+    write_kubeconfig(old.kubeconfig, Access(cluster.url, cluster.ca, new.token))
+    await one.ready()
+    cms.create("new")
+    assert await one.hears("h.sh", 1) == [("Added", "new")]
+
+
+async def test_a_forbidden_binding_waits_alone_and_begins_when_the_right_is_given(
+    operator: Start, cluster: Cluster, cms: ConfigMaps
+) -> None:
+    user = cluster.user("few", cms.namespace, [SEE])
+    secrets = configmaps(cms.namespace, name="secrets", kind="Secret")
+    scripts = {"a.sh": hook({"kubernetes": [secrets]}), "b.sh": watching(cms.namespace)}
+    one = await operator(scripts, kubeconfig=user.kubeconfig, ready=False)
+    await one.not_ready("a.sh: secrets")
+    cms.create("new")
+    assert await one.hears("b.sh", 1) == [("Added", "new")]
+    assert one.runs("a.sh") == []
+    assert "waiting for snapshot of secrets" in str(one.queue_list()["main"])
+    assert one.metric("binding_waiting", hook="a.sh", binding="secrets") == 1
+    grant(cluster, cms.namespace, "few", "secrets")
+    await one.ready()
+    assert [context["binding"] for context in one.contexts("a.sh")] == ["secrets"]
+
+
+async def test_a_forbidden_binding_does_not_hold_up_schedules_and_others_of_its_hook(
+    operator: Start, cluster: Cluster, cms: ConfigMaps
+) -> None:
+    """…unless they want its snapshot: those wait for it, never run without it."""
+    user = cluster.user("few", cms.namespace, [SEE])
+    secrets = configmaps(cms.namespace, name="secrets", kind="Secret")
+    every = {"crontab": "* * * * * *"}
+    wants = {**every, "name": "wants", "includeSnapshotsFrom": ["secrets"]}
+    schedules = [{**every, "name": "free"}, wants]
+    config = {"kubernetes": [secrets, configmaps(cms.namespace)], "schedule": schedules}
+    one = await operator({"h.sh": hook(config)}, kubeconfig=user.kubeconfig, ready=False)
+
+    def seen() -> set[str]:
+        return {context["binding"] for context in one.contexts("h.sh")}
+
+    await until(lambda: seen() == {"cms", "free"}, "what needs no Secrets")
+    await stays(lambda: seen() == {"cms", "free"}, "only that", 1.5)
+    grant(cluster, cms.namespace, "few", "secrets")
+    await until(lambda: seen() == {"cms", "free", "secrets", "wants"}, "all four")
+    assert all(c["snapshots"] == {"secrets": []} for c in one.contexts("h.sh") if c["binding"] == "wants")
+
+
+async def test_a_kind_that_comes_later_starts_its_binding(operator: Start, cluster: Cluster, cms: ConfigMaps) -> None:
+    group = f"{cms.namespace}.example.com"
+    late = configmaps(cms.namespace, name="late", apiVersion=f"{group}/v1", kind="Thing")
+    scripts = {"a.sh": hook({"kubernetes": [late]}), "b.sh": watching(cms.namespace)}
+    one = await operator(scripts, ready=False)
+    await one.not_ready("a.sh: late")
+    await one.has_run("b.sh")
+    cluster.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group))
+    await one.ready()
+    things = f"/apis/{group}/v1/namespaces/{cms.namespace}/things"
+    thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "first"}}
+    cluster.create(things, thing)
+    assert await one.hears("a.sh", 1) == [("Added", "first")]
+    cluster.request("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.{group}")
+
+
+def grant(cluster: Cluster, namespace: str, account: str, resource: str) -> None:
+    """Let a service account see one more resource."""
+    api, name = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}", f"more-{resource}"
+    cluster.create(f"{api}/roles", {"metadata": {"name": name}, "rules": [{**SEE, "resources": [resource]}]})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
+    subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
+    cluster.create(f"{api}/rolebindings", {"metadata": {"name": name}, "roleRef": role, "subjects": subjects})
+
+
+def definition(group: str) -> dict[str, Any]:
+    """A CRD of the namespaced kind Thing."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"plural": "things", "singular": "thing", "kind": "Thing"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+    return {"metadata": {"name": f"things.{group}"}, "spec": spec}

@@ -1,0 +1,138 @@
+"""Groups, snapshots, filters and v0: what a hook is given at the end of the whole way (§3, §4.7, §5)."""
+
+from typing import Any
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.scripts import configmaps, hook, watching
+from tests.flows.waiting import stays, until
+
+EACH_SECOND = {"name": "tick", "crontab": "* * * * * *"}
+
+
+async def test_a_filter_shows_its_result_and_hides_what_it_does_not_see(operator: Start, cms: ConfigMaps) -> None:
+    cms.create("a", x="1")
+    one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data.x")})
+    assert [found["filterResult"] for found in one.contexts("h.sh")[0]["objects"]] == ["1"]
+    cms.change("a", y="unseen")
+    cms.change("a", x="2")
+    await one.hears("h.sh", 1)
+    event = one.contexts("h.sh")[1]
+    assert (event["watchEvent"], event["filterResult"], event["object"]["data"]["y"]) == ("Modified", "2", "unseen")
+
+
+async def test_without_full_objects_only_the_filter_result_is_told(operator: Start, cms: ConfigMaps) -> None:
+    cms.create("a", x="1")
+    one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data.x", keepFullObjectsInMemory=False)})
+    cms.change("a", x="2")
+    await one.has_run("h.sh", 2)
+    assert one.contexts("h.sh") == [
+        {"binding": "cms", "type": "Synchronization", "objects": [{"filterResult": "1"}]},
+        {"binding": "cms", "type": "Event", "watchEvent": "Modified", "filterResult": "2"},
+    ]
+
+
+async def test_a_broken_filter_is_shown_others_pass_and_it_heals(operator: Start, cms: ConfigMaps) -> None:
+    """R28: one object of a hundred."""
+    one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data.n | tonumber")})
+    await cms.create_many([f"good-{number}" for number in range(99)], n="7")
+    cms.create("bad", n="many")
+    await one.hears("h.sh", 99)
+    shown = await until(lambda: [t for t in one.queue_list()["main"] if t.startswith("FilterRetry")], "its task")
+    assert f"cms {cms.namespace}/ConfigMap/bad" in shown[0]
+    record = await one.wait_log("A filter failed on an object.")
+    assert "many" in record["error"]
+    cms.change("bad", n="8")
+    told = await one.hears("h.sh", 100)
+    assert told[-1][1] == "bad"
+    await until(lambda: not any(one.queue_list().values()), "the end of its task")
+
+
+async def test_a_group_gets_snapshots_and_no_events(operator: Start, cms: ConfigMaps) -> None:
+    cms.create("a")
+    bindings = [configmaps(cms.namespace, name=name, group="g") for name in ("one", "two")]
+    one = await operator({"h.sh": hook({"kubernetes": bindings})})
+    cms.create("b")
+    await until(lambda: names(one.contexts("h.sh")[-1], "one") == ["a", "b"], "both objects")
+    last = one.contexts("h.sh")[-1]
+    assert (last["type"], last["groupName"]) == ("Group", "g")
+    assert names(last, "two") == ["a", "b"]
+    assert "object" not in last
+    assert "watchEvent" not in last
+
+
+async def test_a_binding_may_serve_its_snapshot_only(operator: Start, cms: ConfigMaps) -> None:
+    silent = configmaps(cms.namespace, executeHookOnEvent=[], executeHookOnSynchronization=False)
+    tick = {**EACH_SECOND, "includeSnapshotsFrom": ["cms"]}
+    one = await operator({"h.sh": hook({"kubernetes": [silent], "schedule": [tick]})})
+    cms.create("a")
+    await until(lambda: one.runs("h.sh") and names(one.contexts("h.sh")[-1]) == ["a"], "the snapshot")
+    assert {context["type"] for context in one.contexts("h.sh")} == {"Schedule"}
+
+
+async def test_all_contexts_of_a_run_share_one_snapshot(operator: Start, cms: ConfigMaps) -> None:
+    """§5.4: read once per run, also for the binding that is synchronized."""
+    cms.create("a")
+    one = await operator({"h.sh": watching(cms.namespace, includeSnapshotsFrom=["cms"])})
+    (first,) = one.contexts("h.sh")
+    assert first["objects"] == first["snapshots"]["cms"]
+    cms.create("b")
+    cms.delete("a")
+    await one.hears("h.sh", 2)
+    for run in one.runs("h.sh"):
+        assert all(context["snapshots"] == run[0]["snapshots"] for context in run)
+    assert names(one.contexts("h.sh")[-1]) == ["b"]
+
+
+async def test_only_the_wanted_events_run_the_hook(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"h.sh": watching(cms.namespace, executeHookOnEvent=["Deleted"])})
+    cms.create("a")
+    cms.change("a", x="1")
+    cms.delete("a")
+    assert await one.hears("h.sh", 1) == [("Deleted", "a")]
+    assert one.contexts("h.sh")[1]["object"]["data"] == {"x": "1"}
+
+
+async def test_selectors_are_the_servers_business(operator: Start, cms: ConfigMaps) -> None:
+    by_name = configmaps(cms.namespace, name="named", nameSelector={"matchNames": ["a", "b"]})
+    fields = {"matchExpressions": [{"field": "metadata.name", "operator": "NotEquals", "value": "a"}]}
+    by_field = configmaps(cms.namespace, name="field", fieldSelector=fields)
+    one = await operator({"n.sh": hook({"kubernetes": [by_name]}), "f.sh": hook({"kubernetes": [by_field]})})
+    for name in ("a", "b", "c"):
+        cms.create(name)
+    await one.hears("f.sh", 2)
+    await one.hears("n.sh", 2)
+    assert [name for _, name in one.events("f.sh")] == ["b", "c"]
+    assert sorted(name for _, name in one.events("n.sh")) == ["a", "b"]
+
+
+async def test_a_v0_hook_hears_of_objects_in_its_own_words(operator: Start, cms: ConfigMaps) -> None:
+    binding = {"name": "old", "kind": "ConfigMap", "event": ["add", "delete"], "namespaceSelector": in_(cms)}
+    one = await operator({"h.sh": hook({"onKubernetesEvent": [binding]})})
+    assert one.runs("h.sh") == []
+    cms.create("a")
+    cms.change("a", x="1")
+    cms.delete("a")
+    await until(lambda: len(one.contexts("h.sh")) == 2, "two events")
+    await stays(lambda: len(one.contexts("h.sh")) == 2, "two events", 0.2)
+    assert [context["resourceEvent"] for context in one.contexts("h.sh")] == ["add", "delete"]
+    assert one.contexts("h.sh")[0]["resourceName"] == "a"
+
+
+async def test_bindings_with_one_crontab_tick_together(operator: Start) -> None:
+    scripts = {f"{name}.sh": hook({"schedule": [EACH_SECOND]}) for name in "ab"}
+    one = await operator(scripts)
+    await one.has_run("a.sh", 3)
+    await one.has_run("b.sh", 3)
+    assert one.contexts("a.sh")[0] == {"binding": "tick", "type": "Schedule"}
+    assert abs(len(one.contexts("a.sh")) - len(one.contexts("b.sh"))) <= 1
+
+
+def names(context: dict[str, Any], binding: str = "cms") -> list[str]:
+    """Names of the objects in a snapshot."""
+    return [found["object"]["metadata"]["name"] for found in context.get("snapshots", {}).get(binding, [])]
+
+
+def in_(cms: ConfigMaps) -> dict[str, Any]:
+    """A v0 namespace selector."""
+    return {"matchNames": [cms.namespace]}

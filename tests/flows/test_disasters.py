@@ -1,0 +1,105 @@
+"""A full disk, a hook that is gone, a kill in the middle, half-written answers: told, and mended without a restart."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
+from signal import SIGKILL
+
+import pytest
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.operator import Operator
+from tests.flows.scripts import FAIL_ONCE, HOLD, hook, patching, watching
+from tests.flows.waiting import until
+
+
+@contextmanager
+def limited_files(one: Operator) -> Iterator[None]:
+    """No file may grow beyond 64 KB: needs no rights."""
+    prlimit(one.pid, RLIMIT_FSIZE, (1 << 16, RLIM_INFINITY))
+    yield
+    prlimit(one.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
+
+
+@contextmanager
+def small_disk(one: Operator) -> Iterator[None]:
+    """A file system of 64 KB over the temp dir."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(one.tmp)], check=True)
+    yield
+    subprocess.run(["umount", str(one.tmp)], check=True)
+
+
+FULL = [limited_files, *[small_disk] * (os.geteuid() == 0)]
+
+
+@pytest.mark.parametrize("full", FULL)
+async def test_a_run_whose_files_find_no_space_waits_until_there_is_some(
+    operator: Start, cms: ConfigMaps, full: Callable[[Operator], AbstractContextManager[None]]
+) -> None:
+    """A hook never sees half a context."""
+    one = await operator({"h.sh": watching(cms.namespace)})
+    with full(one):
+        cms.create("large", text="x" * 200_000)
+        record = await one.wait_log("cannot write")
+        assert (record["hook"], len(one.runs("h.sh"))) == ("h.sh", 1)
+        assert "free space in" in record["error"]
+    assert await one.hears("h.sh", 1) == [("Added", "large")]
+    await until(lambda: not any(one.queue_list().values()), "empty queues")
+    assert os.listdir(one.tmp) == []
+
+
+async def test_a_hook_that_is_deleted_fails_until_it_is_there_again(operator: Start, cms: ConfigMaps) -> None:
+    script = watching(cms.namespace)
+    one = await operator({"h.sh": script, "other.sh": watching(cms.namespace, queue="other")})
+    (one.directory / "hooks" / "h.sh").unlink()
+    cms.create("new")
+    record = await one.wait_log("the file is not there")
+    assert record["hook"] == "h.sh"
+    assert await one.hears("other.sh", 1) == [("Added", "new")]
+    one.write_hooks({"h.sh": script})
+    assert await one.hears("h.sh", 1) == [("Added", "new")]
+
+
+async def test_after_a_kill_in_the_middle_of_a_run_the_next_start_knows_everything(
+    operator: Start, cms: ConfigMaps
+) -> None:
+    """The queue is not kept, but what there is comes with the Synchronization; nothing of the dead is in the way."""
+    one = await operator({"h.sh": watching(cms.namespace, HOLD)}, ready=False)
+    await one.has_run("h.sh")
+    cms.create("queued")
+    one.send(SIGKILL)
+    assert await one.ended() == -SIGKILL
+    one.tell("go")
+    await until(lambda: not one.left_behind(), "the end of the orphaned hook")
+    cms.create("while-down")
+    one.start()
+    await one.ready()
+    names = [found["object"]["metadata"]["name"] for found in one.contexts("h.sh")[-1]["objects"]]
+    assert names == ["queued", "while-down"]
+    assert one.command("hook", "list") == '["h.sh"]\n'
+
+
+async def test_a_half_written_patch_file_changes_nothing_and_is_repeated(operator: Start, cms: ConfigMaps) -> None:
+    whole = patching([{"operation": "Create", "object": {**cm_body(cms, "made"), "data": {"x": "1"}}}])
+    half = 'printf \'%s\' \'{"operation": "Create", "obj\' > "$KUBERNETES_PATCH_PATH"\n'
+    body = f'if mkdir "$TOLD/first"; then\n{whole}{half.replace(" > ", " >> ")}else\n{whole}fi\n'
+    one = await operator({"h.sh": hook({"onStartup": 1}, body)}, ready=False)
+    record = await one.wait_log("Will retry")
+    assert record["hook"] == "h.sh"
+    assert cms.data("made") == {}
+    await one.ready()
+    assert cms.data("made") == {"x": "1"}
+
+
+async def test_a_failed_hook_leaves_no_files_behind(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ONCE)})
+    assert os.listdir(one.tmp) == []
+    assert len(one.runs("h.sh")) == 2
+
+
+def cm_body(cms: ConfigMaps, name: str) -> dict[str, object]:
+    """An empty ConfigMap for a patch."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": cms.namespace}}

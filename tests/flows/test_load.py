@@ -1,0 +1,144 @@
+"""Many objects, many ticks, many runs: everything ends, nothing piles up (R11, R16, R17)."""
+
+import asyncio
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.operator import Operator
+from tests.flows.scripts import configmaps, hook, watching
+from tests.flows.waiting import until
+
+BUSY = '(.data // {}) | to_entries | map(.value) | add // "nothing" | tostring | length > 0'
+"""A filter for the jq workers, with the same result for every object here."""
+
+
+async def test_one_queue_takes_two_thousand_objects_in_their_synchronization_and_after(
+    operator: Start, cms: ConfigMaps
+) -> None:
+    """R16: workers may be fewer than objects."""
+    await cms.create_many(f"old-{number}" for number in range(1000))
+    one = await operator({f"{name}.sh": watching(cms.namespace) for name in "abc"})
+    assert [len(one.contexts(f"{name}.sh")[0]["objects"]) for name in "abc"] == [1000] * 3
+    await cms.create_many(f"new-{number}" for number in range(1000))
+    for name in "abc":
+        told = await one.hears(f"{name}.sh", 1000)
+        assert Counter(told) == Counter(("Added", f"new-{number}") for number in range(1000))
+    await until(lambda: not any(one.queue_list().values()), "empty queues")
+
+
+def crowd(namespace: str) -> dict[str, str]:
+    """Ten hooks with ten schedules each, every second, in ten queues, all with the same snapshot."""
+    binding = configmaps(namespace, executeHookOnEvent=[], executeHookOnSynchronization=False)
+
+    def schedules() -> list[dict[str, object]]:
+        common = {"crontab": "* * * * * *", "includeSnapshotsFrom": ["cms"]}
+        return [{**common, "name": f"s{number}", "queue": f"q{number}"} for number in range(10)]
+
+    return {f"h{number}.sh": hook({"kubernetes": [binding], "schedule": schedules()}) for number in range(10)}
+
+
+async def watched(one: Operator, seconds: float) -> None:
+    """Scrape metrics and dump queues and snapshots all the time."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < deadline:
+        for path in ("/metrics", "/metrics/hooks", "/readyz"):
+            assert (await asyncio.to_thread(one.get, path))[0] == 200
+        await asyncio.to_thread(one.queue_list)
+
+
+async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -> None:
+    """The story of R17 for so long."""
+    await cms.create_many(["one", "two"])
+    one = await operator(crowd(cms.namespace))
+    await until(lambda: all(one.runs(f"h{number}.sh") for number in range(10)), "the first tick")
+    await watched(one, seconds)
+    for number in range(10):
+        contexts = one.contexts(f"h{number}.sh")
+        ticks = Counter(context["binding"] for context in contexts)
+        assert len(ticks) == 10
+        assert min(ticks.values()) >= 0.7 * seconds
+        assert max(ticks.values()) <= seconds + 10
+        assert all(len(context["snapshots"]["cms"]) == 2 for context in contexts)
+    assert await one.stop() == 0
+
+
+async def test_a_hundred_schedules_in_one_tick_and_ten_queues(operator: Start, cms: ConfigMaps) -> None:
+    """R17, short."""
+    await tick_in_ten_queues(operator, cms, 10)
+
+
+@pytest.mark.soak
+async def test_a_hundred_schedules_in_ten_queues_for_ten_minutes(operator: Start, cms: ConfigMaps) -> None:
+    """R17."""
+    await tick_in_ten_queues(operator, cms, 600)
+
+
+def holdings(one: Operator) -> tuple[int, int, int]:
+    """Open files, threads and children of the process."""
+    process = Path(f"/proc/{one.pid}")
+    children = (process / "task" / str(one.pid) / "children").read_text().split()
+    return len(os.listdir(process / "fd")), len(os.listdir(process / "task")), len(children)
+
+
+def resident(one: Operator) -> int:
+    """Resident memory in bytes."""
+    return int(Path(f"/proc/{one.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def runner_and_filter(namespace: str) -> dict[str, str]:
+    """One hook that runs for each event, and one whose filter looks at each and never finds it new."""
+    filtered = configmaps(namespace, jqFilter=BUSY, keepFullObjectsInMemory=False)
+    silent = {**filtered, "executeHookOnEvent": ["Modified"], "queue": "other"}
+    return {
+        "run.sh": watching(namespace, settings={"combine": False}, labelSelector={"matchLabels": {"run": "yes"}}),
+        "filter.sh": hook({"kubernetes": [silent]}),
+    }
+
+
+async def rounds(one: Operator, cms: ConfigMaps, runs: int, objects: int) -> None:
+    """So many runs of the one hook and so many calls of the other's filter, then wait until all is quiet."""
+    before = len(one.runs("run.sh"))
+    names = [f"o-{number}" for number in range(objects)]
+    await cms.create_many(names)
+    labelled = cms.create("labelled")
+    cms.cluster.request("PATCH", f"{cms.path}/labelled", {"metadata": {"labels": {"run": "yes"}}})
+    for number in range(runs - 2):
+        cms.change("labelled", x=str(number))
+    cms.delete("labelled")
+    assert labelled
+    await one.has_run("run.sh", before + runs)
+    cms.cluster.request("DELETE", cms.path)
+    await until(lambda: not any(one.queue_list().values()), "empty queues")
+
+
+async def test_three_hundred_runs_and_two_thousand_filter_calls_leave_nothing_open(
+    operator: Start, cms: ConfigMaps
+) -> None:
+    """R11, short."""
+    one = await operator(runner_and_filter(cms.namespace))
+    await rounds(one, cms, 30, 100)
+    before = holdings(one)
+    await rounds(one, cms, 300, 850)
+    await until(lambda: holdings(one) == before, f"holdings of {before}")
+    assert len(one.contexts("filter.sh")) == 1, json.dumps(one.contexts("filter.sh")[-1])
+
+
+@pytest.mark.soak
+async def test_twenty_thousand_runs_and_fifty_thousand_filter_calls_do_not_leak(
+    operator: Start, cms: ConfigMaps
+) -> None:
+    """R11: the slope of memory after a warm-up is below 1 MiB per 10,000."""
+    one = await operator(runner_and_filter(cms.namespace))
+    for _ in range(4):
+        await rounds(one, cms, 1000, 1000)
+    open_before, memory_before = holdings(one), resident(one)
+    for _ in range(20):
+        await rounds(one, cms, 1000, 1250)
+    await until(lambda: holdings(one) == open_before, f"holdings of {open_before}")
+    assert resident(one) - memory_before < 7 * (1 << 20)

@@ -1,0 +1,93 @@
+"""Namespaces chosen by label come and go (§4.6 with the differences of design.md; user-pains.md R5)."""
+
+from tests.controlplane.cluster import Cluster
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.operator import Operator
+from tests.flows.scripts import configmaps, hook
+from tests.flows.waiting import stays, until
+
+
+def by_label(label: str) -> str:
+    """A hook on the ConfigMaps of all namespaces with that label."""
+    where = {"labelSelector": {"matchLabels": {"team": label}}}
+    return hook({"kubernetes": [configmaps("", namespace=where)]})
+
+
+def make_namespace(cluster: Cluster, name: str, labels: dict[str, str]) -> ConfigMaps:
+    """A namespace and its ConfigMaps."""
+    cluster.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
+    return ConfigMaps(cluster, name)
+
+
+def set_label(cms: ConfigMaps, label: str | None) -> None:
+    """Change or take away the label of a namespace."""
+    cms.cluster.request("PATCH", f"/api/v1/namespaces/{cms.namespace}", {"metadata": {"labels": {"team": label}}})
+
+
+async def told(one: Operator, *events: tuple[str, str]) -> None:
+    """These are the events since the start of the story, and no more come."""
+    await one.hears("h.sh", len(events))
+    await stays(lambda: len(one.events("h.sh")) == len(events), f"{events}", 0.2)
+    assert one.events("h.sh") == list(events)
+
+
+async def test_every_way_in_and_out_of_the_chosen_namespaces(
+    operator: Start, cluster: Cluster, namespace: str, cms: ConfigMaps
+) -> None:
+    """Created with the label, labelled later, unlabelled, deleted and made again."""
+    cms.create("old")
+    one = await operator({"h.sh": by_label(namespace)})
+    assert one.contexts("h.sh")[0]["objects"] == []
+    born = make_namespace(cluster, f"{namespace}-born", {"team": namespace})
+    born.create("born")
+    await told(one, ("Added", "born"))
+    set_label(cms, namespace)
+    await told(one, *(now := [("Added", "born"), ("Added", "old")]))
+    cms.create("new")
+    await told(one, *(now := [*now, ("Added", "new")]))
+    set_label(cms, None)
+    await one.hears("h.sh", 5)
+    assert sorted(one.events("h.sh")[3:]) == [("Deleted", "new"), ("Deleted", "old")]
+    cms.change("old", x="unseen")
+    cms.delete("new")
+    await stays(lambda: len(one.events("h.sh")) == 5, "five events", 0.3)
+    set_label(cms, namespace)
+    await one.hears("h.sh", 6)
+    assert one.events("h.sh")[5:] == [("Added", "old")]
+    cluster.request("DELETE", f"/api/v1/namespaces/{born.namespace}")
+
+
+async def test_a_deleted_namespace_takes_its_objects_along_and_may_come_back(
+    operator: Start, cluster: Cluster, namespace: str
+) -> None:
+    first = make_namespace(cluster, f"{namespace}-x", {"team": namespace})
+    first.create("a")
+    one = await operator({"h.sh": by_label(namespace)})
+    cluster.request("DELETE", f"/api/v1/namespaces/{first.namespace}")
+    await told(one, ("Deleted", "a"))
+    gone = f"/api/v1/namespaces/{first.namespace}"
+    await until(lambda: cluster.request("GET", gone).status == 404, "the end of the namespace")
+    again = make_namespace(cluster, first.namespace, {"team": namespace})
+    again.create("b")
+    await told(one, ("Deleted", "a"), ("Added", "b"))
+    cluster.request("DELETE", gone)
+
+
+async def test_the_snapshot_holds_the_chosen_namespaces_of_this_moment(
+    operator: Start, cluster: Cluster, namespace: str, cms: ConfigMaps
+) -> None:
+    cms.create("mine")
+    set_label(cms, namespace)
+    where = {"labelSelector": {"matchLabels": {"team": namespace}}}
+    binding = configmaps("", namespace=where, executeHookOnEvent=[])
+    tick = {"name": "tick", "crontab": "* * * * * *", "includeSnapshotsFrom": ["cms"]}
+    one = await operator({"h.sh": hook({"kubernetes": [binding], "schedule": [tick]})})
+
+    def seen() -> list[str]:
+        last = one.contexts("h.sh")[-1]
+        return [found["object"]["metadata"]["name"] for found in last.get("snapshots", {}).get("cms", [])]
+
+    await until(lambda: seen() == ["mine"], "the object in the snapshot")
+    set_label(cms, None)
+    await until(lambda: one.contexts("h.sh")[-1]["snapshots"] == {"cms": []}, "an empty snapshot")

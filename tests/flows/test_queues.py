@@ -1,0 +1,130 @@
+"""Order, retries, merging and parallel queues as hooks see them (§6)."""
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.operator import Operator
+from tests.flows.scripts import FAIL_ALWAYS, FAIL_ONCE, HOLD, configmaps, hook, watching
+from tests.flows.waiting import stays, until
+
+EVENTS_FAIL_ONCE = f'grep -q Event "$BINDING_CONTEXT_PATH" || exit 0\n{FAIL_ONCE}'
+NOTE = 'echo "$name $(head -c 60 "$BINDING_CONTEXT_PATH")" >> "$TOLD/order"\n'
+
+
+async def test_a_start_runs_hooks_in_the_order_of_the_reference(operator: Start, cms: ConfigMaps) -> None:
+    """The vector of §6.2: onStartup by number, then each hook's bindings, hooks by name."""
+    binding, tick = [configmaps(cms.namespace)], [{"name": "tick", "crontab": "* * * * * *"}]
+    scripts = {
+        "hook01.sh": hook({"onStartup": 20, "kubernetes": binding}, NOTE),
+        "hook02.sh": hook({"onStartup": 1, "schedule": tick}, NOTE),
+        "hook03.sh": hook({"onStartup": 10, "kubernetes": binding, "schedule": tick}, NOTE),
+    }
+    one = await operator(scripts)
+    began = [line.split('"')[0].split()[0] for line in (one.told / "order").read_text().splitlines()]
+    assert began[:4] == ["hook02.sh", "hook03.sh", "hook01.sh", "hook01.sh"]
+    kinds = [context.get("type", "onStartup") for context in one.contexts("hook03.sh")]
+    assert kinds[:2] == ["onStartup", "Synchronization"]
+
+
+async def test_a_failing_hook_holds_up_its_queue_and_no_other(operator: Start, cms: ConfigMaps) -> None:
+    scripts = {
+        "a.sh": watching(cms.namespace, EVENTS_FAIL_ONCE),
+        "b.sh": watching(cms.namespace),
+        "c.sh": watching(cms.namespace, queue="other"),
+    }
+    one = await operator(scripts)
+    cms.create("new")
+    await one.hears("c.sh", 1)
+    await one.hears("a.sh", 1)
+    shown = await until(lambda: [text for text in one.queue_list()["main"] if "failures 1" in text], "the failure")
+    assert shown[0].startswith("HookRun:main:kubernetes:a.sh:cms:failures 1:a.sh FAILED: not the first time")
+    await stays(lambda: not one.events("b.sh"), "b.sh waits behind a.sh", 1)
+    assert await one.hears("a.sh", 2) == [("Added", "new")] * 2
+    await one.hears("b.sh", 1)
+    assert one.metric("hook_run_errors_total", hook="a.sh") == 1
+
+
+async def test_a_parked_failure_lets_other_hooks_pass_and_keeps_its_own_in_order(
+    operator: Start, cms: ConfigMaps
+) -> None:
+    settings = {"onFailure": "park", "combine": False}
+    one = await operator({"a.sh": watching(cms.namespace, EVENTS_FAIL_ONCE, settings), "b.sh": watching(cms.namespace)})
+    for name in ("one", "two"):
+        cms.create(name)
+    await one.hears("b.sh", 2)
+    assert one.events("a.sh") == [("Added", "one")]
+    assert await one.hears("a.sh", 3) == [("Added", "one"), ("Added", "one"), ("Added", "two")]
+
+
+async def test_after_the_last_attempt_the_task_is_dropped_and_told(operator: Start, cms: ConfigMaps) -> None:
+    settings = {"maxAttempts": 1}
+    one = await operator({"a.sh": watching(cms.namespace, FAIL_ALWAYS, settings), "b.sh": watching(cms.namespace)})
+    cms.create("new")
+    assert await one.hears("a.sh", 1) == await one.hears("b.sh", 1) == [("Added", "new")]
+    await until(lambda: one.metric("tasks_dropped_total", hook="a.sh") == 2, "two dropped tasks")
+    assert "2 dropped" in one.get("/readyz")[1]
+
+
+async def test_an_allowed_failure_is_counted_and_the_queue_goes_on(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"a.sh": watching(cms.namespace, FAIL_ALWAYS, allowFailure=True)})
+    cms.create("new")
+    await one.hears("a.sh", 1)
+    await until(lambda: one.metric("hook_run_allowed_errors_total", hook="a.sh") == 2, "two allowed errors")
+    assert one.metric("hook_run_errors_total", hook="a.sh") == 0
+    await until(lambda: not any(one.queue_list().values()), "empty queues")
+
+
+async def four_at_once(operator: Start, cms: ConfigMaps, script: str) -> Operator:
+    """h.sh after four objects were created while another hook held the queue up."""
+    one = await operator({"h.sh": script, "hold.sh": hook({"schedule": [{"crontab": "* * * * * *"}]}, HOLD)})
+    await one.has_run("hold.sh")
+    for number in range(4):
+        cms.create(f"n{number}")
+    await until(lambda: one.metric("kube_snapshot_objects", hook="h.sh") == 4, "all events")
+    one.tell("go")
+    await one.hears("h.sh", 4)
+    return one
+
+
+def told(one: Operator) -> list[list[str]]:
+    """Names of the objects in each run after the Synchronization."""
+    return [[context["object"]["metadata"]["name"] for context in run] for run in one.runs("h.sh")[1:]]
+
+
+async def test_waiting_events_are_told_in_one_run_in_order(operator: Start, cms: ConfigMaps) -> None:
+    """R10, by default."""
+    one = await four_at_once(operator, cms, watching(cms.namespace))
+    assert told(one) == [["n0", "n1", "n2", "n3"]]
+
+
+async def test_without_combine_each_event_is_a_run(operator: Start, cms: ConfigMaps) -> None:
+    """R10, `combine: false`."""
+    one = await four_at_once(operator, cms, watching(cms.namespace, settings={"combine": False}))
+    assert told(one) == [["n0"], ["n1"], ["n2"], ["n3"]]
+
+
+async def test_a_merged_run_that_fails_is_repeated_whole(operator: Start, cms: ConfigMaps) -> None:
+    """R10: never partly dropped."""
+    one = await four_at_once(operator, cms, watching(cms.namespace, EVENTS_FAIL_ONCE))
+    await one.has_run("h.sh", 3)
+    assert told(one) == [["n0", "n1", "n2", "n3"]] * 2
+
+
+async def test_queues_work_beside_each_other(operator: Start, cms: ConfigMaps) -> None:
+    """One hook, two queues: each run waits for the other to have begun."""
+    meet = 'touch "$TOLD/in-$(grep -o queue-. "$BINDING_CONTEXT_PATH")"\n' + (
+        'until [ -e "$TOLD/in-queue-a" ] && [ -e "$TOLD/in-queue-b" ]; do sleep 0.02; done\n'
+    )
+    schedules = [{"name": f"queue-{x}", "queue": x, "crontab": "* * * * * *"} for x in "ab"]
+    one = await operator({"h.sh": hook({"schedule": schedules}, meet)})
+    await one.has_run("h.sh", 4)
+
+
+async def test_a_rate_limit_delays_its_own_hook_only(operator: Start, cms: ConfigMaps) -> None:
+    settings = {"executionMinInterval": "3s", "executionBurst": 1}
+    one = await operator({"a.sh": watching(cms.namespace, settings=settings), "b.sh": watching(cms.namespace)})
+    for number in range(3):
+        cms.create(f"n{number}")
+    await one.hears("b.sh", 3)
+    assert one.events("a.sh") == []
+    await one.hears("a.sh", 3)
+    assert len(one.runs("a.sh")) == 2

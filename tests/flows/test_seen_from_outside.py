@@ -1,0 +1,58 @@
+"""What an operator of hookrunner sees: metrics, readiness, logs, and the debug commands (§10, §11)."""
+
+import json
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.scripts import HOLD, hook, watching
+from tests.flows.waiting import until
+
+
+async def test_a_run_is_seen_in_the_metrics(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"h.sh": watching(cms.namespace, queue="q")})
+    cms.create("new")
+    await until(lambda: one.metric("hook_run_success_total", hook="h.sh", binding="cms", queue="q") == 1, "its success")
+    assert one.metric("hook_run_success_total", hook="h.sh", queue="main") == 1
+    assert one.metric("hook_run_seconds_count", hook="h.sh", queue="q") == 1
+    assert one.metric("kube_snapshot_objects", hook="h.sh", binding="cms") == 1
+    assert one.metric("hook_enable_kubernetes_bindings_success", hook="h.sh") == 1
+    assert one.metric("hook_run_max_rss_bytes", hook="h.sh", queue="q") > 100_000
+    stages = [one.metric("event_latency_seconds_count", stage=stage, hook="h.sh") for stage in ("queued", "done")]
+    assert stages == [1, 2]  # a Synchronization is no event that was received
+
+
+async def test_a_running_hook_is_seen_while_it_runs(operator: Start) -> None:
+    one = await operator({"h.sh": hook({"onStartup": 1}, HOLD)}, ready=False)
+    await one.has_run("h.sh")
+    await until(lambda: one.metric("hook_running_seconds", hook="h.sh") > 0.05, "its age")
+    assert one.metric("hook_processes") == 1
+    assert one.queue_list()["main"] == ["HookRun::onStartup:h.sh"]
+    assert "startup" in one.readyz().messages
+    one.tell("go")
+    await one.ready()
+    assert one.metric("hook_processes") == 0
+
+
+async def test_what_a_hook_prints_is_logged_with_where_it_came_from(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"h.sh": watching(cms.namespace, 'echo "hello there"; echo "oh dear" >&2\n')})
+    for words in ("hello there", "oh dear"):
+        record = await one.wait_log(words)
+        assert (record["hook"], record["binding"], record["queue"]) == ("h.sh", "cms", "main")
+
+
+async def test_the_debug_commands_tell_of_queues_hooks_and_snapshots(operator: Start, cms: ConfigMaps) -> None:
+    cms.create("a", x="1")
+    one = await operator({"h.sh": watching(cms.namespace, queue="q", jqFilter=".data.x")})
+    shown = "Summary:\n- 'main' queue: empty.\n- 1 other queue (0 active, 1 empty): 0 tasks.\n- no tasks to handle.\n"
+    assert one.command("queue", "list") == shown
+    assert json.loads(one.command("hook", "list", "-o", "json")) == ["h.sh"]
+    snapshot = json.loads(one.command("hook", "snapshot", "h.sh", "-o", "json"))["cms"]
+    assert [entry["filterResult"] for entry in snapshot["snapshot"]] == ["1"]
+    assert snapshot["operations"]["sinceStart"]["count"] == 1
+
+
+async def test_the_log_level_is_changed_while_it_runs(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"h.sh": watching(cms.namespace)})
+    one.command("config", "set", "log.level", "error")
+    levels = {entry["name"]: entry["value"] for entry in json.loads(one.command("config", "list", "-o", "json"))}
+    assert levels == {"log.level": "error"}

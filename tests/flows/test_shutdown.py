@@ -1,0 +1,85 @@
+"""SIGTERM and Ctrl-C: idle it ends at once, a running hook may finish and its answer counts, nothing is left behind
+(design.md §2; the predecessor's ways: §6.8)."""
+
+import asyncio
+from signal import SIGINT, SIGTERM
+
+import pytest
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.scripts import HOLD, hook, patching, watching
+from tests.flows.waiting import until
+
+STUBBORN = 'trap "" TERM\nsleep 300 &\nuntil [ -e "$TOLD/never" ]; do sleep 0.05; done\n'
+"""Neither listens to SIGTERM nor ends, and has a child."""
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+async def test_idle_it_stops_in_under_a_second(operator: Start, cms: ConfigMaps, number: int) -> None:
+    one = await operator({"h.sh": watching(cms.namespace), "t.sh": hook({"schedule": [{"crontab": "0 0 1 1 *"}]})})
+    began = asyncio.get_running_loop().time()
+    assert await one.stop(number) == 0
+    assert asyncio.get_running_loop().time() - began < 1
+    assert not (one.directory / "debug.socket").exists()
+
+
+async def test_a_running_hook_finishes_and_its_answer_is_applied(operator: Start, cms: ConfigMaps) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late", "namespace": cms.namespace}}
+    answer = patching([{"operation": "Create", "object": body}])
+    one = await operator({"h.sh": hook({"onStartup": 1}, HOLD + answer), "z.sh": hook({"onStartup": 2})}, ready=False)
+    await one.has_run("h.sh")
+    one.send(SIGTERM)
+    await one.wait_log("waiting up to 25s for running hooks")
+    one.tell("go")
+    assert await one.ended() == 0
+    assert cms.get("late")
+    assert one.runs("z.sh") == []
+
+
+async def test_a_hook_that_outlasts_the_grace_is_ended_with_its_children(operator: Start) -> None:
+    """SIGTERM to its group, SIGKILL after 5 s; the exit code says so."""
+    one = await operator({"h.sh": hook({"onStartup": 1}, STUBBORN)}, "--shutdown-grace=200ms", ready=False)
+    await one.has_run("h.sh")
+    assert await one.stop() == 1
+    assert one.left_behind() == []
+
+
+async def test_a_second_signal_is_in_a_hurry(operator: Start) -> None:
+    one = await operator({"h.sh": hook({"onStartup": 1}, STUBBORN)}, ready=False)
+    await one.has_run("h.sh")
+    one.send(SIGTERM)
+    await one.wait_log("waiting up to")
+    began = asyncio.get_running_loop().time()
+    assert await one.stop(SIGINT) == 1
+    assert asyncio.get_running_loop().time() - began < 2
+    assert one.left_behind() == []
+
+
+async def test_a_hook_that_takes_too_long_is_ended_and_tried_again(operator: Start) -> None:
+    """`settings.timeout` is a failure; the whole group is gone."""
+    slow = f'[ -e "$TOLD/failed-$name" ] && exit 0\ntouch "$TOLD/failed-$name"\n{STUBBORN}'.replace(
+        'trap "" TERM\n', ""
+    )
+    one = await operator({"h.sh": hook({"onStartup": 1, "settings": {"timeout": "500ms"}}, slow)}, ready=False)
+    record = await one.wait_log("Will retry")
+    assert (record["hook"], record["failed_count"]) == ("h.sh", 1)
+    assert "timed out" in record["error"] or "timeout" in record["error"]
+    await until(lambda: len(one.left_behind()) == 1, "only the program itself")
+    await one.ready()
+    assert len(one.runs("h.sh")) == 2
+
+
+async def test_it_can_be_stopped_while_hooks_are_being_loaded(operator: Start) -> None:
+    slow = '#!/bin/bash\ntouch "$TOLD/asked"\nsleep 60\n'
+    one = await operator({"h.sh": slow}, ready=False)
+    await until(lambda: (one.told / "asked").exists(), "the --config call")
+    assert await one.stop() == 0
+    assert one.left_behind() == []
+
+
+async def test_a_failed_start_says_why_and_ends_with_1(operator: Start) -> None:
+    one = await operator({"h.sh": hook({"schedule": [{"crontab": "61 * * * *"}]})}, ready=False)
+    assert await one.ended() == 1
+    assert "h.sh" in (one.directory / "errors").read_text()
+    assert "crontab" in (one.directory / "errors").read_text()

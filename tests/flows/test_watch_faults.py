@@ -1,0 +1,157 @@
+"""Watches that stall, break off or come back too late, on the real API server behind the fault proxy (R1–R3)."""
+
+import asyncio
+import random
+
+from tests.controlplane.cluster import Cluster
+from tests.faults.proxy import Proxy
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.scripts import watching
+from tests.flows.waiting import stays, until
+
+WATCH = "configmaps watch="
+
+
+async def test_a_silent_watch_is_resumed_and_loses_nothing(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
+    """R1: the connection stays open and says nothing more after some events."""
+    one = await operator({"h.sh": watching(cms.namespace)}, "--watch-idle-timeout=3s", kubeconfig=proxy.kubeconfig)
+    cms.create("before")
+    await one.hears("h.sh", 1)
+    proxy.stall((await proxy.seen(WATCH))[-1].line)
+    for number in range(5):
+        cms.create(f"during-{number}")
+    await one.hears("h.sh", 6)
+    assert one.metric("kubernetes_watch_stalls_total", namespace=cms.namespace) == 1
+    assert one.events("h.sh")[1:] == [("Added", f"during-{number}") for number in range(5)]
+    assert one.readyz().ready
+
+
+async def test_readiness_is_red_while_a_silent_watch_cannot_be_resumed(
+    operator: Start, proxy: Proxy, cms: ConfigMaps
+) -> None:
+    """R1, second half: nothing comes through, then everything does; each object is told once."""
+    one = await operator({"h.sh": watching(cms.namespace)}, "--watch-idle-timeout=1s", kubeconfig=proxy.kubeconfig)
+    proxy.stall(WATCH)
+    for number in range(5):
+        cms.create(f"during-{number}")
+    await one.not_ready("h.sh: cms")
+    assert one.get("/healthz")[0] == 200
+    proxy.resume()
+    await one.hears("h.sh", 5)
+    await one.ready()
+    assert sorted(one.events("h.sh")) == [("Added", f"during-{number}") for number in range(5)]
+
+
+async def test_a_true_410_tells_the_difference_and_nothing_else(
+    operator: Start, proxy: Proxy, cluster: Cluster, namespace: str
+) -> None:
+    """R2: one created, one changed, one deleted and many unchanged while the history went away."""
+    path = f"/api/v1/namespaces/{namespace}/podtemplates"
+    for name in ("gone", "changed", *(f"same-{number}" for number in range(50))):
+        cluster.create(path, podtemplate(name))
+    one = await operator({"h.sh": watching(namespace, kind="PodTemplate")}, kubeconfig=proxy.kubeconfig)
+    await disconnect(proxy, "podtemplates")
+    cluster.create(path, podtemplate("new"))
+    cluster.request("PATCH", f"{path}/changed", {"metadata": {"labels": {"now": "so"}}})
+    cluster.request("DELETE", f"{path}/gone")
+    cluster.compact()
+    await proxy.accept()
+    await one.hears("h.sh", 3)
+    await stays(lambda: len(one.events("h.sh")) == 3, "three events", 0.5)
+    assert sorted(one.events("h.sh")) == [("Added", "new"), ("Deleted", "gone"), ("Modified", "changed")]
+    assert len(lists(proxy, "podtemplates")) == 2
+    assert one.metric("kubernetes_client_watch_errors_total", error_type="expired") == 1
+
+
+async def test_an_expired_event_in_a_watch_leads_to_one_new_list(
+    operator: Start, proxy: Proxy, cms: ConfigMaps
+) -> None:
+    """R2, the other form of 410."""
+    cms.create("old")
+    one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=proxy.kubeconfig)
+    await proxy.streaming(WATCH)
+    await proxy.expire(WATCH)
+    await until(lambda: len(lists(proxy, "configmaps")) == 2, "a second list")
+    cms.create("new")
+    assert await one.hears("h.sh", 1) == [("Added", "new")]
+    assert len(lists(proxy, "configmaps")) == 2
+
+
+async def test_a_watch_goes_on_from_the_list_and_not_from_an_object_in_it(
+    operator: Start, proxy: Proxy, cms: ConfigMaps
+) -> None:
+    """R3: objects are listed by name, whatever their age; going on from one of them would replay the others."""
+    names = [f"n-{number:02}" for number in range(20)]
+    random.Random(3).shuffle(names)
+    names.remove("n-19")
+    versions = [int(cms.create(name)["metadata"]["resourceVersion"]) for name in ["n-19", *names]]
+    one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=proxy.kubeconfig)
+    await proxy.streaming(WATCH)
+    proxy.requests.clear()
+    proxy.cut(WATCH)
+    (resumed,) = await proxy.seen(f"{WATCH} resourceVersion=")
+    assert int(resumed.query["resourceVersion"]) >= max(versions)
+    await proxy.streaming(WATCH)
+    cms.create("last")
+    assert await one.hears("h.sh", 1) == [("Added", "last")]
+
+
+async def test_broken_connections_lose_and_repeat_nothing(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
+    one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=proxy.kubeconfig)
+    for number in range(30):
+        cms.create(f"n-{number:02}")
+        if number % 5 == 0:
+            proxy.cut(WATCH)
+            await asyncio.sleep(0)
+    await one.hears("h.sh", 30)
+    await stays(lambda: len(one.events("h.sh")) == 30, "thirty events", 0.3)
+    assert one.events("h.sh") == [("Added", f"n-{number:02}") for number in range(30)]
+
+
+async def test_answers_with_429_and_5xx_are_waited_out(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
+    cms.create("old")
+    for status in (429, 503, 500):
+        proxy.answer(status, "configmaps", retry_after=1 if status == 429 else None)
+    one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=proxy.kubeconfig)
+    assert [len(context["objects"]) for context in one.contexts("h.sh")] == [1]
+    assert one.metric("kubernetes_client_request_result_total", code="429") == 1
+
+
+async def test_a_pause_that_the_server_asks_for_is_kept(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
+    """Retry-After: no second request before it is over."""
+    proxy.answer(429, WATCH, retry_after=2)
+    began = asyncio.get_running_loop().time()
+    await operator({"h.sh": watching(cms.namespace)}, kubeconfig=proxy.kubeconfig)
+    assert asyncio.get_running_loop().time() - began > 2
+
+
+async def test_a_shared_watch_serves_two_hooks_with_one_connection(
+    operator: Start, proxy: Proxy, cms: ConfigMaps
+) -> None:
+    scripts = {"a.sh": watching(cms.namespace), "b.sh": watching(cms.namespace)}
+    one = await operator(scripts, kubeconfig=proxy.kubeconfig)
+    cms.create("new")
+    assert await one.hears("a.sh", 1) == await one.hears("b.sh", 1) == [("Added", "new")]
+    shared = [request for request in proxy.requests if request.matches(WATCH) and proxy.cut(request.line)]
+    assert len(shared) == 1
+
+
+async def disconnect(proxy: Proxy, kind: str) -> None:
+    """Break the watch and let nobody in again."""
+    await proxy.streaming(f"{kind} watch=")
+    await proxy.refuse()
+    proxy.cut()
+    await proxy.ended(f"{kind} watch=")
+
+
+def lists(proxy: Proxy, kind: str) -> list[str]:
+    """The requests that asked for a whole list, streamed or in pages."""
+    asked = [request for request in proxy.requests if request.matches(f"GET {kind}")]
+    return [r.line for r in asked if "sendInitialEvents" in r.query or "watch" not in r.query]
+
+
+def podtemplate(name: str) -> dict[str, object]:
+    """A PodTemplate that the API server takes."""
+    pod = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
+    return {"metadata": {"name": name}, "template": pod}
