@@ -1,15 +1,8 @@
 """Differences from the predecessor that no room's own tests are about; docs/differences.md names each."""
 
 import datetime
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import orjson
 import pytest
 
 from hookrunner import cron
@@ -19,70 +12,6 @@ from hookrunner.hooks.config import versions
 from hookrunner.model.bindings import Hook, HookConfig, Kubernetes
 from hookrunner.settings import load
 from hookrunner.web.parameters import log_level
-
-Start = Callable[..., subprocess.Popen[bytes]]
-HANGS = "trap '' TERM; echo begun >> ../begun; sleep 100"
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts hookrunner with one onStartup hook of this script, and with a cluster that is not there."""
-    running = []
-
-    def started(script: str, *flags: str) -> subprocess.Popen[bytes]:
-        hook = tmp_path / "hooks" / "h.sh"
-        hook.parent.mkdir()
-        hook.write_text(
-            f"#!/bin/bash\n[ \"$1\" = --config ] && exec echo '{{configVersion: v1, onStartup: 1}}'\n{script}\n"
-        )
-        hook.chmod(0o755)
-        cluster = {"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "current-context": "c"}
-        context = {
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-            "users": [{"name": "u", "user": {}}],
-        }
-        (tmp_path / "kubeconfig").write_bytes(orjson.dumps(cluster | context))
-        places = [f"--hooks-dir={hook.parent}", f"--tmp-dir={tmp_path}/tmp", f"--debug-unix-socket={tmp_path}/s"]
-        more = [f"--kube-config={tmp_path}/kubeconfig", "--listen-address=127.0.0.1", "--listen-port=0", *flags]
-        with (tmp_path / "log").open("wb") as log:
-            command = [sys.executable, "-m", "hookrunner", "start", *places, *more]
-            running.append(subprocess.Popen(command, stdout=log, stderr=log, env=dict(os.environ)))
-        _wait_for(tmp_path / "begun", "begun")
-        return running[-1]
-
-    yield started
-    for process in running:
-        process.kill()
-        process.wait()
-
-
-def _wait_for(file: Path, text: str) -> None:
-    deadline = time.monotonic() + 30
-    while not (file.exists() and text in file.read_text()):
-        assert time.monotonic() < deadline, f"'{text}' does not come in {file}: {(file.parent / 'log').read_text()}"
-        time.sleep(0.01)
-
-
-def test_a_stop_in_which_every_hook_ends_by_itself_is_0(start: Start) -> None:
-    process = start("echo begun >> ../begun; sleep 0.3", "--shutdown-grace=30s")
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
-
-
-def test_a_stop_in_which_a_hook_had_to_be_ended_is_1(start: Start, tmp_path: Path) -> None:
-    """SIGTERM is enough for this one; its child is ended with it."""
-    process = start("sleep 100 & echo $! > ../child; echo begun >> ../begun; wait", "--shutdown-grace=0s")
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 1
-    assert not Path("/proc", (tmp_path / "child").read_text().strip(), "cwd").exists()
-
-
-def test_a_second_signal_skips_the_grace(start: Start, tmp_path: Path) -> None:
-    process = start(HANGS, "--shutdown-grace=100s")
-    process.send_signal(signal.SIGINT)
-    _wait_for(tmp_path / "log", "stopping")
-    process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 1
 
 
 def test_a_startup_run_is_labelled_by_what_it_is() -> None:
