@@ -1,15 +1,22 @@
 """Differences from the predecessor that no room's own tests are about; docs/differences.md names each."""
 
+import asyncio
 import datetime
+import itertools
 from pathlib import Path
 
 import pytest
 
 from hookrunner import cron
+from hookrunner.background import Background
 from hookrunner.engine import dispatch
+from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.queues import Queue
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks.config import versions
-from hookrunner.model.bindings import Hook, HookConfig, Kubernetes
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import MAIN, Hook, HookConfig, Kubernetes
+from hookrunner.model.tasks import Done, EnableScheduleBindings, Outcome, Task
 from hookrunner.settings import load
 from hookrunner.web.parameters import log_level
 
@@ -48,3 +55,27 @@ def test_a_day_that_is_more_than_five_years_away_comes() -> None:
     utc = datetime.UTC
     due = cron.parse("TZ=UTC 0 0 29 2 */7").next_after(datetime.datetime(2026, 1, 1, tzinfo=utc).timestamp())
     assert due == datetime.datetime(2032, 2, 29, tzinfo=utc).timestamp()
+
+
+async def test_each_operation_on_a_queue_is_timed_by_itself() -> None:
+    """§10.2: there every duration was counted from the first one. The clock moves one second at each look."""
+    metrics, clock = Metrics(""), itertools.count(0.0)
+
+    async def run(queue: Queue, task: Task) -> Outcome:
+        return Done()
+
+    async with asyncio.TaskGroup() as group:
+        queues, background = Queues(lambda order: None, clock.__next__, metrics, 100), Background(group)
+        queues.open(MAIN, run, background)
+        for name in ("a", "b", "c"):
+            queues.put(EnableScheduleBindings(name))
+        background.stop()
+    series = b'tasks_queue_action_duration_seconds_sum{queue_action="AddLast",queue_name="main"}'
+    assert series + b" 6\n" in metrics.exposition()
+
+
+def test_seconds_are_counted_with_their_fractions() -> None:
+    metrics = Metrics("")
+    for _ in range(3):
+        metrics.task_wait_in_queue_seconds.add(0.5, "h", "b", "q")
+    assert b'task_wait_in_queue_seconds_total{binding="b",hook="h",queue="q"} 1.5' in metrics.exposition()
