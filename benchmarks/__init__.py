@@ -1,0 +1,1 @@
+"""What hookrunner takes, beside another operator with the same hooks: `python -m benchmarks` (docs/benchmarks.md)."""

@@ -1,0 +1,72 @@
+"""The command `python -m benchmarks`: measures hookrunner and other operators in one run and prints a table."""
+
+import argparse
+import asyncio
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.cluster import Refused, connected, control_plane
+from benchmarks.measure import Result, measure
+from benchmarks.programs import Program, TookTooLong
+from benchmarks.rows import GROUPS
+from benchmarks.scenarios import QUICK, Bed, Sizes
+from benchmarks.table import FORMATS
+from tests.controlplane.cache import BedUnavailable
+
+EXAMPLE = """\
+example:
+  python -m benchmarks --peer '/usr/local/bin/shell-operator start'     # everything, about 8 minutes on two cores
+  python -m benchmarks --only idle --only events                        # hookrunner alone, two of the scenarios
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; 0 measured, 1 something did not work."""
+    options = _parser().parse_args(arguments)
+    try:
+        with control_plane(options.kube_config) as kubeconfig:
+            result = asyncio.run(_measure(options, kubeconfig))
+    except (BedUnavailable, Refused, TookTooLong) as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    print(FORMATS[options.output](result))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure hookrunner, and peers side by side, on a control plane of its own.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [group.name for group in GROUPS]
+    parser.add_argument("--peer", metavar="COMMAND", action="append", default=[], help="another operator; repeatable")
+    parser.add_argument("--only", metavar="ROWS", action="append", default=[], choices=names, help=", ".join(names))
+    parser.add_argument("--repeat", metavar="N", type=int, default=3, help="rounds, at most (default: 3)")
+    parser.add_argument("--quick", action="store_true", help="a little of everything: shows that it works, no figures")
+    parser.add_argument("--kube-config", metavar="FILE", type=Path, help="a running cluster of tests.controlplane")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="text, markdown or json")
+    return parser
+
+
+async def _measure(options: argparse.Namespace, kubeconfig: Path) -> Result:
+    programs = [
+        Program("hookrunner", (sys.executable, "-m", "hookrunner", "start")),
+        *(_peer(command) for command in options.peer),
+    ]
+    with tempfile.TemporaryDirectory(prefix="hookrunner-benchmarks-") as scratch:
+        async with connected(kubeconfig) as cluster:
+            bed = Bed(cluster, Path(scratch), QUICK if options.quick else Sizes())
+            return await measure(bed, programs, options.only, options.repeat)
+
+
+def _peer(command: str) -> Program:
+    words = tuple(shlex.split(command))
+    return Program(Path(words[0]).name, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""The cluster that is watched: ConfigMaps by the ten thousand, one request at a time or many at once."""
+
+import asyncio
+import ssl
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.controlplane.build import find_binaries
+from tests.controlplane.control_plane import ControlPlane
+from tests.controlplane.kubeconfig import read_kubeconfig
+
+SIZE = 1000
+"""Bytes of data in a ConfigMap."""
+
+_WRITERS = 8
+
+
+class Refused(Exception):
+    """The API server did not take a request; the message is what it said."""
+
+
+class Cluster:
+    """A session with an API server."""
+
+    def __init__(self, kubeconfig: Path, session: aiohttp.ClientSession) -> None:
+        self.kubeconfig = kubeconfig
+        self._session = session
+
+    async def make_namespace(self, name: str) -> None:
+        """Make it unless it is there."""
+        await self._send("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, also=409)
+
+    async def fill(self, namespace: str, count: int) -> None:
+        """Let a namespace have `count` ConfigMaps, of which any may be there already."""
+        await self.make_namespace(namespace)
+        there = len((await self._read(f"{_maps(namespace)}?limit=0"))["items"])
+        await self.create(namespace, [config_map(f"map-{number:06}") for number in range(there, count)])
+
+    async def create(self, namespace: str, objects: list[dict[str, Any]]) -> None:
+        """Create objects as fast as they are taken."""
+        waiting = iter(objects)
+
+        async def write() -> None:
+            for obj in waiting:
+                await self._send("POST", _maps(namespace), obj)
+
+        await asyncio.gather(*(write() for _ in range(_WRITERS)))
+
+    async def write(self, namespace: str, obj: dict[str, Any]) -> None:
+        """Create one object."""
+        await self._send("POST", _maps(namespace), obj)
+
+    async def clear(self, namespace: str) -> None:
+        """Delete all ConfigMaps of a namespace."""
+        await self._send("DELETE", _maps(namespace))
+
+    async def list_seconds(self, namespace: str) -> float:
+        """How long a list of a whole namespace takes, unpaged and unread."""
+        began = time.perf_counter()
+        async with self._session.get(_maps(namespace)) as response:
+            await response.read()
+        return time.perf_counter() - began
+
+    async def _read(self, path: str) -> Any:
+        async with self._session.get(path) as response:
+            return await response.json()
+
+    async def _send(self, method: str, path: str, body: object = None, also: int = 200) -> None:
+        async with self._session.request(method, path, json=body) as response:
+            text = await response.text()
+            if response.status >= 300 and response.status != also:
+                raise Refused(f"{method} {path} → {response.status}: {text}")
+
+
+def config_map(name: str) -> dict[str, Any]:
+    """A ConfigMap of `SIZE` bytes."""
+    return {"metadata": {"name": name, "labels": {"color": "green"}}, "data": {"text": f"{name} ".ljust(SIZE, "x")}}
+
+
+@asynccontextmanager
+async def connected(kubeconfig: Path) -> AsyncIterator[Cluster]:
+    """A session with the API server of a kubeconfig of the test bed."""
+    access = read_kubeconfig(kubeconfig)
+    trust = ssl.create_default_context(cafile=str(access.ca))
+    headers = {"Authorization": f"Bearer {access.token}", "Accept-Encoding": "identity"}
+    connector = aiohttp.TCPConnector(ssl=trust, limit=0)
+    async with aiohttp.ClientSession(access.url, headers=headers, connector=connector) as session:
+        yield Cluster(kubeconfig, session)
+
+
+@contextmanager
+def control_plane(given: Path | None) -> Iterator[Path]:
+    """The kubeconfig of a cluster: the one that is given, or etcd and an API server of our own."""
+    if given is not None:
+        yield given
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="hookrunner-benchmarks-") as directory,
+        ControlPlane(find_binaries(), Path(directory), controllers=False) as plane,
+    ):
+        yield plane.kubeconfig
+
+
+def _maps(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/configmaps"

@@ -1,0 +1,34 @@
+"""What no operator can be faster than on this machine: starting bash, and reading a list."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from benchmarks import hooks
+from benchmarks.scenarios import Bed, Figures
+
+
+async def floors(bed: Bed, *, lists: bool) -> Figures:
+    """`spawn`: from the start of a hook to its first line. `rate`: whole runs a second, one after another.
+    With `lists` also `list` and `list_many`: a whole namespace in one answer, not parsed."""
+    sizes, found = bed.sizes, _spawns(bed.scratch / "floor", bed.sizes.spawns)
+    if not lists:
+        return found
+    names = [await bed.filled_namespace(number) for number in (sizes.objects, sizes.many_objects)]
+    few, many = [[await bed.cluster.list_seconds(name) for _ in range(3)] for name in names]
+    return {**found, "list": few, "list_many": many}
+
+
+def _spawns(directory: Path, number: int) -> Figures:
+    hooks.write(directory, {"hook.sh": hooks.writes_its_start(hooks.STARTUP)})
+    told = directory / "told"
+    starts: list[float] = []
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TOLD": str(told)}
+    began = time.perf_counter()
+    for _ in range(number):
+        starts.append(time.time())
+        subprocess.run([directory / "hook.sh"], env=environment, stdin=subprocess.DEVNULL, check=True)
+    rate = number / (time.perf_counter() - began)
+    lines = [float(line.split()[0]) for line in told.read_text().splitlines()]
+    return {"spawn": [line - start for line, start in zip(lines, starts, strict=True)], "rate": [rate]}

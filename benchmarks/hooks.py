@@ -1,0 +1,55 @@
+"""The hooks: bash scripts whose first act is to write down the time, so that nothing of the hook is measured.
+
+All runs of one directory append to `$TOLD`; a line is `<epoch seconds> <word>`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+STARTUP: dict[str, Any] = {"configVersion": "v1", "onStartup": 1}
+FILTER = "{name: .metadata.name, color: .metadata.labels.color}"
+
+_SCRIPT = """\
+#!/bin/bash
+now=$EPOCHREALTIME
+if [[ $1 == --config ]]; then
+  echo "$now config" >> "$TOLD"
+  echo '{config}'
+else
+  {act}
+fi
+"""
+_FIRST_WORD = 'echo "$now run" >> "$TOLD"'
+_COUNT = (
+    """echo "$EPOCHREALTIME $(jq '[.[] | select(.type == "Event")] | length' "$BINDING_CONTEXT_PATH")" >> "$TOLD\""""
+)
+
+
+def writes_its_start(config: dict[str, Any]) -> str:
+    """A hook that does nothing but to say when its first line ran."""
+    return _script(config, _FIRST_WORD)
+
+
+def counts_events(config: dict[str, Any]) -> str:
+    """A hook that says when it ended and how many events it was told of."""
+    return _script(config, _COUNT)
+
+
+def watching(namespace: str, **more: object) -> dict[str, Any]:
+    """A configuration for the ConfigMaps of one namespace."""
+    binding = {"name": "maps", "apiVersion": "v1", "kind": "ConfigMap"}
+    chosen = {"namespace": {"nameSelector": {"matchNames": [namespace]}}}
+    return {"configVersion": "v1", "kubernetes": [binding | chosen | more]}
+
+
+def write(directory: Path, scripts: dict[str, str]) -> None:
+    """Put executable hooks into a directory."""
+    directory.mkdir(parents=True)
+    for name, text in scripts.items():
+        (directory / name).write_text(text)
+        (directory / name).chmod(0o755)
+
+
+def _script(config: dict[str, Any], act: str) -> str:
+    return _SCRIPT.replace("{config}", json.dumps(config)).replace("{act}", act)

@@ -1,0 +1,60 @@
+"""What Linux says of a process and of those that it has started: memory, proc_pid_smaps(5), and CPU time."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that are resident: of the process, of all that it has started, and the fair share (PSS) of all together."""
+
+    own: int
+    children: int
+    fair: int
+
+    @property
+    def total(self) -> int:
+        """The process and its children."""
+        return self.own + self.children
+
+
+def memory(pid: int) -> Memory:
+    """The memory of a process and its children, now."""
+    own, fair = _rollup(pid)
+    started = [_rollup(child) for child in descendants(pid)]
+    return Memory(own, sum(rss for rss, _ in started), fair + sum(pss for _, pss in started))
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process and its children until now, to the nanosecond; what has ended does not count."""
+    tasks = [task for each in (pid, *descendants(pid)) for task in (PROC / str(each) / "task").glob("*/schedstat")]
+    return sum(_nanoseconds(task) for task in tasks) / 1e9
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """All that a process has started, and what these have started."""
+    for children in (PROC / str(pid) / "task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, children.read_text().split()):
+                yield child
+                yield from descendants(child)
+
+
+def _rollup(pid: int) -> tuple[int, int]:
+    """RSS and PSS in bytes; nothing for a process that has ended."""
+    with suppress(OSError):
+        text = (PROC / str(pid) / "smaps_rollup").read_text()
+        sizes = {name: int(size) * 1024 for name, size in re.findall(r"^(\w+): +(\d+) kB$", text, re.MULTILINE)}
+        return sizes["Rss"], sizes["Pss"]
+    return 0, 0
+
+
+def _nanoseconds(schedstat: Path) -> int:
+    with suppress(OSError):
+        return int(schedstat.read_text().split()[0])
+    return 0

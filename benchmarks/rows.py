@@ -1,0 +1,110 @@
+"""The rows of the table: which figure of which scenario, and what is to be reached (design.md §7, first table)."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from benchmarks import scenarios
+from benchmarks.scenarios import Scenario
+
+
+class Unit(Enum):
+    """A unit's word, and how many of it make one of the sample's (seconds, bytes, runs a second, shares of a CPU)."""
+
+    MILLISECONDS = ("ms", 1e3)
+    SECONDS = ("s", 1.0)
+    MEGABYTES = ("MB", 1e-6)
+    RATE = ("/s", 1.0)
+    PERCENT = ("%", 1e2)
+
+    def shown(self, value: float) -> str:
+        """Three digits that matter, with the unit."""
+        word, factor = self.value
+        number = value * factor
+        digits = 0 if abs(number) >= 100 else 1 if abs(number) >= 10 else 2
+        return f"{number:.{digits}f} {word}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be reached: at most `limit`, or `ratio` times the peer's figure; at least, if `more` is better."""
+
+    limit: float | None = None
+    ratio: float | None = None
+    more: bool = False
+
+    def met(self, ours: float, peers: float | None) -> bool | None:
+        """None if there is nothing to be reached, or no peer to compare with."""
+        if self.limit is not None:
+            return ours <= self.limit
+        if self.ratio is None or peers is None:
+            return None
+        return ours >= self.ratio * peers if self.more else ours <= self.ratio * peers
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: what was done, and the samples of one figure made into one number."""
+
+    work: str
+    figure: str
+    unit: Unit
+    target: Target = Target()
+    summary: Callable[[Sequence[float]], float] = statistics.median
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows that one scenario gives; `--only` takes its name. `rounds` is the most that it is worth repeating."""
+
+    name: str
+    scenario: Scenario
+    rows: tuple[Row, ...]
+    rounds: int = 5
+
+
+def _started(work: str, seconds: float, memory: float) -> tuple[Row, ...]:
+    """The rows of a start on many objects, with the ratios to be reached."""
+    return (
+        Row(f"start → Synchronization has run, {work}", "start", Unit.SECONDS, Target(ratio=seconds)),
+        Row(f"resident memory then, {work}", "memory", Unit.MEGABYTES, Target(ratio=memory)),
+        Row("the same, shared pages counted once (PSS)", "fair", Unit.MEGABYTES),
+    )
+
+
+_EVENTS = (
+    Row("event → hook's first line, p50", "answered", Unit.MILLISECONDS, Target(limit=0.012)),
+    Row("event → hook's first line, max", "answered", Unit.MILLISECONDS, Target(limit=0.040), max),
+    Row("the same from the write's request, p50", "sent", Unit.MILLISECONDS),
+)
+_BURST = (
+    Row("1,000 objects created → last one handled", "handled", Unit.SECONDS, Target(ratio=1.05)),
+    Row("the creation itself", "created", Unit.SECONDS),
+)
+_STARTS = (
+    Row("hook runs one after another (200 startup hooks)", "rate", Unit.RATE, Target(ratio=1.3, more=True)),
+    Row("200 --config calls at start", "configs", Unit.MILLISECONDS, Target(ratio=0.8)),
+)
+_IDLE = (
+    Row("resident memory with nothing to watch", "memory", Unit.MEGABYTES, Target(ratio=1.3)),
+    Row("the same, shared pages counted once (PSS)", "fair", Unit.MEGABYTES),
+    Row("CPU time with nothing to do, of one core", "cpu", Unit.PERCENT, Target(ratio=1.0)),
+)
+
+GROUPS = (
+    Group("events", scenarios.events, _EVENTS),
+    Group("full", scenarios.full, _started("10,000 full objects", 0.7, 0.5)),
+    Group("filtered", scenarios.filtered, _started("10,000 filtered", 0.7, 0.35)),
+    Group("many", scenarios.filtered_many, _started("50,000 filtered", 0.6, 0.2), rounds=1),
+    Group("idle", scenarios.idle, _IDLE, rounds=2),
+    Group("burst", scenarios.burst, _BURST),
+    Group("starts", scenarios.starts, _STARTS),
+)
+
+FLOORS = (
+    Row("fork and exec of bash → hook's first line", "spawn", Unit.MILLISECONDS),
+    Row("bash runs one after another, by Python's subprocess", "rate", Unit.RATE),
+    Row("raw list of 10,000", "list", Unit.SECONDS),
+    Row("raw list of 50,000", "list_many", Unit.SECONDS),
+)

@@ -1,0 +1,156 @@
+"""What is done with one program to get figures from it. A scenario starts it, lets it work, and stops it."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TypeAlias
+
+from benchmarks import hooks
+from benchmarks.cluster import Cluster, config_map
+from benchmarks.programs import Line, Program, Running, running
+
+Figures: TypeAlias = dict[str, list[float]]
+"""Samples by the name of the figure: seconds, bytes, runs a second, or a share of one CPU."""
+
+_QUIET = 0.3
+"""Seconds after a quiet moment until something happens: longer than the predecessor's polling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of everything."""
+
+    hooks: int = 200
+    events: int = 30
+    burst: int = 1000
+    objects: int = 10_000
+    many_objects: int = 50_000
+    idle_seconds: float = 10.0
+    spawns: int = 100
+
+
+QUICK = Sizes(hooks=10, events=3, burst=20, objects=100, many_objects=200, idle_seconds=0.5, spawns=5)
+
+
+@dataclass(slots=True)
+class Bed:
+    """Where scenarios take place: a cluster, room on the disk, and how much is to be done."""
+
+    cluster: Cluster
+    scratch: Path
+    sizes: Sizes
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def run(self, program: Program, scripts: dict[str, str]) -> AbstractContextManager[Running]:
+        """Start a program on these hooks, in a place of its own."""
+        return running(program, self.scratch / f"run-{next(self._numbers)}", self.cluster.kubeconfig, scripts)
+
+    async def new_namespace(self) -> str:
+        """A namespace that nobody has seen yet."""
+        name = f"benchmark-{time.time_ns()}"
+        await self.cluster.make_namespace(name)
+        return name
+
+    async def filled_namespace(self, objects: int) -> str:
+        """A namespace with so many ConfigMaps, made when it is first asked for."""
+        name = f"benchmark-{objects}"
+        await self.cluster.fill(name, objects)
+        return name
+
+
+Scenario: TypeAlias = Callable[[Bed, Program], Awaitable[Figures]]
+
+
+async def idle(bed: Bed, program: Program) -> Figures:
+    """One startup hook and nothing to watch: memory, then CPU time."""
+    with bed.run(program, {"hook.sh": hooks.writes_its_start(hooks.STARTUP)}) as operator:
+        await operator.wait(1, "run")
+        memory = await operator.steady_memory()
+        used, began = operator.cpu_seconds(), time.perf_counter()
+        await asyncio.sleep(bed.sizes.idle_seconds)
+        share = (operator.cpu_seconds() - used) / (time.perf_counter() - began)
+    return {"memory": [memory.total], "fair": [memory.fair], "cpu": [share]}
+
+
+async def starts(bed: Bed, program: Program) -> Figures:
+    """Many startup hooks: the time of all `--config` calls, then the runs a second."""
+    number = bed.sizes.hooks
+    scripts = {f"hook-{i:03}.sh": hooks.writes_its_start(hooks.STARTUP) for i in range(number)}
+    with bed.run(program, scripts) as operator:
+        lines = await operator.wait(number, "run")
+    return {"configs": [_span(lines, "config")], "rate": [(number - 1) / _span(lines, "run")]}
+
+
+async def events(bed: Bed, program: Program) -> Figures:
+    """Objects created one at a time, each after a quiet moment: from the write until the hook's first line.
+
+    `answered` counts from the server's answer to the write, `sent` from the moment in which it was sent.
+    """
+    figures: Figures = {"answered": [], "sent": []}
+    namespace = await bed.new_namespace()
+    with bed.run(program, {"hook.sh": hooks.writes_its_start(hooks.watching(namespace))}) as operator:
+        await operator.wait(1, "run")
+        for number in range(bed.sizes.events):
+            await asyncio.sleep(_QUIET + number * 0.017 % 0.25)  # not in step with anything that polls
+            sent = time.time()
+            await bed.cluster.create(namespace, [config_map(f"event-{number}")])
+            answered = time.time()
+            run = (await operator.wait(number + 2, "run"))[-1]
+            figures["answered"].append(run.at - answered)
+            figures["sent"].append(run.at - sent)
+    return figures
+
+
+async def burst(bed: Bed, program: Program) -> Figures:
+    """Many objects created at once: from the first write until the last object was handled."""
+    namespace, number = await bed.new_namespace(), bed.sizes.burst
+    objects = [config_map(f"burst-{i}") for i in range(number)]
+    with bed.run(program, {"hook.sh": hooks.counts_events(hooks.watching(namespace))}) as operator:
+        await operator.wait(1, "0")
+        await asyncio.sleep(_QUIET)
+        began = time.time()
+        await bed.cluster.create(namespace, objects)
+        created = time.time()
+        lines = await operator.until(lambda lines: _handled(lines) >= number, f"{number} events")
+    return {"handled": [lines[-1].at - began], "created": [created - began]}
+
+
+async def full(bed: Bed, program: Program) -> Figures:
+    """Start on many objects that are kept as they are."""
+    return await _synchronized(bed, program, bed.sizes.objects, {})
+
+
+async def filtered(bed: Bed, program: Program) -> Figures:
+    """Start on many objects of which only a filter's result is kept."""
+    return await _synchronized(bed, program, bed.sizes.objects, _FILTERED)
+
+
+async def filtered_many(bed: Bed, program: Program) -> Figures:
+    """As `filtered`, with still more objects."""
+    return await _synchronized(bed, program, bed.sizes.many_objects, _FILTERED)
+
+
+_FILTERED = {"jqFilter": hooks.FILTER, "keepFullObjectsInMemory": False}
+
+
+async def _synchronized(bed: Bed, program: Program, objects: int, more: dict[str, object]) -> Figures:
+    """From the start of the program until the Synchronization hook ran, and the memory then."""
+    config = hooks.watching(await bed.filled_namespace(objects), **more)
+    with bed.run(program, {"hook.sh": hooks.writes_its_start(config)}) as operator:
+        lines = await operator.wait(1, "run")
+        memory = await operator.steady_memory()
+    return {"start": [lines[-1].at - operator.began], "memory": [memory.total], "fair": [memory.fair]}
+
+
+def _span(lines: list[Line], word: str) -> float:
+    """Seconds from the first to the last line with a word."""
+    times = [line.at for line in lines if line.word == word]
+    return max(times) - min(times)
+
+
+def _handled(lines: list[Line]) -> int:
+    return sum(int(line.word) for line in lines if line.word.isdecimal())
