@@ -72,6 +72,7 @@ async def test_a_forbidden_binding_waits_alone_and_begins_when_the_right_is_give
     scripts = {"a.sh": hook({"kubernetes": [secrets]}), "b.sh": watching(cms.namespace)}
     one = await operator(scripts, kubeconfig=user.kubeconfig, ready=False)
     await one.not_ready("a.sh: secrets")
+    await one.has_run("b.sh")
     cms.create("new")
     assert await one.hears("b.sh", 1) == [("Added", "new")]
     assert one.runs("a.sh") == []
