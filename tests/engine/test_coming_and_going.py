@@ -1,0 +1,60 @@
+"""Hooks that come and go while the engine runs (R23, and R4's last part through the engine)."""
+
+import asyncio
+import random
+
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from tests.engine.conftest import Bench
+from tests.fakes.cluster import configmap, settle
+
+BOTH = {"schedule": [{"crontab": "* * * * * *"}], "kubernetes": [{"name": "cms", "kind": "ConfigMap"}]}
+
+
+async def come_and_go(bench: Bench, times: int) -> None:
+    """Remove and add the hook, at once or after some of its tasks have run."""
+    dice, hook = random.Random(23), bench.engine.hooks["h.sh"]
+    for _ in range(times):
+        bench.engine.remove(hook)
+        for _ in range(dice.randrange(3)):
+            await settle()
+        bench.engine.add(hook)
+        for _ in range(dice.randrange(3)):
+            await settle()
+    await bench.idle()
+
+
+async def test_after_a_hundred_comings_and_goings_a_schedule_fires_once_per_tick(
+    bench: Bench, jq: Jq, client: Client
+) -> None:
+    """R23."""
+    bench.hook("h.sh", {"schedule": BOTH["schedule"]})
+    await bench.start(jq, client)
+    await come_and_go(bench, 100)
+    before, began = len(bench.runs("h.sh")), asyncio.get_running_loop().time()
+    runs = (await bench.ran("h.sh", before + 3))[before:]
+    assert all(len(run) == 1 for run in runs)
+    assert asyncio.get_running_loop().time() - began > 1.9
+
+
+async def test_after_a_hundred_comings_and_goings_a_change_is_told_once(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("h.sh", {"kubernetes": BOTH["kubernetes"]})
+    await bench.start(jq, client)
+    await come_and_go(bench, 100)
+    bench.cluster.put(configmap("new"))
+    told = [context for run in (await bench.ran("h.sh", len(bench.runs("h.sh")) + 1)) for context in run]
+    await bench.idle()
+    assert [context["type"] for context in told].count("Event") == 1
+    assert bench.cluster.open_watches == 1
+
+
+async def test_a_hook_that_has_gone_hears_nothing_and_leaves_no_task(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("h.sh", BOTH)
+    await bench.start(jq, client)
+    await bench.ran("h.sh", 2)
+    bench.engine.remove(bench.engine.hooks["h.sh"])
+    await bench.idle()
+    runs = len(bench.runs("h.sh"))
+    bench.cluster.put(configmap("new"))
+    await bench.idle()
+    assert (len(bench.runs("h.sh")), bench.shown(), bench.cluster.open_watches) == (runs, [], 0)
