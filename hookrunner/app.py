@@ -72,7 +72,7 @@ def run(settings: Settings) -> int:
 async def serve(settings: Settings, loading: Loading) -> int:
     """The whole life of the process."""
     began = time.monotonic()
-    signals, face = Signals(), Face(Metrics(settings.web.metrics_prefix))
+    signals, face = Signals(), Face(Metrics(settings.web.metrics_prefix, settings.web.queue_actions))
     async with AsyncExitStack() as stack:
         await _answer(settings, face, stack)
         children, jq = _children(), await stack.enter_async_context(Jq())
@@ -213,7 +213,8 @@ def _start(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Queu
     """Build the engine and let it go."""
     clock, metrics = time.monotonic, face.metrics
     schedules = Schedules()
-    monitors = Monitors(Streams(parts.kube.watches.open, parts.background), parts.jq, parts.background, clock)
+    streams = Streams(parts.kube.watches.open, parts.background, metrics)
+    monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
     applier = Applier(
         Objects(parts.kube.patcher, parts.kube.discovery, parts.jq, settings.kube.patch_timeout), face.hook_metrics
     )
@@ -223,6 +224,7 @@ def _start(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Queu
     engine = Engine(runs, Enabling(monitors, schedules, parts.jq, metrics, clock), queues, parts.background)
     face.status = Status(engine, queues, monitors, runs, clock)
     face.status.export(metrics)
+    metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     face.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
     engine.start(hooks.hooks, monitors, schedules)
     return queues
@@ -233,7 +235,8 @@ async def _stop(settings: Settings, signals: Signals, queues: Queues, children: 
     _log.info("stopping")
     await signals.unless_hurried(queues.stop(settings.engine.shutdown_grace))
     ended = len(children)
-    await children.stop(0.0 if signals.hurried.is_set() else KILL_AFTER)
-    await queues.stopped()
+    patience = 0.0 if signals.hurried.is_set() else KILL_AFTER
+    await children.stop(patience)
+    await queues.stopped(1.0)
     _log.info("stopped", ended_hooks=ended)
     return 1 if ended else 0

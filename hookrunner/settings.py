@@ -183,6 +183,9 @@ class WebSettings:
             compat=("shell_operator_", "addon_operator_"),
         )
     )
+    queue_actions: bool = setting(
+        Option("queue-actions-metrics", YES_NO, "true", "Export how long operations on queues take.", BARE)
+    )
     debug_sockets: tuple[Path, ...] = setting(
         Option(
             "debug-unix-socket",

@@ -5,7 +5,7 @@ The order in which a start goes: shell-operator.md §6.2; which hook a tick or c
 
 from collections.abc import Iterable, Iterator
 
-from hookrunner.model.bindings import MAIN, BindingType, Hook, Kubernetes, Schedule
+from hookrunner.model.bindings import MAIN, BindingType, Hook, Kubernetes, QueuedBinding, Schedule
 from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, FilterRetry, HookRun, Order
@@ -43,9 +43,9 @@ def for_change(hook: Hook, event: ObjectChanged) -> HookRun:
         key=event.key,
         obj=event.obj,
         filtered=event.filtered,
-        includes=includes(hook, binding.snapshots),
+        includes=includes(hook, binding),
     )
-    return _run(hook, binding, (context,), event.seen_at)
+    return _run(hook, binding, event.binding.index, context, event.seen_at)
 
 
 def for_broken_filter(hook: Hook, event: FilterBroke) -> FilterRetry:
@@ -57,15 +57,19 @@ def for_broken_filter(hook: Hook, event: FilterBroke) -> FilterRetry:
 def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
     """One run for each schedule binding with this crontab, hooks in name order."""
     for hook in hooks:
-        for schedule in hook.config.schedules:
+        for place, schedule in enumerate(hook.config.schedules):
             if (schedule.crontab, schedule.timezone) == (tick.crontab, tick.timezone):
-                yield _run(hook, schedule, (_tick_context(hook, schedule),), 0.0)
+                yield _run(hook, schedule, place, _tick_context(hook, schedule))
 
 
-def includes(hook: Hook, names: Iterable[str]) -> tuple[Include, ...]:
-    """Snapshot names as places in the hook's config; `hooks/config` has made sure that each is there."""
-    places = {binding.name: index for index, binding in reversed(list(enumerate(hook.config.kubernetes)))}
-    return tuple(Include(name, places[name]) for name in names)
+def includes(hook: Hook, binding: QueuedBinding) -> tuple[Include, ...]:
+    """The snapshots of a binding as places in the hook's config; `hooks/config` has made sure that each name is there.
+
+    A name that several bindings have means the one in this binding's group, else the first.
+    """
+    bindings = sorted(enumerate(hook.config.kubernetes), key=lambda item: item[1].group != binding.group)
+    places = {other.name: index for index, other in reversed(bindings)}
+    return tuple(Include(name, places[name]) for name in binding.snapshots)
 
 
 def _startup_number(hook: Hook) -> tuple[float, str]:
@@ -86,7 +90,7 @@ def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
         type=ContextType.GROUP if binding.group else ContextType.SYNCHRONIZATION,
         group=binding.group,
         source=index,
-        includes=includes(hook, binding.snapshots),
+        includes=includes(hook, binding),
     )
     return HookRun(
         hook.name,
@@ -96,6 +100,7 @@ def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
         (context,) if binding.run_on_synchronization else (),
         group=binding.group,
         allow_failure=binding.allow_failure,
+        place=index,
         merges=_merges(hook),
         unlocks=(index,),
         seen_at=now,
@@ -107,19 +112,20 @@ def _tick_context(hook: Hook, schedule: Schedule) -> Context:
         binding=schedule.name,
         type=ContextType.GROUP if schedule.group else ContextType.SCHEDULE,
         group=schedule.group,
-        includes=includes(hook, schedule.snapshots),
+        includes=includes(hook, schedule),
     )
 
 
-def _run(hook: Hook, binding: Kubernetes | Schedule, contexts: tuple[Context, ...], seen_at: float) -> HookRun:
+def _run(hook: Hook, binding: QueuedBinding, place: int, context: Context, seen_at: float = 0.0) -> HookRun:
     return HookRun(
         hook.name,
         binding.name,
         BindingType.KUBERNETES if isinstance(binding, Kubernetes) else BindingType.SCHEDULE,
         binding.queue,
-        contexts,
+        (context,),
         group=binding.group,
         allow_failure=binding.allow_failure,
+        place=place,
         merges=_merges(hook),
         seen_at=seen_at,
     )

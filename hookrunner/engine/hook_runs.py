@@ -53,6 +53,7 @@ class HookRuns:
         assert isinstance(order, HookRun)
         if not order.contexts:
             readings.unlock(self._monitors, order)
+            self._metrics.hook_run_seconds.observe(0.0, *order.labels)
             return Done()
         with log.bound(
             hook=order.hook, binding=order.binding, event=order.binding_type, queue=order.queue, task=order.name
@@ -60,7 +61,7 @@ class HookRuns:
             return await self._timed(hook, order, task)
 
     async def _timed(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
-        labels = (order.hook, order.binding, order.queue)
+        labels = order.labels
         began = self._clock()
         self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *labels)
         self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", order.hook, order.binding)
@@ -84,20 +85,27 @@ class HookRuns:
         try:
             result = await self._runner.run(hook, order.contexts, snapshots)
         except ExitedBadly as failure:
-            await self._applier.carry_out(failure.operations, [])
+            await self._carry_out_despite(failure)
             raise
         self._record(order, result.usage)
         await self._applier.apply(hook.name, result.answer, task.applied)
 
+    async def _carry_out_despite(self, failure: ExitedBadly) -> None:
+        """Operations with `ignoreHookError` (§7.1). What becomes of them must not hide why the hook failed."""
+        try:
+            await self._applier.carry_out(failure.operations, [])
+        except PatchFailed as error:
+            _log.error("An operation with ignoreHookError failed.", error=str(error))
+
     def _record(self, order: HookRun, usage: Usage) -> None:
-        labels = (order.hook, order.binding, order.queue)
+        labels = order.labels
         self._metrics.hook_run_user_cpu_seconds.observe(usage.user_seconds, *labels)
         self._metrics.hook_run_sys_cpu_seconds.observe(usage.system_seconds, *labels)
         self._metrics.hook_run_max_rss_bytes.set(usage.max_rss_bytes, *labels)
 
     def _failed(self, hook: Hook, order: HookRun, task: Task, error: HookrunnerError) -> Outcome:
         """allowFailure, then the last attempt, then another try."""
-        labels = (order.hook, order.binding, order.queue)
+        labels = order.labels
         settings = hook.config.settings
         if order.allow_failure:
             self._metrics.hook_run_allowed_errors.inc(*labels)

@@ -70,9 +70,12 @@ class Queues:
             _log.info(f"waiting up to {grace:g}s for running hooks", hooks=len(busy))
             await asyncio.wait(busy, timeout=grace)
 
-    async def stopped(self) -> None:
-        """Wait until no worker is left."""
-        await asyncio.gather(*self._workers.values(), return_exceptions=True)
+    async def stopped(self, patience: float) -> None:
+        """Wait until no worker is left; after `patience` seconds they are cancelled, whatever they write."""
+        _, left = await asyncio.wait(self._workers.values(), timeout=patience)
+        for worker in left:
+            worker.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 def _runs_a_hook(queue: Queue) -> bool:

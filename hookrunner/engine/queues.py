@@ -44,7 +44,8 @@ class Idle:
 
 
 class Queue:
-    """Tasks for one worker. From `compact_at` waiting runs of one hook on, they are merged (§6.6).
+    """Tasks for one worker. From `compact_at` waiting runs of one hook on, they are merged (§6.6);
+    0 is never.
 
     `runs` counts the runs of each hook, `compactions` how often they were merged.
     """
@@ -76,7 +77,7 @@ class Queue:
     def put(self, order: Order) -> None:
         """Add a task at the end."""
         self._add(Task(order, self._clock()))
-        if isinstance(order, HookRun) and self.runs[order.hook] >= self._limits.get(order.hook, self._compact_at):
+        if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
             self._compact(order.hook)
         self._wake.set()
 

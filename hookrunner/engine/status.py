@@ -4,6 +4,7 @@ Reading changes nothing (shell-operator.md §15.4 no. 15).
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -17,6 +18,7 @@ from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import MAIN, BindingType
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
+from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 
 MANY = 20
@@ -83,7 +85,7 @@ class Status:
         if hook not in self._engine.hooks:
             return None
         mine = [monitor for monitor in self._monitors if monitor.id.hook == hook]
-        return [SnapshotDump(m.binding.name, m.snapshot.read(), m.snapshot.operations()) for m in mine]
+        return [SnapshotDump(_named(m, mine), m.snapshot.read(), m.snapshot.operations()) for m in mine]
 
     def export(self, metrics: Metrics) -> None:
         """Let the gauges that describe states be read at each scrape."""
@@ -120,8 +122,11 @@ class Status:
                     yield (queue.name, hook), count
 
     def _snapshot_sizes(self) -> Samples:
+        """Bindings of one name are counted together."""
+        sizes = Counter[LabelValues]()
         for monitor in self._monitors:
-            yield (monitor.id.hook, monitor.binding.name, monitor.binding.queue), len(monitor.snapshot)
+            sizes[monitor.id.hook, monitor.binding.name, monitor.binding.queue] += len(monitor.snapshot)
+        yield from sizes.items()
 
     def _waiting(self) -> Samples:
         for monitor in self._monitors:
@@ -130,4 +135,10 @@ class Status:
 
     def _running(self) -> Samples:
         for order, began in self._runs.running.values():
-            yield (order.hook, order.binding, order.queue), self._clock() - began
+            yield order.labels, self._clock() - began
+
+
+def _named(monitor: Monitor, among: list[Monitor]) -> str:
+    """The binding's name; where several bindings have it, with its place in the config."""
+    alone = sum(other.binding.name == monitor.binding.name for other in among) == 1
+    return monitor.binding.name if alone else f"{monitor.binding.name}[{monitor.id.index}]"

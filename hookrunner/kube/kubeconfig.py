@@ -14,7 +14,6 @@ The line is `{"error": …}` or the fields of `credentials.Connection`.
 # (the package ships types, but not for its configuration classes)
 import json
 import logging
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -84,7 +83,7 @@ def in_cluster(directory: Path) -> dict[str, Any]:
     """The connection of a pod's service account, whose token, CA and namespace are files in `directory`."""
     token, namespace = directory / "token", directory / "namespace"
     configuration = Configuration()
-    InClusterConfigLoader(str(token), str(directory / "ca.crt"), environ=os.environ).load_and_set(configuration)
+    InClusterConfigLoader(str(token), str(directory / "ca.crt")).load_and_set(configuration)
     return _described(configuration) | {
         "origin": "service account of this pod",
         "namespace": namespace.read_text().strip() if namespace.is_file() else "",

@@ -38,10 +38,10 @@ class Distribution:
         self._counts = [0] * len(buckets.labels)
         self._total = 0.0
 
-    def observe(self, value: float) -> None:
+    def observe(self, value: float, times: int = 1) -> None:
         """Count `value` in the first bucket whose bound is not below it."""
-        self._counts[bisect.bisect_left(self._buckets.bounds, value)] += 1
-        self._total += value
+        self._counts[bisect.bisect_left(self._buckets.bounds, value)] += times
+        self._total += value * times
 
     def lines(self, name: str, labels: str) -> Iterator[str]:
         """The samples of this series: cumulative buckets, sum, count."""
@@ -144,12 +144,12 @@ class Histogram(Family):
         self._buckets = Buckets(buckets)
         self._series: dict[LabelValues, Distribution] = {}
 
-    def observe(self, value: float, *labels: str) -> None:
-        """Count one value."""
+    def observe(self, value: float, *labels: str, times: int = 1) -> None:
+        """Count a value, or `times` equal ones."""
         key = self._key(labels)
         if key not in self._series:
             self._series[key] = Distribution(self._buckets)
-        self._series[key].observe(value)
+        self._series[key].observe(value, times)
 
     def _lines(self) -> Iterator[str]:
         for values, distribution in sorted(self._series.items(), key=lambda item: item[0]):

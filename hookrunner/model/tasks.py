@@ -18,7 +18,8 @@ from hookrunner.model.operations import ObjectOperation
 class HookRun:
     """Run a hook once with these contexts.
 
-    `binding` and `binding_type` label logs and metrics. `unlocks` are the bindings (places in the config) whose
+    `binding` and `binding_type` label logs and metrics; `place` is the binding's among those of its type in the config,
+    for names may repeat. `unlocks` are the bindings (places in the config) whose
     events start to flow when this run has succeeded; a Synchronization that the hook does not want to hear of has no
     contexts and only unlocks. `merges` is False for v0 hooks and for `settings.combine: false`. `seen_at` is the
     monotonic time at which the first of its events arrived.
@@ -31,6 +32,7 @@ class HookRun:
     contexts: tuple[Context, ...]
     group: str = ""
     allow_failure: bool = False
+    place: int = 0
     merges: bool = True
     unlocks: tuple[int, ...] = ()
     seen_at: float = 0.0
@@ -40,7 +42,12 @@ class HookRun:
     @property
     def lane(self) -> tuple[str, str]:
         """Tasks of one lane keep their order when the first of them is set aside (design.md §2)."""
-        return (self.hook, self.binding)
+        return (self.hook, f"{self.binding_type}[{self.place}]")
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Hook, binding and queue for metrics; an onStartup run shows no queue (§10.2)."""
+        return (self.hook, self.binding, "" if self.binding_type is BindingType.ON_STARTUP else self.queue)
 
     @property
     def synchronizes(self) -> bool:

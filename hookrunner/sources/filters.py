@@ -4,10 +4,12 @@ Simple jq programs run here and now; others travel to the jq workers, a batch at
 fails on one object says so for that object alone.
 """
 
+import time
 from collections.abc import Sequence
 
 from hookrunner.errors import FilterFailed
 from hookrunner.jq.program import Filter, Jq
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.contexts import Entry
 from hookrunner.model.watching import Item
@@ -16,13 +18,23 @@ from hookrunner.model.watching import Item
 class Projection:
     """Turns items into entries for one binding. `program` is its compiled jqFilter, None without one."""
 
-    def __init__(self, binding: Kubernetes, program: Filter | None, jq: Jq) -> None:
+    def __init__(self, hook: str, binding: Kubernetes, program: Filter | None, jq: Jq, metrics: Metrics) -> None:
         self._keep = binding.keep_full_objects
         self._program = program
         self._jq = jq
+        self._labels = (hook, binding.name, binding.queue)
+        self._duration = metrics.kube_jq_filter_duration_seconds
 
     async def entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:
         """One entry or failure for each item, in order."""
+        if not items:
+            return []
+        began = time.perf_counter()
+        results = await self._entries(items)
+        self._duration.observe((time.perf_counter() - began) / len(items), *self._labels, times=len(items))
+        return results
+
+    async def _entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:
         program = self._program
         if program is None:
             return [Entry(item.key, self._object(item), None, item.version or item.raw) for item in items]

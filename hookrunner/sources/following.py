@@ -11,6 +11,7 @@ from contextlib import aclosing
 from itertools import product
 
 from hookrunner.background import Background
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
@@ -23,10 +24,13 @@ Clock = Callable[[], float]
 class Following:
     """Feeds one monitor until `stop`. `clock` gives monotonic seconds and stamps each change with its arrival."""
 
-    def __init__(self, monitor: Monitor, streams: Streams, background: Background, clock: Clock) -> None:
+    def __init__(
+        self, monitor: Monitor, streams: Streams, background: Background, metrics: Metrics, clock: Clock
+    ) -> None:
         self.monitor = monitor
         self._streams = streams
         self._background = background
+        self._duration = metrics.kube_event_duration_seconds
         self._clock = clock
         self._tasks: dict[Selection, asyncio.Task[None]] = {}
         self._namespaces: set[str] = set()
@@ -38,12 +42,13 @@ class Following:
             task.cancel()
 
     def _begin(self, binding: Kubernetes) -> None:
-        if binding.namespace_labels is None:
+        if not binding.kind:
+            self.monitor.watch_nothing()
+        elif binding.namespace_labels is None:
             self._enter(*(binding.namespaces or ("",)))
-            return
-        scope = Scope(Selection("v1", "Namespace", labels=binding.namespace_labels))
-        self.monitor.namespaces = scope
-        self._keep(scope, self._read_namespaces)
+        else:
+            self.monitor.namespaces = Scope(Selection("v1", "Namespace", labels=binding.namespace_labels))
+            self._keep(self.monitor.namespaces, self._read_namespaces)
 
     def _enter(self, *namespaces: str) -> None:
         scopes = [self.monitor.add_scope(*part) for part in selections(self.monitor.binding, namespaces)]
@@ -70,8 +75,17 @@ class Following:
     async def _read_objects(self, scope: Scope) -> None:
         async with aclosing(self._streams.read(scope.selection)) as story:
             async for reports in story:
-                await self.monitor.take(scope, reports, self._clock())
+                await self._take(scope, reports)
                 del reports  # parsed objects are large, and the next batch may be long in coming
+
+    async def _take(self, scope: Scope, reports: list[Report]) -> None:
+        began = self._clock()
+        await self.monitor.take(scope, reports, began)
+        changes = sum(isinstance(report, Item) and report.change is not None for report in reports)
+        if changes:
+            binding = self.monitor.binding
+            seconds = (self._clock() - began) / changes
+            self._duration.observe(seconds, self.monitor.id.hook, binding.name, binding.queue, times=changes)
 
     async def _read_namespaces(self, scope: Scope) -> None:
         unseen: set[str] = set()

@@ -123,6 +123,10 @@ class Monitor:
             self.outbox.put(*(self._held or ()))
             self._held = None
 
+    def watch_nothing(self) -> None:
+        """A binding without a kind hears of nothing and holds nothing up (§3, §17.4)."""
+        self._progressed()
+
     def add_scope(self, selection: Selection, name: str = "") -> Scope:
         """A stream begins."""
         scope = self.scopes[selection] = Scope(selection, name)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 from hookrunner.background import Background
 from hookrunner.jq.program import Filter, Jq
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.events import BindingId
 from hookrunner.sources.filters import Projection
@@ -15,10 +16,13 @@ from hookrunner.sources.streams import Streams
 class Monitors:
     """Runs monitors. `clock` gives monotonic seconds."""
 
-    def __init__(self, streams: Streams, jq: Jq, background: Background, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, streams: Streams, jq: Jq, background: Background, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
         self._streams = streams
         self._jq = jq
         self._background = background
+        self._metrics = metrics
         self._clock = clock
         self._outbox = Outbox()
         self._followings: dict[BindingId, Following] = {}
@@ -38,8 +42,9 @@ class Monitors:
 
     def add(self, id: BindingId, binding: Kubernetes, program: Filter | None) -> Monitor:
         """Start to follow a binding; `program` is its compiled jqFilter."""
-        monitor = Monitor(id, binding, Projection(binding, program, self._jq), self._outbox)
-        self._followings[id] = Following(monitor, self._streams, self._background, self._clock)
+        projection = Projection(id.hook, binding, program, self._jq, self._metrics)
+        monitor = Monitor(id, binding, projection, self._outbox)
+        self._followings[id] = Following(monitor, self._streams, self._background, self._metrics, self._clock)
         return monitor
 
     def remove(self, id: BindingId) -> None:

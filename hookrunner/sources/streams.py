@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookrunner.background import Background
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item, Listed, Lost, Report
 
@@ -33,9 +34,10 @@ class _Stream:
 class Streams:
     """The shared watches. `background` runs one task for each."""
 
-    def __init__(self, watch: Watch, background: Background) -> None:
+    def __init__(self, watch: Watch, background: Background, metrics: Metrics) -> None:
         self._watch = watch
         self._background = background
+        self._deaths = metrics.factory_informer_dead
         self._streams: dict[Selection, _Stream] = {}
 
     def __len__(self) -> int:
@@ -74,6 +76,8 @@ class Streams:
                     await _tell(stream, reports)
                     del reports  # or the last objects would live until the next change
         except Exception as error:
+            selection = stream.selection
+            self._deaths.inc(f"{selection.api_version}/{selection.kind}", selection.namespace)
             await _tell(stream, [Lost(f"the watch died: {error}", brief=False)])
             raise
 

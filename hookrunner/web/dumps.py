@@ -59,7 +59,7 @@ def queues_text(queues: Sequence[QueueDump], show_empty: bool) -> str:
 
 
 def snapshots_json(snapshots: Iterable[SnapshotDump]) -> JSON:
-    """All snapshots of a hook by binding. Bindings of one name are equal, so one of them is enough."""
+    """All snapshots of a hook by binding."""
     return {
         snapshot.binding: {
             "snapshot": [_entry(entry) for entry in snapshot.entries],

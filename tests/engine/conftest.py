@@ -67,7 +67,8 @@ class Bench:
             directory=self.directory / "hooks", tmp_dir=self.directory / "tmp", environ={"PATH": os.environ["PATH"]}
         )
         children = Children(Patience(kill=0.2, linger=0.05))
-        self.monitors = Monitors(Streams(self.cluster.watch, self.background), jq, self.background, clock)
+        streams = Streams(self.cluster.watch, self.background, self.metrics)
+        self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
         self.hook_runs = HookRuns(Runner(settings, children), applier, self.monitors, self.metrics, clock)
         self.queues = Queues(lambda order: readings.obstacle(self.monitors, order), clock, self.metrics, 100)

@@ -93,9 +93,18 @@ def test_runs_merge_unless_the_hook_is_old_or_says_no(config: HookConfig, merges
     assert dispatch.for_change(Hook("h", Path("/h"), config), changed()).merges is merges
 
 
-def test_a_name_that_two_bindings_have_means_the_first() -> None:
-    twins = hook("h", kubernetes=(PODS, Kubernetes("pods", "Secret"), Kubernetes("cms", "ConfigMap")))
-    assert dispatch.includes(twins, ["cms", "pods"]) == (Include("cms", 2), Include("pods", 0))
+def test_a_name_that_two_bindings_have_means_the_one_in_the_same_group() -> None:
+    unnamed = Kubernetes("kubernetes", "Pod"), Kubernetes("kubernetes", "ConfigMap", group="g")
+    twins = hook("h", kubernetes=unnamed)
+    names = ("kubernetes",)
+    assert dispatch.includes(twins, Schedule("s", "* * * * *", group="g", snapshots=names)) == (Include(*names, 1),)
+    assert dispatch.includes(twins, Schedule("s", "* * * * *", snapshots=names)) == (Include(*names, 0),)
+
+
+def test_bindings_of_one_name_keep_their_own_order_only() -> None:
+    unnamed = hook("h", kubernetes=(Kubernetes("kubernetes", "Foo"), Kubernetes("kubernetes", "ConfigMap")))
+    first, second = dispatch.synchronizations(unnamed, 0.0)
+    assert first.lane != second.lane
 
 
 def test_an_order_is_described_as_in_the_predecessors_dump() -> None:

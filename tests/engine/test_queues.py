@@ -69,6 +69,7 @@ def run(hook: str, name: str, group: str = "", **more: object) -> HookRun:
     kind = ContextType.GROUP if group else ContextType.EVENT
     context = Context(name, kind, group=group)
     binding = str(more.pop("binding", name))
+    more.setdefault("place", sum(map(ord, binding)))
     return HookRun(hook, binding, BindingType.KUBERNETES, "main", (context,), group=group, **more)  # type: ignore[arg-type]
 
 

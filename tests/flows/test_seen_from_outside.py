@@ -21,6 +21,15 @@ async def test_a_run_is_seen_in_the_metrics(operator: Start, cms: ConfigMaps) ->
     assert stages == [1, 2]  # a Synchronization is no event that was received
 
 
+async def test_the_time_that_filters_and_events_take_is_seen(operator: Start, cms: ConfigMaps) -> None:
+    cms.create("old")
+    one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data | length")})
+    cms.create("new")
+    await one.has_run("h.sh", 2)
+    assert one.metric("kube_jq_filter_duration_seconds_count", hook="h.sh", binding="cms") == 2
+    assert one.metric("kube_event_duration_seconds_count", hook="h.sh", binding="cms") >= 1
+
+
 async def test_a_running_hook_is_seen_while_it_runs(operator: Start) -> None:
     one = await operator({"h.sh": hook({"onStartup": 1}, HOLD)}, ready=False)
     await one.has_run("h.sh")

@@ -9,6 +9,7 @@ import pytest
 
 from hookrunner.background import Background
 from hookrunner.jq.program import Jq
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
 from hookrunner.sources.monitor import Monitor
@@ -61,8 +62,9 @@ async def watcher() -> AsyncIterator[Watcher]:
     with suppress(asyncio.CancelledError):
         async with Jq() as jq, asyncio.TaskGroup() as group:
             background = Background(group)
-            streams = Streams(cluster.watch, background)
-            monitors = Monitors(streams, jq, background, asyncio.get_running_loop().time)
+            metrics = Metrics("")
+            streams = Streams(cluster.watch, background, metrics)
+            monitors = Monitors(streams, jq, background, metrics, asyncio.get_running_loop().time)
             watcher = Watcher(cluster, streams, monitors, background, jq)
             listener = group.create_task(watcher.listen())
             yield watcher

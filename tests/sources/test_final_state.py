@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from hookrunner.background import Background
 from hookrunner.jq.program import Jq
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.contexts import Entry
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
@@ -173,7 +174,7 @@ class World:
 
 async def live(story: list[Step]) -> World:
     """Let a story happen, then peace: everything recovers and whoever is not synchronized yet becomes so."""
-    cluster = FakeCluster()
+    cluster, metrics = FakeCluster(), Metrics("")
     with suppress(asyncio.CancelledError):
         async with Jq() as jq, asyncio.TaskGroup() as group:
             background = Background(group)
@@ -184,8 +185,9 @@ async def live(story: list[Step]) -> World:
                     async for reports in story:
                         yield reports
 
-            streams = Streams(late, background)
-            monitors = Monitors(streams, jq, background, asyncio.get_running_loop().time)
+            metrics = Metrics("")
+            streams = Streams(late, background, metrics)
+            monitors = Monitors(streams, jq, background, metrics, asyncio.get_running_loop().time)
             world = World(cluster, monitors, jq)
             listening = group.create_task(world.listen())
             for step in [*START, *story, ("join", "y", "")]:
