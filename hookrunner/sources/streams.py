@@ -52,16 +52,25 @@ class Streams:
         try:
             version = ""
             if late:
-                async with aclosing(self._watch(selection)) as own:
+                async with aclosing(self._list(selection)) as own:
                     async for reports in own:
+                        version = _listed(reports)
                         yield reports
-                        if version := _listed(reports):
-                            break
+                        del reports
             async for reports in _after(version, queue):
                 yield reports
                 del reports
         finally:
             self._leave(stream, queue)
+
+    async def _list(self, selection: Selection) -> AsyncGenerator[Reports, None]:
+        """A story of one's own, up to the end of its list."""
+        async with aclosing(self._watch(selection)) as own:
+            async for reports in own:
+                listed = _listed(reports)
+                yield reports
+                if listed:
+                    return
 
     def _open(self, selection: Selection) -> _Stream:
         stream = self._streams[selection] = _Stream(selection)
