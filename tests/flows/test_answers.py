@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.controlplane.cluster import Cluster
+from tests.faults.proxy import Proxy
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps
 from tests.flows.scripts import FAIL_ONCE, hook, patching
@@ -186,3 +187,30 @@ async def test_a_conflicting_metric_is_refused_and_the_scrape_stands(operator: S
 async def test_bad_metrics_fail_the_run(operator: Start) -> None:
     one = await operator({"h.sh": hook({"onStartup": 1}, 'echo "{\\"name\\":" > "$METRICS_PATH"\n')}, ready=False)
     assert "metrics" in (await one.wait_log("Will retry"))["error"]
+
+
+async def test_conflicts_and_pauses_are_dealt_with_inside_the_run(
+    operator: Start, proxy: Proxy, cms: ConfigMaps
+) -> None:
+    """409 to an update is tried again, 429 waited out; the hook runs once."""
+    cms.create("x", x="1")
+    operations = [
+        {"operation": "CreateOrUpdate", "object": a(cms, "x", new="2")},
+        to(cms, "JQPatch", **CHANGES["JQPatch"]),
+    ]
+    proxy.answer(409, "PUT", times=2)
+    proxy.answer(429, "POST", retry_after=1)
+    one = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, kubeconfig=proxy.kubeconfig)
+    assert cms.data("x") == {"new": "2", "y": "2"}
+    assert len(one.runs("h.sh")) == 1
+
+
+async def test_an_unreachable_api_server_fails_the_run_and_nothing_is_lost(
+    operator: Start, proxy: Proxy, cms: ConfigMaps
+) -> None:
+    cms.create("x", x="1")
+    proxy.answer(503, "PATCH")
+    operation = to(cms, "MergePatch", **CHANGES["MergePatch"])
+    one = await operator({"h.sh": hook({"onStartup": 1}, patching([operation]))}, kubeconfig=proxy.kubeconfig)
+    assert cms.data("x") == {"x": "1", "y": "2"}
+    assert len(one.runs("h.sh")) == 2

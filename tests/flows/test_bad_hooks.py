@@ -1,0 +1,94 @@
+"""Hooks that behave badly harm themselves only: others run on, and it is told who and why (§8; R8, R27)."""
+
+import asyncio
+from pathlib import Path
+
+from tests.flows.conftest import Start
+from tests.flows.objects import ConfigMaps
+from tests.flows.scripts import FAIL_ALWAYS, configmaps, hook, watching
+from tests.flows.waiting import until
+
+
+async def test_a_filter_that_eats_all_memory_costs_its_own_binding_only(operator: Start, cms: ConfigMaps) -> None:
+    """R27: in this process it would end the program."""
+    cms.create("old")
+    greedy = watching(cms.namespace, jqFilter="def f: 1 + f; f")
+    one = await operator({"a.sh": greedy, "b.sh": watching(cms.namespace, jqFilter=".data | length")}, ready=False)
+    await one.not_ready("a.sh: cms: its filter fails on")
+    await one.has_run("b.sh")
+    cms.create("new")
+    assert await one.hears("b.sh", 1) == [("Added", "new")]
+    assert one.runs("a.sh") == []
+    assert one.metric("filter_errors_total", hook="a.sh") >= 1
+
+
+async def test_a_flood_of_output_without_newlines_is_cut_and_the_run_ends(operator: Start) -> None:
+    """R8, at the level of the program."""
+    flood = "head -c 20000000 /dev/zero | tr '\\0' x\nhead -c 20000000 /dev/zero | tr '\\0' y >&2\n"
+    one = await operator({"h.sh": hook({"onStartup": 1}, flood)})
+    assert one.metric("hook_run_success_total", hook="h.sh") == 1
+    assert all(len(line) < 2 << 20 for line in (one.directory / "log").read_text().splitlines())
+    assert Path(one.directory / "log").stat().st_size < 5 << 20
+
+
+async def test_a_child_left_in_the_background_holds_nobody_up(operator: Start, cms: ConfigMaps) -> None:
+    """§17.11: the predecessor waited for whoever held its output."""
+    one = await operator({"h.sh": watching(cms.namespace, "sleep 20 &\n")})
+    began = asyncio.get_running_loop().time()
+    for number in range(2):
+        cms.create(f"n{number}")
+        await one.hears("h.sh", number + 1)
+    assert asyncio.get_running_loop().time() - began < 15
+    one.kill()
+
+
+async def test_a_bad_hook_may_be_left_out(operator: Start, cms: ConfigMaps) -> None:
+    scripts = {"bad.sh": hook({"kubernetes": [{"jqFilter": ".["}]}), "good.sh": watching(cms.namespace)}
+    one = await operator(scripts, "--on-bad-hook=skip")
+    await one.has_run("good.sh")
+    assert "left out: bad.sh" in one.get("/readyz")[1]
+    assert (await one.wait_log("hook is left out"))["hook"] == "bad.sh"
+
+
+async def test_every_problem_of_every_hook_is_told_at_once(operator: Start, cms: ConfigMaps) -> None:
+    scripts = {
+        "a.sh": watching(cms.namespace, jqFilter=".["),
+        "b.sh": hook({"kubernetes": [configmaps(cms.namespace, unknownKey=1)]}),
+        "c.sh": "#!/bin/bash\nexit 3\n",
+        "d.sh": "#!/bin/bash\necho '{]'\n",
+    }
+    one = await operator(scripts, ready=False)
+    assert await one.ended() == 1
+    told = (one.directory / "errors").read_text()
+    assert all(words in told for words in ("a.sh", "jqFilter", "b.sh", "unknownKey", "c.sh", "d.sh"))
+
+
+async def test_a_file_that_is_not_executable_is_named_with_the_mend(operator: Start, cms: ConfigMaps) -> None:
+    one = await operator({"good.sh": watching(cms.namespace)})
+    (one.directory / "hooks" / "plain.sh").write_text(watching(cms.namespace))
+    await one.stop()
+    one.start()
+    record = await one.wait_log("chmod +x")
+    assert "plain.sh" in str(record)
+    await one.ready()
+
+
+async def test_it_stops_at_once_while_a_failed_task_waits(operator: Start) -> None:
+    one = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ALWAYS)}, ready=False)
+    await one.wait_log("Will retry")
+    began = asyncio.get_running_loop().time()
+    assert await one.stop() == 0
+    assert asyncio.get_running_loop().time() - began < 4  # the back-off has 5 s
+
+
+async def test_a_synchronization_runs_in_its_own_queue_if_nobody_waits_for_it(operator: Start, cms: ConfigMaps) -> None:
+    """design.md, weakness 5: a failing one in `main` holds it up, one in a queue of its own does not."""
+    binding = configmaps(cms.namespace, queue="q", waitForSynchronization=False)
+    scripts = {"a.sh": hook({"kubernetes": [binding]}, FAIL_ALWAYS), "b.sh": watching(cms.namespace)}
+    one = await operator(scripts, ready=False)
+    await one.has_run("a.sh")
+    await one.has_run("b.sh")
+    cms.create("new")
+    assert await one.hears("b.sh", 1) == [("Added", "new")]
+    waiting = await until(lambda: one.queue_list()["q"], "the failed one in its queue")
+    assert waiting[0].startswith("HookRun:q:kubernetes:a.sh:cms:failures 1")
