@@ -136,7 +136,7 @@ def _array(entries: Sequence[Entry]) -> Iterator[bytes]:
 def _object_keys(obj: bytes | None, filtered: bytes | None) -> bytes:
     """`object` and `filterResult`, each only where it is kept (§4.8), as they stand between the braces.
 
-    Written by hand, because both are JSON already: a snapshot of 10,000 objects takes a third of the time.
+    Written by hand, because both are JSON already (10,000 objects: 4 ms of CPU time, through the encoder 5).
     """
     if obj is None:
         return b"" if filtered is None else b'"filterResult":%b' % filtered
