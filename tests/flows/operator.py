@@ -15,7 +15,7 @@ from signal import SIGKILL, SIGTERM
 from typing import Any
 
 from hookrunner.cli.debug import ask
-from tests.controlplane.processes import free_port
+from tests.controlplane.processes import TETHER, free_port
 from tests.flows.waiting import until
 
 
@@ -66,14 +66,15 @@ class Operator:
             (file.parent / ".new").rename(file)
 
     def start(self) -> None:
-        """Start the program."""
+        """Start the program, which does not outlive the test run, however that ends."""
         ours = {name: text for name, text in os.environ.items() if not name.startswith(("HOOKRUNNER_", "KUBE"))}
         places = {"hooks-dir": "hooks", "tmp-dir": "tmp", "debug-unix-socket": "debug.socket"}
         flags = [f"--{flag}={self.directory / place}" for flag, place in places.items()]
         address = ["--listen-address=127.0.0.1", f"--listen-port={self.port}", f"--kube-config={self.kubeconfig}"]
+        tethered = [sys.executable, "-I", "-S", str(TETHER), str(os.getpid())]
         with (self.directory / "log").open("ab") as log, (self.directory / "errors").open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "hookrunner", "start", *flags, *address, *self.flags],
+                [*tethered, sys.executable, "-m", "hookrunner", "start", *flags, *address, *self.flags],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=errors,
