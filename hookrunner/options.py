@@ -121,6 +121,10 @@ def _yes(text: str) -> bool:
     raise ValueError(text)
 
 
+def _unless_no(text: str) -> bool:
+    return text != "no" and (text == "yes" or _yes(text))
+
+
 def one_of(*words: str) -> Kind:
     """One of these words, in any case."""
 
@@ -144,6 +148,8 @@ DURATION = Kind("DURATION", "a duration of at least 0 such as 30s, 1m30s or 300m
 PORT = Kind("PORT", "a port number from 0 to 65535 (0: any free one)", _port)
 ENDPOINT = Kind("HOST:PORT", "an address and a port such as 127.0.0.1:9652", _endpoint)
 YES_NO = Kind("BOOL", "true or false", _yes)
+UNLESS_NO = Kind("BOOL", "true or false, yes or no", _unless_no)
+"""For the one variable of the predecessor's whose word is `no` (shell-operator.md §10.2)."""
 
 
 def setting(option: Option) -> Any:

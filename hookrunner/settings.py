@@ -26,6 +26,7 @@ from hookrunner.options import (
     PATHS,
     PORT,
     TEXT,
+    UNLESS_NO,
     YES_NO,
     Compat,
     Given,
@@ -184,7 +185,7 @@ class WebSettings:
         )
     )
     queue_actions: bool = setting(
-        Option("queue-actions-metrics", YES_NO, "true", "Export how long operations on queues take.", BARE)
+        Option("queue-actions-metrics", UNLESS_NO, "true", "Export how long operations on queues take.", BARE)
     )
     debug_sockets: tuple[Path, ...] = setting(
         Option(

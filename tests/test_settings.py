@@ -123,6 +123,11 @@ def test_what_never_had_an_effect_is_accepted_with_a_warning(given: str) -> None
     assert warning.startswith(f"{given} has no effect")
 
 
+@pytest.mark.parametrize(("word", "exported"), [("no", False), ("yes", True), ("false", False), ("true", True)])
+def test_queue_action_metrics_are_left_out_by_the_predecessors_word(word: str, exported: bool) -> None:
+    assert load({}, OURS, {"QUEUE_ACTIONS_METRICS": word}).web.queue_actions is exported
+
+
 def test_the_debug_socket_is_looked_for_in_three_places() -> None:
     sockets = load({}, OURS, {"XDG_RUNTIME_DIR": "/run/user/7"}).web.debug_sockets
     assert [str(path) for path in sockets[:2]] == [

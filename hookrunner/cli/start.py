@@ -3,7 +3,7 @@
 import click
 
 from hookrunner import settings
-from hookrunner.options import PATHS, YES_NO, Option
+from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option
 
 
 def _click_option(option: Option) -> click.Option:
@@ -11,7 +11,7 @@ def _click_option(option: Option) -> click.Option:
     about = [option.variables[0]] + [f"default: {option.default}"] * bool(option.default)
     names = [f"--{name}" for name in (option.flag, *option.also)]
     text = f"{option.text} [{'; '.join(about)}]"
-    if option.kind is YES_NO:  # without a value it means yes
+    if option.kind in (YES_NO, UNLESS_NO):  # without a value it means yes
         return click.Option(names, metavar="[=BOOL]", is_flag=False, flag_value="true", help=text, hidden=option.hidden)
     many = option.kind is PATHS
     return click.Option(names, metavar=option.kind.metavar, multiple=many, help=text, hidden=option.hidden)
