@@ -24,7 +24,7 @@ _WORDS = (
 )
 _BOOLS = "true|True|TRUE|false|False|FALSE"
 YAML_1_2 = re.compile(_WORDS.format(bools=_BOOLS))
-YAML_1_1 = re.compile(_WORDS.format(bools=f"{_BOOLS}|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"))
+YAML_1_1 = re.compile(_WORDS.format(bools=f"{_BOOLS}|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF"))
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
 _TAG = "tag:yaml.org,2002:"
 
@@ -146,7 +146,7 @@ def _float(text: str) -> float:
 
 _SCALARS: dict[str, Callable[[str], JSON]] = {
     "null": lambda text: None,
-    "bool": lambda text: text.lower() in ("true", "yes", "on"),
+    "bool": lambda text: text.lower() in ("true", "y", "yes", "on"),
     "int": _integer,
     "float": _float,
     "str": str,

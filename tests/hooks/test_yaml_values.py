@@ -47,10 +47,10 @@ def test_a_plain_word_means_what_a_kubernetes_user_means(text: str, meaning: JSO
     assert (found, type(found)) == (meaning, type(meaning))
 
 
-@pytest.mark.parametrize("word", ["yes", "No", "ON", "off"])
+@pytest.mark.parametrize("word", ["y", "N", "yes", "No", "ON", "off"])
 def test_the_old_words_for_true_and_false_are_texts_except_in_the_old_dialect(word: str) -> None:
     assert value(word) == word
-    assert value(word, old_words=True) is (word.lower() in ("yes", "on"))
+    assert value(word, old_words=True) is (word.lower() in ("y", "yes", "on"))
 
 
 def test_a_key_is_the_text_that_was_written() -> None:
