@@ -21,7 +21,7 @@ from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.paths import outputs_of
 from hookrunner.jq.pool import Pool
 from hookrunner.jq.syntax import NotSimple
-from hookrunner.model.resources import JSON
+from hookrunner.model.resources import JSON, written
 
 
 def checksum(value: bytes) -> bytes:
@@ -110,10 +110,10 @@ def _outcome(filter: Filter, obj: JSON) -> bytes | FilterFailed:
 
 def _written(value: JSON) -> bytes:
     try:
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        text = written(value, orjson.OPT_SORT_KEYS)
         # Two spellings, as orjson's versions have it.
         if b"e+16" in text or b"e16" in text:
-            text = orjson.dumps(_spelled(value), option=orjson.OPT_SORT_KEYS)
+            text = written(_spelled(value), orjson.OPT_SORT_KEYS)
         return text
     except orjson.JSONEncodeError as error:
         raise FilterFailed(f"the result cannot be written as JSON: {error}") from None

@@ -9,10 +9,8 @@ was deleted meanwhile. `Lost` and `Found` say whether the story is up to date.
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import orjson
-
 from hookrunner.model.bindings import Change
-from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.model.resources import JSON, ObjectKey, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Item:
     def raw(self) -> bytes:
         """The object as compact JSON, made once for all readers."""
         if self._raw is None:
-            self._raw = orjson.dumps(self.obj)
+            self._raw = written(self.obj)
         return self._raw
 
 
