@@ -148,7 +148,7 @@ class Operator:
 
     async def ready(self) -> None:
         """Wait until it is ready."""
-        await until(lambda: self._alive() and self.readyz().ready, "being ready", 60)
+        await until(lambda: self._alive() and self.readyz().ready, "being ready")
 
     async def not_ready(self, words: str) -> None:
         """Wait until it is not ready and says so with these words."""
@@ -179,11 +179,11 @@ class Operator:
         assert self._process is not None
         self._process.send_signal(number)
 
-    async def ended(self, within: float = 40.0) -> int:
+    async def ended(self) -> int:
         """Wait for its end; the exit code."""
         process = self._process
         assert process is not None
-        await until(lambda: process.poll() is not None, f"the end of the program\n{self.story()}", within)
+        await until(lambda: process.poll() is not None, f"the end of the program\n{self.story()}")
         return int(process.wait())
 
     async def stop(self, number: int = SIGTERM) -> int:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-INTERVAL, PATIENCE = 0.02, 30.0
+INTERVAL, PATIENCE = 0.02, 60.0
 
 
 async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -> T:
