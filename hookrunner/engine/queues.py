@@ -216,18 +216,22 @@ class Queue:
     def _compact(self, hook: str) -> None:
         """Merge a hook's waiting runs into the first of them; runs that stand alone or failed stay as they are.
 
-        The next time is when a quarter as many have come as the merged run holds, so that the work per event stays
-        the same however long the queue is held up."""
+        The next time is when a quarter as many have come as the merged run holds, or as many again as were left, so
+        that the work per event stays the same however long the queue is held up."""
         runs = [task for task in self._tasks.values() if task is not self.running and _compactable(task, hook)]
+        longest = 0
         for (first, order), others in _mergeable(runs):
             first.order = order.compacted([self._removed(task) for task in others])
-            self._limits[hook] = max(self._compact_at, len(first.order.contexts) // 4)
+            longest = max(longest, len(first.order.contexts))
             self.compactions[hook] = self.compactions.get(hook, 0) + 1
+        self._limits[hook] = max(self._compact_at, longest // 4, 2 * self.runs[hook])
 
 
 def _compactable(task: Task, hook: str) -> bool:
     order = task.order
-    return isinstance(order, HookRun) and order.hook == hook and not task.failures and not order.synchronizes
+    if not isinstance(order, HookRun) or order.hook != hook:
+        return False
+    return order.merges and not task.failures and not order.synchronizes
 
 
 def _mergeable(runs: list[Task]) -> Iterator[tuple[tuple[Task, HookRun], list[Task]]]:

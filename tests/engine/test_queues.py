@@ -4,6 +4,7 @@ Not here: what a task does (test_hook_runs.py), whole programs (tests/flows).
 """
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 
 import pytest
@@ -266,6 +267,16 @@ def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
     for number in range(20_000):
         bench.queue.put(run("h", str(number)))
     assert sum(bench.queue.compactions.values()) < 60
+
+
+def test_runs_that_never_merge_cost_little_each_too() -> None:
+    """Seen in a soak with `combine: false`: looking for what may merge at each event held the loop up for seconds."""
+    bench = Bench()
+    began = time.process_time()
+    for number in range(600):
+        bench.queue.put(run("h", str(number), merges=False))
+    assert time.process_time() - began < 0.3
+    assert len(bench.queue) == 600
 
 
 orders = st.lists(
