@@ -106,6 +106,21 @@ class Problem:
         return f"{self.path} {self.text}".strip()
 
 
+def lenient(value: JSON, shape: Shape) -> JSON:
+    """The value as a decoder without a schema reads it: nulls are as good as nothing, numbers and booleans are texts
+    where texts are wanted. What cannot be read so stays as it is, for `check` to complain about."""
+    match shape, value:
+        case Text(), bool() | int() | float():
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        case Texts(), dict():
+            return {key: lenient(item, TEXT) for key, item in value.items() if item is not None}
+        case Table(keys), dict():
+            return {k: lenient(item, keys[k]) if k in keys else item for k, item in value.items() if item is not None}
+        case Many(item=inner), list():
+            return [lenient(item, inner) for item in value if item is not None]
+    return value
+
+
 def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
     """Every way in which the value is not what the shape says."""
     if not _is(value, shape):

@@ -6,6 +6,7 @@ selector that the API server would refuse is refused here.
 
 from collections.abc import Iterator
 
+from hookrunner.hooks import shapes
 from hookrunner.hooks.config import admission, selectors
 from hookrunner.hooks.config.rules import items, schedule
 from hookrunner.hooks.config.schema import V0
@@ -14,6 +15,11 @@ from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
 from hookrunner.model.resources import JSON
 
 _CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.DELETED}
+
+
+def lenient(raw: JSON) -> JSON:
+    """An answer whose items are read without a schema, as ever: nulls are nothing, `name: 1` is a text (§3)."""
+    return {key: shapes.lenient(value, V0.keys[key]) if key in V0.keys else value for key, value in raw.items()}
 
 
 def problems(raw: JSON) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ def parse(hook: str, output: bytes) -> HookConfig:
     try:
         raw = _mapping(output)
         is_v1 = _is_v1(raw)
+        raw = raw if is_v1 else v0.lenient(raw)
     except ValueError as error:
         raise BadHookConfig(hook, [str(error)]) from None
     if problems := [str(problem) for problem in (rules.problems(raw) if is_v1 else v0.problems(raw))]:

@@ -94,3 +94,24 @@ def test_unknown_keys_of_items_are_ignored_and_lists_may_be_empty(keys: dict[str
 )
 def test_what_can_never_work_is_refused(keys: dict[str, Any], fragment: str) -> None:
     assert fragment in problems(**keys)[0]
+
+
+@pytest.mark.parametrize(
+    ("item", "meant"),
+    [
+        ({"name": 1, "kind": "Pod"}, {"name": "1", "kind": "Pod"}),
+        ({"kind": "Pod", "event": None, "name": None}, {"kind": "Pod"}),
+        (
+            {"kind": "Pod", "selector": {"matchLabels": {"a": 1, "b": True, "c": None}}},
+            {"kind": "Pod", "selector": {"matchLabels": {"a": "1", "b": "true"}}},
+        ),
+        (
+            {"kind": "Pod", "namespaceSelector": {"matchNames": [1, None]}},
+            {"kind": "Pod", "namespaceSelector": {"matchNames": ["1"]}},
+        ),
+        ({"kind": "Pod", "more": None}, {"kind": "Pod"}),
+        ({"kind": ["Pod"]}, {"kind": ["Pod"]}),
+    ],
+)
+def test_items_are_read_without_a_schema(item: dict[str, Any], meant: dict[str, Any]) -> None:
+    assert v0.lenient({"onKubernetesEvent": [item]}) == {"onKubernetesEvent": [meant]}
