@@ -15,6 +15,7 @@ from hookrunner.engine.queues import Queue
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks.config import versions
 from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
 from hookrunner.model.bindings import MAIN, Hook, HookConfig, Kubernetes
 from hookrunner.model.tasks import Done, EnableScheduleBindings, Outcome, Task
 from hookrunner.settings import load
@@ -79,3 +80,26 @@ def test_seconds_are_counted_with_their_fractions() -> None:
     for _ in range(3):
         metrics.task_wait_in_queue_seconds.add(0.5, "h", "b", "q")
     assert b'task_wait_in_queue_seconds_total{binding="b",hook="h",queue="q"} 1.5' in metrics.exposition()
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "{kind: Pod, namespace: {labelSelector: {matchExpressions: [{key: a, operator: In, values: []}]}}}",
+        "{kind: Pod, apiVersion: apps/}",
+        "{kind: Pod, apiVersion: /}",
+    ],
+)
+def test_what_could_never_be_watched_is_refused_when_the_hook_is_loaded(binding: str) -> None:
+    with pytest.raises(BadHookConfig, match="is invalid"):
+        versions.parse("h", f"{{configVersion: v1, kubernetes: [{binding}]}}".encode())
+
+
+def test_waiting_for_a_limit_and_the_answer_are_measured_apart() -> None:
+    metrics = Metrics("")
+    requests = Requests(metrics)
+    requests.request_finished("GET", "/api/v1/pods", "host", "200", 0.1)
+    requests.waited("GET", "/api/v1/pods", 2.0)
+    text = metrics.exposition().decode()
+    assert 'kubernetes_client_request_latency_seconds_sum{component="main",url="/api/v1/pods",verb="GET"} 0.1' in text
+    assert 'kubernetes_client_rate_limiter_latency_seconds_sum{url="/api/v1/pods",verb="GET"} 2' in text

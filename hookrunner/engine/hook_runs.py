@@ -66,6 +66,7 @@ class HookRuns:
         self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *labels)
         self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", order.hook, order.binding)
         self.running[task.id] = (order, began)
+        _log.debug("Hook starts.", contexts=len(order.contexts))
         try:
             await self._execute(hook, order, task)
         except (HookFailed, PatchFailed) as error:
@@ -77,6 +78,7 @@ class HookRuns:
         finally:
             del self.running[task.id]
             seconds = self._clock() - began
+            _log.debug("Hook is done.", seconds=round(seconds, 4))
             self._metrics.hook_run_seconds.observe(seconds, *labels)
             self._metrics.event_latency_seconds.observe(seconds, "done", order.hook, order.binding)
 
