@@ -66,19 +66,19 @@ class HookRuns:
         self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *labels)
         self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", order.hook, order.binding)
         self.running[task.id] = (order, began)
-        _log.debug("Hook starts.", contexts=len(order.contexts))
+        _log.debug("Execute hook", contexts=len(order.contexts))
         try:
             await self._execute(hook, order, task)
         except (HookFailed, PatchFailed) as error:
             return self._failed(hook, order, task, error)
         else:
             self._metrics.hook_run_success.inc(*labels)
+            _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
             readings.unlock(self._monitors, order)
             return Done()
         finally:
             del self.running[task.id]
             seconds = self._clock() - began
-            _log.debug("Hook is done.", seconds=round(seconds, 4))
             self._metrics.hook_run_seconds.observe(seconds, *labels)
             self._metrics.event_latency_seconds.observe(seconds, "done", order.hook, order.binding)
 
