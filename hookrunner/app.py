@@ -28,7 +28,6 @@ from hookrunner.hooks import catalog
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.run import Runner
 from hookrunner.jq.program import Jq
-from hookrunner.kube import credentials
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials, Loading
 from hookrunner.kube.discovery import Discovery
@@ -56,16 +55,15 @@ KILL_AFTER = 5.0
 """Seconds from SIGTERM to SIGKILL for a hook that outlasts the grace."""
 
 
-def run(settings: Settings) -> int:
-    """Run until asked to stop; the exit code. Raises StartRefused, whose message is for the user."""
+def run(settings: Settings, loading: Loading) -> int:
+    """Run until asked to stop; the exit code. `loading` is on its way to the cluster. Raises StartRefused, whose
+    message is for the user."""
     log.configure(settings.log.type, settings.log.level, sys.stdout)
-    loading = credentials.begin(settings.kube)  # its child works while hooks are loaded
     try:
         return asyncio.run(serve(settings, loading))
     except BadConfig as error:
         raise StartRefused(str(error)) from error
     finally:
-        loading.close()
         log.flush(1.0)
 
 
