@@ -1,5 +1,6 @@
 """`hookrunner start`: flags and variables become `Settings`, and the application runs with them."""
 
+import gc
 from contextlib import closing
 
 import click
@@ -37,8 +38,12 @@ class _Start(click.Command):
         from hookrunner.kube import credentials
 
         with closing(credentials.begin(loaded.kube)) as loading:
+            # What imports make is there to stay: to look through it a hundred times takes 50 ms, once more later 25 ms.
+            gc.disable()
             from hookrunner.app import run
 
+            gc.freeze()
+            gc.enable()
             return run(loaded, loading)
 
 
