@@ -4,13 +4,14 @@ A retry runs the hook again, so it asks for the same operations again; those tha
 has already carried out are not sent a second time (design.md, weakness 22).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from hookrunner import log
 from hookrunner.errors import BadFilter, FilterFailed, KubeError, PatchFailed
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
-from hookrunner.model.operations import Answer, ObjectOperation
+from hookrunner.model.operations import Answer, ObjectOperation, Tried
 
 _log = log.get("apply")
 
@@ -22,27 +23,53 @@ class Applier:
         self._objects = objects
         self._hook_metrics = hook_metrics
 
-    async def apply(self, hook: str, answer: Answer, applied: list[ObjectOperation]) -> None:
-        """Apply an answer; `applied` is what an earlier attempt did, and grows by what this one does.
+    async def apply(self, hook: str, answer: Answer, tried: Tried) -> None:
+        """Apply an answer; `tried` is what the task's attempt before did, and becomes what this one does.
 
         Raises PatchFailed if an operation failed (all are attempted). A metric that conflicts with those there are is
         refused with an error in the log: a repeated run would add to its other metrics twice.
         """
-        await self.carry_out(answer.objects, applied)
+        await self.carry_out(answer.objects, tried)
         for refusal in self._hook_metrics.apply(hook, answer.metrics):
             _log.error("A metric was refused.", error=refusal)
 
-    async def carry_out(self, operations: Sequence[ObjectOperation], applied: list[ObjectOperation]) -> None:
+    async def carry_out(self, operations: Sequence[ObjectOperation], tried: Tried) -> None:
         """All operations in order, each attempted once. Raises PatchFailed naming those that failed."""
-        earlier, failures = list(applied), list[str]()
-        for operation in operations:
-            if operation in earlier:
-                earlier.remove(operation)
-                continue
-            try:
-                await self._objects.carry_out(operation)
-                applied.append(operation)
-            except (KubeError, BadFilter, FilterFailed) as error:
-                failures.append(f"{operation}: {error}")
+        plan, failures = list(zip(operations, _done_before(operations, tried), strict=True)), list[str]()
+        tried.clear()
+        for operation, done in plan:
+            reason = "" if done else await self._refusal(operation)
+            tried.append((operation, not reason))
+            if reason:
+                failures.append(f"{operation}: {reason}")
         if failures:
             raise PatchFailed("; ".join(failures))
+
+    async def _refusal(self, operation: ObjectOperation) -> str:
+        """Carry it out; why that failed, empty if it did not."""
+        try:
+            await self._objects.carry_out(operation)
+        except (KubeError, BadFilter, FilterFailed) as error:
+            return str(error) or type(error).__name__
+        return ""
+
+
+def _done_before(operations: Sequence[ObjectOperation], tried: Tried) -> list[bool]:
+    """Which operations need not be sent again."""
+    asked, before = defaultdict[object, list[ObjectOperation]](list), defaultdict[object, Tried](list)
+    for operation in operations:
+        asked[operation.target].append(operation)
+    for one in tried:
+        before[one[0].target].append(one)
+    verdicts = {target: iter(_settled(asked[target], before[target])) for target in asked}
+    return [next(verdicts[operation.target]) for operation in operations]
+
+
+def _settled(asked: list[ObjectOperation], before: Tried) -> list[bool]:
+    """The same for one object. If the hook has changed its mind about it, what was done may have to be done again: of
+    `x=1`, then `x=2`, then `x=1` none is superfluous."""
+    if asked == [operation for operation, _ in before]:
+        return [done for _, done in before]
+    done = [operation for operation, done in before if done]
+    unchanged = len(done) if asked[: len(done)] == done else 0
+    return [place < unchanged for place in range(len(asked))]

@@ -90,7 +90,7 @@ class HookRuns:
             await self._carry_out_despite(failure)
             raise
         self._record(order, result.usage)
-        await self._applier.apply(hook.name, result.answer, task.applied)
+        await self._applier.apply(hook.name, result.answer, task.tried)
 
     async def _carry_out_despite(self, failure: ExitedBadly) -> None:
         """Operations with `ignoreHookError` (§7.1). What becomes of them must not hide why the hook failed."""

@@ -102,7 +102,7 @@ class Objects:
         for pause in (*_CONFLICT_PAUSES, None):
             current = orjson.loads(await self._send("GET", main))
             wanted = await self._wanted(resource, operation, current)
-            if wanted == current:
+            if _text(wanted) == _text(current):
                 return
             try:
                 await self._send("PUT", _path(resource, operation, operation.name, operation.subresource), wanted)
@@ -183,6 +183,11 @@ def _body(resource: Resource, operation: ObjectOperation) -> JSON:
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
     named = kind | operation.body if operation.subresource else operation.body | kind
     return named | {"metadata": metadata}
+
+
+def _text(value: JSON) -> bytes:
+    """To compare by: to Python `1` and `true` are equal."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _uid(answer: JSON) -> JSON:

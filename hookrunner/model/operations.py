@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 from hookrunner.model.resources import JSON
 
@@ -44,10 +45,19 @@ class ObjectOperation:
     ignore_missing: bool = False
     ignore_hook_error: bool = False
 
+    @property
+    def target(self) -> tuple[str, str, str]:
+        """The object that it is about, as the hook calls it."""
+        return (self.kind.lower(), self.namespace, self.name)
+
     def __str__(self) -> str:
         """`Create object v1/ConfigMap/default/name`; every patch is called `Filter` (§7.1)."""
         word = {"C": "Create", "D": "Delete", "A": "Apply"}.get(self.verb[0], "Filter")
         return f"{word} object {self.api_version}/{self.kind}/{self.namespace}/{self.name}"
+
+
+Tried: TypeAlias = list[tuple[ObjectOperation, bool]]
+"""What one attempt of a task has asked for, and whether each was carried out."""
 
 
 class MetricAction(StrEnum):

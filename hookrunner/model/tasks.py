@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hookrunner.model.bindings import MAIN, BindingType
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
-from hookrunner.model.operations import ObjectOperation
+from hookrunner.model.operations import Tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,8 @@ class Task:
     with each attempt.
 
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
-    other lanes need not wait for it meanwhile. `waits_for` names the binding whose snapshot it misses. `applied` are
-    the object operations that earlier attempts have carried out.
+    other lanes need not wait for it meanwhile. `waits_for` names the binding whose snapshot it misses. `tried` are
+    the object operations of the attempt before.
     """
 
     order: Order
@@ -146,7 +146,7 @@ class Task:
     delay: float = 0.0
     passable: bool = False
     waits_for: str = ""
-    applied: list[ObjectOperation] = field(default_factory=list)
+    tried: Tried = field(default_factory=list)
     id: int = field(default_factory=itertools.count(1).__next__)
 
     def __post_init__(self) -> None:

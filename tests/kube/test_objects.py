@@ -186,6 +186,12 @@ async def test_a_jq_patch_that_changes_nothing_sends_nothing(api: FakeApi, faked
     assert not api.asked("PUT")
 
 
+async def test_a_jq_patch_from_one_to_true_is_a_change(api: FakeApi, faked: Objects) -> None:
+    api.put(config_map("a") | {"flag": 1})
+    await faked.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=".flag = true"))
+    assert len(api.asked("PUT")) == 1
+
+
 @pytest.mark.parametrize("program", ["empty", ".,.", ".data", "del(.kind)", "1"])
 async def test_a_jq_patch_must_yield_one_whole_object(api: FakeApi, faked: Objects, program: str) -> None:
     api.put(config_map("a", color="red"))
