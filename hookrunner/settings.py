@@ -260,13 +260,7 @@ class ValidatingSettings:
         Option("validating-webhook-server-key", PATH, "/validating-certs/tls.key", "Admission webhooks: its key.", BARE)
     )
     ca: Path = setting(
-        Option(
-            "validating-webhook-ca",
-            PATH,
-            "/validating-certs/ca.crt",
-            "Admission webhooks: the CA that signed it.",
-            BARE,
-        )
+        Option("validating-webhook-ca", PATH, "/validating-certs/ca.crt", "Admission webhooks: the CA behind it.", BARE)
     )
     client_cas: tuple[Path, ...] = setting(
         Option(
@@ -315,11 +309,7 @@ class ConversionSettings:
     )
     ca: Path = setting(
         Option(
-            "conversion-webhook-ca",
-            PATH,
-            "/conversion-certs/ca.crt",
-            "Conversion webhooks: the CA that signed it.",
-            BARE,
+            "conversion-webhook-ca", PATH, "/conversion-certs/ca.crt", "Conversion webhooks: the CA behind it.", BARE
         )
     )
     client_cas: tuple[Path, ...] = setting(
