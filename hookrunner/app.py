@@ -29,8 +29,9 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.run import Runner
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials, Loading
+from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
 from hookrunner.kube.objects import Objects
 from hookrunner.kube.pace import Pace
 from hookrunner.kube.watch import Watches
@@ -193,7 +194,7 @@ def _children() -> Children:
 
 async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading) -> tuple[Catalog, Connection]:
     hooks = await catalog.load(settings.hooks, children, jq)
-    return hooks, await loading.finished()
+    return hooks, await loaded(loading)
 
 
 async def _connect(settings: Settings, credentials: Credentials, metrics: Metrics, stack: AsyncExitStack) -> Kube:

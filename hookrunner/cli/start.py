@@ -35,9 +35,9 @@ class _Start(click.Command):
             click.echo(f"Warning: {warning}", err=True)
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
         # the application with all that it needs is imported. Each takes 0.3 s.
-        from hookrunner.kube import credentials
+        from hookrunner.kube.loading import Loading
 
-        with closing(credentials.begin(loaded.kube)) as loading:
+        with closing(Loading(loaded.kube)) as loading:
             # What imports make is there to stay: to look through it a hundred times takes 50 ms, once more later 25 ms.
             gc.disable()
             from hookrunner.app import run

@@ -1,24 +1,20 @@
 """How to reach the cluster and who we are there: loaded by a short-lived child, renewed before it runs out.
 
-    loading = begin(settings)                              # as early as possible: the child runs beside our imports
-    credentials = Credentials(settings, await loading.finished())
+    credentials = Credentials(settings, await loaded(Loading(settings)))
     connection = await credentials.fresh()                 # before every request
     connection = await credentials.renewed(connection)     # after a 401
 
-The child (`kubeconfig.py`) keeps the `kubernetes` package and its 44 MB out of this process. A token file is read again
-when older than a minute, as client-go does; everything else (exec plugins, changed files) by running the child again,
-once for all who wait. Key material stays in memory, but for the moment in which `ssl` wants files.
+A token file is read again when older than a minute, as client-go does; everything else (exec plugins, changed files) by
+running the child again (`loading.py`), once for all who wait. Key material stays in memory, but for the moment in which
+`ssl` wants files.
 """
 
 import asyncio
 import math
-import os
-import signal
 import ssl
-import subprocess
-import sys
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,11 +22,10 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadKubeConfig
+from hookrunner.kube.loading import Loading
 from hookrunner.settings import KubeSettings
 
 _LOG = log.get("kube.credentials")
-_PROGRAM = Path(__file__).with_name("kubeconfig.py")
-_CHILD_TIMEOUT = 60.0
 _TOKEN_FILE_AGE = 60.0
 _EXPIRY_MARGIN = 60.0
 _RENEWAL_INTERVAL = 10.0
@@ -82,36 +77,10 @@ def _load_pair(context: ssl.SSLContext, cert: str, key: str) -> None:
         context.load_cert_chain(path)
 
 
-class Loading:
-    """A running child that looks for a connection."""
-
-    def __init__(self, settings: KubeSettings) -> None:
-        self._directory = tempfile.TemporaryDirectory(prefix="hookrunner-")
-        argv = [sys.executable, "-P", str(_PROGRAM), str(settings.config or ""), settings.context, self._directory.name]
-        pipe = subprocess.PIPE
-        self._child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, process_group=0)
-
-    async def finished(self) -> Connection:
-        """The connection. Raises BadKubeConfig saying which file, which context and what is wrong."""
-        try:
-            output, errors = await asyncio.to_thread(self._child.communicate, timeout=_CHILD_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            raise BadKubeConfig(f"no credentials within {_CHILD_TIMEOUT:g} s: does an exec plugin hang?") from None
-        finally:
-            self.close()
-        return _connection(output, errors)
-
-    def close(self) -> None:
-        """End the child and whatever plugin it has started, and remove its files. May be called twice."""
-        if self._child.poll() is None:
-            os.killpg(self._child.pid, signal.SIGKILL)
-            self._child.wait()
-        self._directory.cleanup()
-
-
-def begin(settings: KubeSettings) -> Loading:
-    """Start to look for a connection and return at once; works before there is an event loop."""
-    return Loading(settings)
+async def loaded(loading: Loading) -> Connection:
+    """What the child found. Raises BadKubeConfig saying which file, which context and what is wrong."""
+    with closing(loading):
+        return _connection(*await asyncio.to_thread(loading.output))
 
 
 def _connection(output: bytes, errors: bytes) -> Connection:
@@ -169,11 +138,11 @@ class Credentials:
 
     async def _load(self) -> None:
         try:
-            loaded = await begin(self._settings).finished()
+            found = await loaded(Loading(self._settings))
         except BadKubeConfig as error:
             _LOG.error("cannot renew the credentials", error=error)
             return
         finally:
             self._loaded_at = time.monotonic()
-        if loaded != self._connection:
-            self._connection = loaded
+        if found != self._connection:
+            self._connection = found

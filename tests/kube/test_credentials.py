@@ -18,7 +18,8 @@ import pytest
 
 from hookrunner.errors import BadKubeConfig
 from hookrunner.kube import credentials
-from hookrunner.kube.credentials import Connection, Credentials, begin
+from hookrunner.kube.credentials import Connection, Credentials, loaded
+from hookrunner.kube.loading import Loading
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import make_server_certificate
 
@@ -49,7 +50,7 @@ def kubeconfig(file: Path, user: Any = None, cluster: Any = None, name: str = "m
 
 
 async def load(config: Path | None = None, context: str = "") -> Connection:
-    return await begin(KubeSettings(config=config, context=context)).finished()
+    return await loaded(Loading(KubeSettings(config=config, context=context)))
 
 
 async def test_a_named_file_says_all(home: Path) -> None:

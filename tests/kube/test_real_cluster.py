@@ -10,8 +10,9 @@ import pytest
 
 from hookrunner.errors import Denied, KubeError, UnknownKind
 from hookrunner.kube.client import Call, Client
-from hookrunner.kube.credentials import Connection, Credentials, begin
+from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -28,7 +29,7 @@ PATIENCE = 60
 @asynccontextmanager
 async def client_of(kubeconfig: Path, metrics: Metrics) -> AsyncIterator[Client]:
     settings = KubeSettings(config=kubeconfig)
-    async with Client(Credentials(settings, await begin(settings).finished()), Requests(metrics)) as client:
+    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(metrics)) as client:
         yield client
 
 
