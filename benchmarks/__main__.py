@@ -23,7 +23,7 @@ example:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; 0 measured, 1 something did not work."""
+    """Run the command line; 0 measured, 1 something did not work, 2 bad usage."""
     options = _parser().parse_args(arguments)
     try:
         with control_plane(options.kube_config) as kubeconfig:
@@ -43,6 +43,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = [group.name for group in GROUPS]
+    ours = shlex.join([sys.executable, "-m", "hookrunner", "start"])
+    parser.add_argument("--hookrunner", metavar="COMMAND", default=ours, help="default: the one of this Python")
     parser.add_argument("--peer", metavar="COMMAND", action="append", default=[], help="another operator; repeatable")
     parser.add_argument("--only", metavar="ROWS", action="append", default=[], choices=names, help=", ".join(names))
     parser.add_argument("--repeat", metavar="N", type=int, default=3, help="rounds, at most (default: 3)")
@@ -53,10 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _measure(options: argparse.Namespace, kubeconfig: Path) -> Result:
-    programs = [
-        Program("hookrunner", (sys.executable, "-m", "hookrunner", "start")),
-        *(_peer(command) for command in options.peer),
-    ]
+    programs = [Program("hookrunner", tuple(shlex.split(options.hookrunner))), *map(_peer, options.peer)]
     with tempfile.TemporaryDirectory(prefix="hookrunner-benchmarks-") as scratch:
         async with connected(kubeconfig) as cluster:
             bed = Bed(cluster, Path(scratch), QUICK if options.quick else Sizes())

@@ -74,9 +74,9 @@ def _started(work: str, seconds: float, memory: float) -> tuple[Row, ...]:
 
 
 _EVENTS = (
-    Row("event → hook's first line, p50", "answered", Unit.MILLISECONDS, Target(limit=0.012)),
-    Row("event → hook's first line, max", "answered", Unit.MILLISECONDS, Target(limit=0.040), max),
-    Row("the same from the write's request, p50", "sent", Unit.MILLISECONDS),
+    Row("write sent → hook's first line, p50", "sent", Unit.MILLISECONDS, Target(limit=0.012)),
+    Row("write sent → hook's first line, max", "sent", Unit.MILLISECONDS, Target(limit=0.040), max),
+    Row("write answered → hook's first line, p50", "answered", Unit.MILLISECONDS),
 )
 _BURST = (
     Row("1,000 objects created → last one handled", "handled", Unit.SECONDS, Target(ratio=1.05)),
