@@ -10,11 +10,12 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from hookrunner.model.events import Obstacle
 from hookrunner.model.status import QueueDump
-from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Order, Outcome, Postponed, Task
+from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Lane, Order, Outcome, Postponed, Task
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic seconds."""
@@ -123,10 +124,12 @@ class Queue:
 
     def pick(self, now: float) -> Task | Idle:
         """The task to run at this moment, or why there is none."""
-        closed: set[tuple[str, str]] = set()
+        closed: set[Lane] = set()
         dues: list[float] = []
         for task in self._tasks.values():
-            if task.order.lane in closed:
+            lanes = task.order.lanes
+            if not closed.isdisjoint(lanes):
+                closed |= lanes
                 continue
             if task.due > now:
                 if not task.passable:
@@ -139,7 +142,7 @@ class Queue:
                 task.waits_for = obstacle.reason
                 if obstacle.brief:
                     return Idle(min(dues, default=None), "waiting for snapshot")
-            closed.add(task.order.lane)
+            closed |= lanes
         return Idle(min(dues, default=None), "waiting for task" if closed else "")
 
     def absorb(self, task: Task) -> None:
@@ -149,14 +152,14 @@ class Queue:
         order, followers = task.order, list[Task]()
         if not isinstance(order, HookRun):
             return
-        closed: set[tuple[str, str]] = set()
+        closed: set[Lane] = set()
         behind = False
         for other in self._tasks.values():
             if other is task:
                 behind = True
             elif not behind:
-                closed.add(other.order.lane)
-            elif not self._follows(order, other) or other.order.lane in closed:
+                closed |= other.order.lanes
+            elif not self._follows(order, other) or not closed.isdisjoint(other.order.lanes):
                 break
             else:
                 followers.append(other)
@@ -214,17 +217,31 @@ class Queue:
         return task.order
 
     def _compact(self, hook: str) -> None:
-        """Merge a hook's waiting runs into the first of them; runs that stand alone or failed stay as they are.
+        """Merge a hook's waiting runs into the first of them; runs that stand alone or failed stay as they are. What is
+        set aside merges only with its own lanes: the others would wait for it too, or take it past what it waits for.
 
         The next time is when a quarter as many have come as the merged run holds, or as many again as were left, so
         that the work per event stays the same however long the queue is held up."""
-        runs = [task for task in self._tasks.values() if task is not self.running and _compactable(task, hook)]
+        waiting: dict[frozenset[Lane], list[Task]] = {}
+        for task, held in self._held(self._clock()):
+            if task is not self.running and _compactable(task, hook):
+                waiting.setdefault(held, []).append(task)
         longest = 0
-        for (first, order), others in _mergeable(runs):
+        for (first, order), others in chain.from_iterable(map(_mergeable, waiting.values())):
             first.order = order.compacted([self._removed(task) for task in others])
             longest = max(longest, len(first.order.contexts))
             self.compactions[hook] = self.compactions.get(hook, 0) + 1
         self._limits[hook] = max(self._compact_at, longest // 4, 2 * self.runs[hook])
+
+    def _held(self, now: float) -> Iterator[tuple[Task, frozenset[Lane]]]:
+        """All tasks, with the lanes of those that are set aside now; none for the others."""
+        closed: set[Lane] = set()
+        for task in self._tasks.values():
+            lanes = task.order.lanes
+            delayed = task.passable and task.due > now
+            held = lanes if delayed or not closed.isdisjoint(lanes) or self._lacks(task.order) else frozenset[Lane]()
+            closed |= held
+            yield task, held
 
 
 def _compactable(task: Task, hook: str) -> bool:

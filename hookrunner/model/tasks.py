@@ -13,6 +13,9 @@ from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
 from hookrunner.model.operations import Tried
 
+Lane: TypeAlias = tuple[str, str]
+"""Tasks of one lane keep their order when the first of them is set aside (design.md §2). A task may be in several."""
+
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
@@ -22,7 +25,7 @@ class HookRun:
     for names may repeat. `unlocks` are the bindings (places in the config) whose
     events start to flow when this run has succeeded; a Synchronization that the hook does not want to hear of has no
     contexts and only unlocks. `merges` is False for v0 hooks and for `settings.combine: false`. `seen_at` is the
-    monotonic time at which the first of its events arrived.
+    monotonic time at which the first of its events arrived. `joined` are the lanes of runs that were merged into it.
     """
 
     hook: str
@@ -36,13 +39,14 @@ class HookRun:
     merges: bool = True
     unlocks: tuple[int, ...] = ()
     seen_at: float = 0.0
+    joined: frozenset[Lane] = frozenset()
 
     name = "HookRun"
 
     @property
-    def lane(self) -> tuple[str, str]:
-        """Tasks of one lane keep their order when the first of them is set aside (design.md §2)."""
-        return (self.hook, f"{self.binding_type}[{self.place}]")
+    def lanes(self) -> frozenset[Lane]:
+        """One for each binding that it is about."""
+        return self.joined | {(self.hook, f"{self.binding_type}[{self.place}]")}
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -70,7 +74,8 @@ class HookRun:
             return self
         contexts = itertools.chain(self.contexts, *(other.contexts for other in others))
         unlocks = itertools.chain(self.unlocks, *(other.unlocks for other in others))
-        return replace(self, contexts=collapsed(tuple(contexts)), unlocks=tuple(unlocks))
+        lanes = self.joined.union(*(other.lanes for other in others))
+        return replace(self, contexts=collapsed(tuple(contexts)), unlocks=tuple(unlocks), joined=lanes)
 
     def compacted(self, others: Sequence["HookRun"]) -> "HookRun":
         """As `merged`, and of each group only the last context stays, in its place (§6.6)."""
@@ -89,9 +94,9 @@ class EnableKubernetesBindings:
     name = "EnableKubernetesBindings"
 
     @property
-    def lane(self) -> tuple[str, str]:
+    def lanes(self) -> frozenset[Lane]:
         """One of a kind."""
-        return (self.hook, self.name)
+        return frozenset({(self.hook, self.name)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +108,9 @@ class EnableScheduleBindings:
     name = "EnableScheduleBindings"
 
     @property
-    def lane(self) -> tuple[str, str]:
+    def lanes(self) -> frozenset[Lane]:
         """One of a kind."""
-        return (self.hook, self.name)
+        return frozenset({(self.hook, self.name)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +124,9 @@ class FilterRetry:
     name = "FilterRetry"
 
     @property
-    def lane(self) -> tuple[str, str]:
+    def lanes(self) -> frozenset[Lane]:
         """Each object has a lane of its own: a broken filter holds up nothing else."""
-        return (self.hook, f"{self.binding} {self.broken.key}")
+        return frozenset({(self.hook, f"{self.binding} {self.broken.key}")})
 
 
 Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry

@@ -149,6 +149,19 @@ def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
     assert bench.finish(Done()) == "1 4"
 
 
+def test_a_parked_task_keeps_the_order_of_every_binding_that_it_has_merged() -> None:
+    bench = Bench()
+    bench.queue.put(run("h", "a1", binding="a"))
+    bench.queue.put(run("h", "b1", binding="b"))
+    bench.finish(Failed("boom", park=True))
+    bench.queue.put(run("h", "b2", binding="b"))
+    bench.queue.put(run("h", "c1", binding="c"))
+    assert bench.finish(Done()) == "c1"
+    assert bench.next() == "<waiting for task>"
+    bench.clock.now = 5.0
+    assert bench.finish(Done()) == "a1 b1 b2"
+
+
 def test_a_rate_limit_delays_the_task_and_not_its_neighbours() -> None:
     bench = Bench()
     bench.queue.put(run("h1", "a"))
@@ -259,6 +272,25 @@ def test_a_long_wait_merges_runs_and_loses_no_context() -> None:
     assert len(bench.queue) < 15
     assert " ".join(n for n in bench.drain() if n not in ("x", "o")).split() == [str(n) for n in range(25)]
     assert bench.queue.compactions == {"h": 2}
+
+
+def test_a_long_wait_merges_nothing_into_a_run_that_would_overtake_a_parked_one() -> None:
+    bench = Bench(compact_at=4)
+    bench.queue.put(run("h", "b0", binding="b"))
+    bench.finish(Failed("boom", park=True))
+    for name in ("a1", "b1", "a2", "b2"):
+        bench.queue.put(run("h", name, binding=name[0]))
+    assert bench.finish(Done()) == "a1 a2"
+    bench.clock.now = 5.0
+    assert bench.drain() == ["b0 b1 b2"]
+
+
+def test_a_long_wait_merges_nothing_that_waits_for_a_snapshot_into_a_run_that_does_not() -> None:
+    bench = Bench(compact_at=3, missing={"b": Obstacle("no such kind", brief=False)})
+    bench.queue.put(run("blocker", "x", merges=False))
+    for name in ("a1", "b1", "a2"):
+        bench.queue.put(run("h", name, binding=name[0]))
+    assert [bench.finish(Done()), bench.finish(Done())] == ["x", "a1 a2"]
 
 
 def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
