@@ -1,7 +1,8 @@
 """One watch for everybody who wants the same objects (design.md D3).
 
 Bindings with an equal `Selection` read the same stream. A reader that comes later is told the whole story too: it reads
-a watch of its own up to the end of the list and then goes on with the shared one. The watch ends with its last reader.
+a watch of its own up to the end of the list and then goes on with the shared one. A reader that cannot keep up, as with
+a jqFilter that hangs, does not stop the others: it goes on alone. The watch ends with its last reader.
 """
 
 import asyncio
@@ -10,10 +11,11 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item, Listed, Lost, Report
+from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
 
 Reports: TypeAlias = list[Report]
 Watch: TypeAlias = Callable[[Selection], AsyncGenerator[Reports, None]]
@@ -22,11 +24,19 @@ Watch: TypeAlias = Callable[[Selection], AsyncGenerator[Reports, None]]
 BACKLOG = 4
 """Batches that a reader may be behind before the watch waits for it: parsed objects are the large thing here."""
 
+_PATIENCE = 2.0
+"""Seconds for which a watch waits for one of several readers."""
+
+_Queue: TypeAlias = asyncio.Queue[Reports | None]
+"""What a reader has not read yet; None says that it has to go on alone."""
+
+_log = log.get("streams")
+
 
 @dataclass(slots=True, eq=False)
 class _Stream:
     selection: Selection
-    readers: list[asyncio.Queue[Reports]] = field(default_factory=list)
+    readers: list[_Queue] = field(default_factory=list)
     begun: bool = False
     pump: asyncio.Task[None] | None = None
 
@@ -47,7 +57,7 @@ class Streams:
         """The whole story of a selection, as told in `model/watching.py`. Close the generator to leave."""
         stream = self._streams.get(selection) or self._open(selection)
         late = stream.begun
-        queue: asyncio.Queue[Reports] = asyncio.Queue(0 if late else BACKLOG)
+        queue: _Queue = asyncio.Queue(0 if late else BACKLOG)
         stream.readers.append(queue)
         try:
             version = ""
@@ -62,6 +72,10 @@ class Streams:
                 del reports
         finally:
             self._leave(stream, queue)
+        async with aclosing(self._watch(selection)) as alone:
+            async for reports in alone:
+                yield reports
+                del reports
 
     async def _list(self, selection: Selection) -> AsyncGenerator[Reports, None]:
         """A story of one's own, up to the end of its list."""
@@ -90,8 +104,9 @@ class Streams:
             await _tell(stream, [Lost(f"the watch died: {error}", brief=False)])
             raise
 
-    def _leave(self, stream: _Stream, queue: asyncio.Queue[Reports]) -> None:
-        stream.readers.remove(queue)
+    def _leave(self, stream: _Stream, queue: _Queue) -> None:
+        if queue in stream.readers:
+            stream.readers.remove(queue)
         while not queue.empty():  # lets a pump go on that waits for room in this queue
             queue.get_nowait()
         if not stream.readers and self._streams.get(stream.selection) is stream:
@@ -102,8 +117,27 @@ class Streams:
 
 async def _tell(stream: _Stream, reports: Reports) -> None:
     for queue in tuple(stream.readers):
-        if queue in stream.readers:
+        while queue in stream.readers and not await _put(queue, reports):
+            if len(stream.readers) > 1:
+                _log.warn("a reader is too slow for the others and gets a watch of its own", of=str(stream.selection))
+                _leave_alone(stream, queue)
+
+
+async def _put(queue: _Queue, reports: Reports) -> bool:
+    """False if there was no room for too long."""
+    try:
+        async with asyncio.timeout(_PATIENCE if queue.full() else None):
             await queue.put(reports)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _leave_alone(stream: _Stream, queue: _Queue) -> None:
+    stream.readers.remove(queue)
+    while not queue.empty():
+        queue.get_nowait()
+    queue.put_nowait(None)
 
 
 def _listed(reports: Reports) -> str:
@@ -111,23 +145,29 @@ def _listed(reports: Reports) -> str:
     return next((report.version for report in reports if isinstance(report, Listed)), "")
 
 
-async def _after(version: str, queue: asyncio.Queue[Reports]) -> AsyncIterator[Reports]:
-    """What comes through the queue, less the changes that the newcomer's own list already held.
+async def _after(version: str, queue: _Queue) -> AsyncIterator[Reports]:
+    """What comes through the queue, less what the newcomer's own list knew better; ends if the reader is too slow."""
+    while (reports := await queue.get()) is not None:
+        if version:
+            reports, version = _fresh(reports, version)
+        yield reports
+        reports = None
+
+
+def _fresh(reports: Reports, version: str) -> tuple[Reports, str]:
+    """The reports that are newer, and the version for the next: none any more once a new list begins. The rest of a
+    list in whose middle the newcomer came is old as well.
 
     Comparing versions as numbers is allowed for objects of one resource:
     https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
     """
-    while version:
-        reports = await queue.get()
-        fresh = [report for report in reports if not _older(report, version)]
-        if any(isinstance(report, Item) for report in fresh):
-            version = ""
-        yield fresh
-    while True:
-        yield await queue.get()
+    for place, report in enumerate(reports):
+        if isinstance(report, Listing):
+            return [one for one in reports[:place] if not _older(one, version)] + reports[place:], ""
+    return [one for one in reports if not _older(one, version)], version
 
 
 def _older(report: Report, version: str) -> bool:
-    if not isinstance(report, Item) or report.change is None:
+    if not isinstance(report, Item):
         return False
     return report.version.isdigit() and version.isdigit() and int(report.version) <= int(version)

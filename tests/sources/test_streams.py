@@ -1,0 +1,102 @@
+"""Shared watches: who comes late, who cannot keep up. Told through `Streams.read`; monitors have tests of their own."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, suppress
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import ObjectKey, Selection
+from hookrunner.model.watching import Item, Listed, Listing, Report
+from hookrunner.sources.streams import BACKLOG, Streams
+from tests.fakes.cluster import FakeCluster, configmap, settle, until
+
+CONFIGMAPS = Selection("v1", "ConfigMap")
+
+
+def item(name: str, version: int, change: Change | None = None) -> Item:
+    return Item(change, ObjectKey("default", "ConfigMap", name), {}, str(version))
+
+
+@pytest.fixture
+async def background() -> AsyncIterator[Background]:
+    with suppress(asyncio.CancelledError):
+        async with asyncio.TaskGroup() as group:
+            background = Background(group)
+            yield background
+            background.stop()
+
+
+def shown(report: Report) -> str:
+    return f"{report.key.name}{report.version}" if isinstance(report, Item) else type(report).__name__
+
+
+async def collect(streams: Streams, told: list[str]) -> None:
+    async with aclosing(streams.read(CONFIGMAPS)) as story:
+        async for reports in story:
+            told += map(shown, reports)
+
+
+async def test_who_comes_in_the_middle_of_a_list_is_not_told_what_its_own_list_knows_better(
+    background: Background,
+) -> None:
+    """The shared list is of version 10, the newcomer's own of 20: `a` of version 3 has changed, `gone` is gone."""
+    go_on = asyncio.Event()
+    stories: Iterator[list[list[Report]]] = iter(
+        [
+            [
+                [Listing(), item("x", 1)],
+                [item("a", 3), item("gone", 4), Listed("10")],
+                [item("gone", 15, Change.DELETED)],
+            ],
+            [[Listing(), item("x", 1), item("a", 12), Listed("20")]],
+        ]
+    )
+
+    async def watch(selection: Selection) -> AsyncGenerator[list[Report], None]:
+        first, *rest = next(stories)
+        yield list(first)
+        await go_on.wait()
+        for reports in rest:
+            yield list(reports)
+        yield [item("a", 21, Change.MODIFIED), item("b", 5)]
+        yield [Listing(), item("b", 5), Listed("22")]
+        await asyncio.Event().wait()
+
+    streams, told = Streams(watch, background, Metrics("")), list[str]()
+    async with asyncio.TaskGroup() as group:
+        early = group.create_task(collect(streams, []))
+        await settle()
+        late = group.create_task(collect(streams, told))
+        await settle()
+        go_on.set()
+        await settle()
+        early.cancel()
+        late.cancel()
+    assert told == ["Listing", "x1", "a12", "Listed", "Listed", "a21", "Listing", "b5", "Listed"]
+
+
+async def test_a_reader_that_is_stuck_does_not_stop_the_others_and_misses_nothing(background: Background) -> None:
+    """As with a jq filter that hangs on every object."""
+    cluster = FakeCluster()
+    streams, told, slowly = Streams(cluster.watch, background, Metrics("")), list[str](), list[str]()
+    names = [f"cm-{number}-" for number in range(3 * BACKLOG)]
+    async with aclosing(streams.read(CONFIGMAPS)) as stuck:
+        await anext(stuck)
+        other = background.keep("other", lambda: collect(streams, told))
+        await settle()
+        for name in names:
+            cluster.put(configmap(name))
+        await until(lambda: has_all(told, names))
+        while not has_all(slowly, names):
+            slowly += map(shown, await anext(stuck))
+        other.cancel()
+    await settle()
+    assert (len(streams), cluster.open_watches) == (0, 0)
+
+
+def has_all(told: list[str], names: list[str]) -> bool:
+    return all(any(one.startswith(name) for one in told) for name in names)
