@@ -1,7 +1,9 @@
 """How the flags of `start` reach the settings, and how it ends. What it runs: `tests/flows`."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +54,12 @@ def test_dead_flags_are_warned_of_before_anything_else() -> None:
     assert refused("--kube-server", "x").startswith(
         "Warning: --kube-server has no effect: name the server in a kubeconfig.\nError: "
     )
+
+
+def test_standard_output_holds_log_records_and_nothing_else(tmp_path: Path) -> None:
+    (hooks := tmp_path / "hooks").mkdir()
+    (hooks / "not-executable.sh").touch()
+    command = [sys.executable, "-m", "hookrunner", "start", "--hooks-dir", str(hooks), "--listen-port", "0"]
+    command += ["--kube-config", "/nowhere", "--debug-unix-socket", str(tmp_path / "socket")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert [json.loads(line)["msg"] for line in done.stdout.splitlines()] == ["file is skipped"]

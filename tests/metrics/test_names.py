@@ -173,3 +173,10 @@ def test_a_finished_request_is_counted_and_timed() -> None:
     lines = own_lines(metrics)
     assert 'kubernetes_client_request_result_total{code="200",component="main",host="10.0.0.1",method="GET"} 1' in lines
     assert 'kubernetes_client_request_latency_seconds_sum{component="main",url="/api/v1/pods",verb="GET"} 0.03' in lines
+
+
+def test_requests_that_change_objects_are_counted_apart() -> None:
+    metrics = Metrics("")
+    Requests(metrics, "object_patcher").request_finished("PATCH", "/api/v1/pods/{name}", "10.0.0.1", "200", 0.03)
+    labels = 'code="200",component="object_patcher",host="10.0.0.1",method="PATCH"'
+    assert f"kubernetes_client_request_result_total{{{labels}}} 1" in own_lines(metrics)

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from hookrunner import log
 from hookrunner.errors import StartRefused
 from hookrunner.web import listen
 
@@ -116,6 +117,19 @@ async def test_one_application_answers_on_several_sockets(tmp_path: Path) -> Non
     async with listen.on_path([place]) as sock, listen.serve(hello(), sock, tcp), aiohttp.ClientSession() as session:
         answer = await session.get(f"http://127.0.0.1:{tcp.getsockname()[1]}/")
         assert (await ask(place), await answer.text()) == ("hello", "hello")
+
+
+@pytest.mark.parametrize(("level", "logged"), [("info", False), ("debug", True)])
+async def test_a_request_is_logged_while_debugging_only(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], level: str, logged: bool
+) -> None:
+    log.set_level(level)
+    async with listen.on_path([tmp_path / "s"]) as sock, listen.serve(hello(), sock):
+        await ask(tmp_path / "s")
+        await ask(tmp_path / "s")  # by now the first one is over
+        log.flush(1)
+    log.set_level("info")
+    assert ("msg=complete" in capfd.readouterr().err) == logged
 
 
 async def test_without_any_place_the_start_is_refused_and_all_reasons_are_told(tmp_path: Path) -> None:
