@@ -58,10 +58,12 @@ class Engine:
             self._queues.put(order)
 
     def remove(self, hook: Hook) -> None:
-        """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself."""
+        """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
+        nothing comes of it but what the hook has asked for."""
         del self.hooks[hook.name]
         self._enabling.disable(hook)
         self._queues.forget(hook.name)
+        self._runs.forget(hook.name)
 
     def _register(self, hook: Hook) -> None:
         self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
@@ -78,15 +80,18 @@ class Engine:
             case HookRun():
                 return await self._runs.run(hook, queue, task)
             case EnableKubernetesBindings():
-                return self._followed_by(queue, await self._enabling.kubernetes(hook))
+                return self._enabled(queue, task, hook, await self._enabling.kubernetes(hook))
             case EnableScheduleBindings():
                 self._enabling.schedules(hook)
                 return Done()
             case FilterRetry(broken=broken):
                 return await self._enabling.refilter(broken)
 
-    def _followed_by(self, queue: Queue, runs: tuple[HookRun, ...]) -> Done:
+    def _enabled(self, queue: Queue, task: Task, hook: Hook, runs: tuple[HookRun, ...]) -> Outcome:
         """Runs for this queue come next in it; those for others go to the front of theirs."""
+        if not queue.holds(task):
+            self._enabling.disable(hook)
+            return Dropped("its hook was removed")
         self._queues.put_first(run for run in runs if run.queue != queue.name)
         return Done(tuple(run for run in runs if run.queue == queue.name))
 

@@ -4,7 +4,6 @@ What a failure means for the task is decided here (`_failed`); what that does to
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.engine import readings
@@ -21,21 +20,15 @@ from hookrunner.sources.monitors import Monitors
 _log = log.get("hook-run")
 
 
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    """A task that was dropped after `maxAttempts`; shown in `/readyz`."""
-
-    description: str
-    reason: str
-
-
 class HookRuns:
-    """Runs hooks for the queues."""
+    """Runs hooks for the queues. `given_up` counts the tasks that were dropped after `maxAttempts`, `last_given_up`
+    describes the last of them: for `/readyz`."""
 
     def __init__(
         self, runner: Runner, applier: Applier, monitors: Monitors, metrics: Metrics, clock: Callable[[], float]
     ) -> None:
-        self.given_up: list[GivenUp] = []
+        self.given_up = 0
+        self.last_given_up = ""
         self.running: dict[int, tuple[HookRun, float]] = {}
         self._runner = runner
         self._applier = applier
@@ -51,10 +44,21 @@ class HookRuns:
         queue.absorb(task)
         order = task.order
         assert isinstance(order, HookRun)
-        if not order.contexts:
+        outcome = await self._logged(hook, order, task) if order.contexts else self._unheard(order)
+        if isinstance(outcome, Done | Dropped) and queue.holds(task):
             readings.unlock(self._monitors, order)
-            self._metrics.hook_run_seconds.observe(0.0, *order.labels)
-            return Done()
+        return outcome
+
+    def forget(self, hook: str) -> None:
+        """A hook was removed; if it comes again, its rate may be another."""
+        self._buckets.pop(hook, None)
+
+    def _unheard(self, order: HookRun) -> Outcome:
+        """A Synchronization that the hook does not want to hear of."""
+        self._metrics.hook_run_seconds.observe(0.0, *order.labels)
+        return Done()
+
+    async def _logged(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
         with log.bound(
             hook=order.hook, binding=order.binding, event=order.binding_type, queue=order.queue, task=order.name
         ):
@@ -74,7 +78,6 @@ class HookRuns:
         else:
             self._metrics.hook_run_success.inc(*labels)
             _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
-            readings.unlock(self._monitors, order)
             return Done()
         finally:
             del self.running[task.id]
@@ -112,7 +115,6 @@ class HookRuns:
         if order.allow_failure:
             self._metrics.hook_run_allowed_errors.inc(*labels)
             _log.info("Hook failed, but allowed to fail", error=str(error))
-            readings.unlock(self._monitors, order)
             return Done()
         self._metrics.hook_run_errors.inc(*labels)
         attempt = task.failures + 1
@@ -124,9 +126,9 @@ class HookRuns:
     def _dropped(self, order: HookRun, task: Task, reason: str) -> Dropped:
         """Given up for good. Its events were told to nobody; later ones must not wait for it."""
         self._metrics.tasks_dropped.inc(order.hook, order.binding, order.queue)
-        self.given_up.append(GivenUp(task.describe(), reason))
+        self.given_up += 1
+        self.last_given_up = task.describe()
         _log.error("Hook failed for the last time, the task is dropped.", error=reason, failed_count=task.failures + 1)
-        readings.unlock(self._monitors, order)
         return Dropped(reason)
 
     def _bucket(self, hook: Hook) -> Bucket:

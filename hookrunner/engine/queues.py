@@ -105,10 +105,14 @@ class Queue:
         return None
 
     def forget(self, hook: str) -> None:
-        """Drop the tasks of a hook, but not the one that runs."""
+        """Drop the tasks of a hook; nothing comes of the one that runs."""
         for task in self:
-            if task.order.hook == hook and task is not self.running:
+            if task.order.hook == hook:
                 self._remove(task)
+
+    def holds(self, task: Task) -> bool:
+        """False if the task was dropped while it ran."""
+        return task.id in self._tasks
 
     def close(self) -> None:
         """Give out no more tasks; a task that runs may be settled."""
@@ -171,6 +175,9 @@ class Queue:
     def settle(self, task: Task, outcome: Outcome) -> None:
         """Carry out what became of a task: the one place where that is decided."""
         self.running = None
+        self._wake.set()
+        if not self.holds(task):
+            return
         match outcome:
             case Done(followers):
                 self._remove(task)
@@ -184,7 +191,6 @@ class Queue:
                 self._delay(task, seconds, passable=True)
             case Dropped():
                 self._remove(task)
-        self._wake.set()
 
     def dump(self) -> QueueDump:
         """The queue for people (§11.4). Changes nothing."""

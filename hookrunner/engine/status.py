@@ -65,7 +65,7 @@ class Status:
         blocked = list(self._blocked())
         waiting = sum(_starts(task.order) for queue in self._queues for task in queue)
         given_up = self._runs.given_up
-        dropped = f"{len(given_up)} dropped, the last: {given_up[-1].description}" if given_up else ""
+        dropped = f"{given_up} dropped, the last: {self._runs.last_given_up}" if given_up else ""
         return {
             "startup": (not waiting, f"{waiting} tasks of the start are not done; see `queue main`" if waiting else ""),
             "watches": (not blocked, "; ".join(blocked)),

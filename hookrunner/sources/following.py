@@ -40,6 +40,7 @@ class Following:
         """Leave all streams."""
         for task in self._tasks.values():
             task.cancel()
+        self.monitor.end()
 
     def _begin(self, binding: Kubernetes) -> None:
         if not binding.kind:

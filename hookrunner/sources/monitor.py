@@ -38,6 +38,10 @@ class Outbox:
         self._events.extend(events)
         self._wake.set()
 
+    def forget(self, id: BindingId) -> None:
+        """Drop the events of a binding: its hook may come again as another."""
+        self._events = deque(event for event in self._events if event.binding != id)
+
     async def take(self) -> list[Event]:
         """All events there are; waits until there is one."""
         await self._wake.wait()
@@ -122,6 +126,11 @@ class Monitor:
             self.locked = False
             self.outbox.put(*(self._held or ()))
             self._held = None
+
+    def end(self) -> None:
+        """Nobody follows the binding any more: who waits for it need not, and no question is open."""
+        self.broken.clear()
+        self.decided.set()
 
     def watch_nothing(self) -> None:
         """A binding without a kind hears of nothing and holds nothing up (§3, §17.4)."""

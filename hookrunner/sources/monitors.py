@@ -51,3 +51,4 @@ class Monitors:
         """Stop following a binding, if it is followed; a stream ends with its last reader."""
         if following := self._followings.pop(id, None):
             following.stop()
+            self._outbox.forget(id)

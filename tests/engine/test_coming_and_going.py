@@ -58,3 +58,64 @@ async def test_a_hook_that_has_gone_hears_nothing_and_leaves_no_task(bench: Benc
     bench.cluster.put(configmap("new"))
     await bench.idle()
     assert (len(bench.runs("h.sh")), bench.shown(), bench.cluster.open_watches) == (runs, [], 0)
+
+
+async def test_a_hook_that_goes_while_its_lists_are_awaited_holds_nothing_up(
+    bench: Bench, jq: Jq, client: Client
+) -> None:
+    bench.hook("a.sh", {"kubernetes": [{"name": "slow", "kind": "Slow"}]})
+    bench.hook("b.sh", {"kubernetes": BOTH["kubernetes"]})
+    bench.cluster.unreachable.add("Slow")
+    await bench.start(jq, client)
+    await settle()
+    bench.engine.remove(bench.engine.hooks["a.sh"])
+    await bench.ran("b.sh", 1)
+    assert [monitor.id.hook for monitor in bench.monitors] == ["b.sh"]
+
+
+async def test_a_run_of_a_hook_that_went_and_came_again_opens_nothing(bench: Bench, jq: Jq, client: Client) -> None:
+    """It belongs to the old one: the new one begins with a Synchronization of its own."""
+    binding = {"name": "cms", "kind": "ConfigMap", "queue": "q", "waitForSynchronization": False}
+    bench.hook("h.sh", {"kubernetes": [binding]}, 'until [ -e "$0.go" ]; do sleep 0.02; done; rm "$0.go"')
+    await bench.start(jq, client)
+    await bench.ran("h.sh", 1)
+    come_again(bench, "h.sh")
+    await settle()
+    (bench.directory / "hooks" / "h.sh.go").touch()
+    runs = await bench.ran("h.sh", 2)
+    (monitor,) = bench.monitors
+    assert [context["type"] for run in runs for context in run] == ["Synchronization"] * 2
+    assert monitor.locked
+    (bench.directory / "hooks" / "h.sh.go").touch()
+    await bench.idle()
+
+
+async def test_a_failure_of_a_hook_that_went_and_came_again_is_not_tried_again(
+    bench: Bench, jq: Jq, client: Client
+) -> None:
+    bench.hook("h.sh", {"onStartup": 1}, 'until [ -e "$0.go" ]; do sleep 0.02; done; rm "$0.go"; exit 1')
+    await bench.start(jq, client)
+    await bench.ran("h.sh", 1)
+    come_again(bench, "h.sh")
+    (bench.directory / "hooks" / "h.sh.go").touch()
+    await bench.ran("h.sh", 2)
+    (bench.directory / "hooks" / "h.sh.go").touch()
+    await bench.idle()
+    assert len(bench.shown()) == 1
+
+
+async def test_a_hook_that_comes_again_has_the_rate_limit_that_it_asks_for_now(
+    bench: Bench, jq: Jq, client: Client
+) -> None:
+    bench.hook("h.sh", {"onStartup": 1, "settings": {"executionMinInterval": "1h", "executionBurst": 1}})
+    await bench.start(jq, client)
+    await bench.ran("h.sh", 1)
+    await bench.idle()
+    come_again(bench, "h.sh")
+    assert len(await bench.ran("h.sh", 2)) == 2
+
+
+def come_again(bench: Bench, name: str) -> None:
+    hook = bench.engine.hooks[name]
+    bench.engine.remove(hook)
+    bench.engine.add(hook)

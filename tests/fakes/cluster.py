@@ -26,11 +26,13 @@ async def until(true: Callable[[], bool]) -> None:
 
 @dataclass(eq=False)
 class FakeCluster:
-    """`put` and `delete` change objects; every open watch hears of it. `watches` lists the selections ever opened."""
+    """`put` and `delete` change objects; every open watch hears of it. `watches` lists the selections ever opened.
+    Kinds that are `unreachable` are never listed."""
 
     objects: dict[ObjectKey, Any] = field(default_factory=dict)
     watches: list[Selection] = field(default_factory=list)
     forbidden: set[str] = field(default_factory=set)
+    unreachable: set[str] = field(default_factory=set)
     _open: list[tuple[Selection, asyncio.Queue[list[Report] | Exception]]] = field(default_factory=list)
     _version: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
@@ -77,6 +79,9 @@ class FakeCluster:
         self.watches.append(selection)
         if selection.kind in self.forbidden:
             yield [Lost(f"forbidden: {selection.kind}", brief=False)]
+            await asyncio.Event().wait()
+        if selection.kind in self.unreachable:
+            yield [Lost(f"unreachable: {selection.kind}", brief=True)]
             await asyncio.Event().wait()
         self._open.append((selection, queue))
         try:
