@@ -11,11 +11,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import TypeAlias
 
 from hookrunner.model.events import Obstacle
 from hookrunner.model.status import QueueDump
-from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Lane, Order, Outcome, Postponed, Task
+from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Lane, Order, Outcome, Postponed, Task
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic seconds."""
@@ -127,13 +128,24 @@ class Queue:
             pass
 
     def pick(self, now: float) -> Task | Idle:
-        """The task to run at this moment, or why there is none."""
+        """The task to run at this moment, or why there is none.
+
+        A filter that failed may take its whole deadline again, so it is tried when nothing else can run."""
+        found = self._first(now)
+        if isinstance(found, Idle):
+            retries = [task for task in self._tasks.values() if isinstance(task.order, FilterRetry) and task.due <= now]
+            return min(retries, key=attrgetter("due"), default=found)
+        return found
+
+    def _first(self, now: float) -> Task | Idle:
         closed: set[Lane] = set()
         dues: list[float] = []
         for task in self._tasks.values():
             lanes = task.order.lanes
             if not closed.isdisjoint(lanes):
                 closed |= lanes
+                continue
+            if isinstance(task.order, FilterRetry) and task.due <= now:
                 continue
             if task.due > now:
                 if not task.passable:

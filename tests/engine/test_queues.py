@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hookrunner.engine.queues import Idle, Queue, back_off
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType
-from hookrunner.model.events import Obstacle
-from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Order, Postponed, Task
+from hookrunner.model.events import BindingId, FilterBroke, Obstacle
+from hookrunner.model.resources import ObjectKey
+from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
 
 
 @dataclass
@@ -196,6 +197,28 @@ def test_a_run_does_not_take_along_what_is_held_up() -> None:
     for name in "abc":
         bench.queue.put(run("h", name))
     assert [bench.finish(Done()), bench.finish(Done())] == ["a", "c"]
+
+
+def retry(name: str) -> FilterRetry:
+    broken = FilterBroke(BindingId("h", 0), ObjectKey("default", "ConfigMap", name), "hangs", 0.0)
+    return FilterRetry("h", "cms", "main", broken)
+
+
+def test_filters_are_tried_again_when_nothing_else_can_run_and_in_turn() -> None:
+    """A filter that hangs takes its deadline each time: many of them must not starve the queue, nor one the others."""
+    bench, objects = Bench(), []
+    bench.queue.put(retry("a"))
+    bench.queue.put(retry("b"))
+    bench.queue.put(run("h2", "x"))
+    assert bench.finish(Done()) == "x"
+    for now in (0.0, 0.0, 100.0, 200.0):
+        bench.clock.now = now
+        task = bench.queue.pick(now)
+        assert isinstance(task, Task)
+        assert isinstance(task.order, FilterRetry)
+        objects.append(task.order.broken.key.name)
+        bench.queue.settle(task, Failed("hangs", park=True))
+    assert objects == ["a", "b", "a", "b"]
 
 
 def test_followers_come_first_in_their_order() -> None:
