@@ -80,7 +80,10 @@ def _load_pair(context: ssl.SSLContext, cert: str, key: str) -> None:
 async def loaded(loading: Loading) -> Connection:
     """What the child found. Raises BadKubeConfig saying which file, which context and what is wrong."""
     with closing(loading):
-        return _connection(*await asyncio.to_thread(loading.output))
+        connection = _connection(*await asyncio.to_thread(loading.output))
+    if connection.server.startswith("https:"):
+        connection.tls()  # a first look: who asks later could only fail
+    return connection
 
 
 def _connection(output: bytes, errors: bytes) -> Connection:

@@ -84,10 +84,19 @@ async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
     assert not connection.tls().verify_flags & ssl.VERIFY_X509_STRICT
 
 
-async def test_certificates_that_cannot_be_used_are_told_with_their_origin() -> None:
-    connection = Connection("https://x", cert="nonsense", key="nonsense", origin="kubeconfig 'x'")
-    with pytest.raises(BadKubeConfig, match="kubeconfig 'x': certificate or key cannot be used"):
-        connection.tls()
+async def test_certificates_that_cannot_be_used_are_told_with_their_origin_while_loading(home: Path) -> None:
+    """Not by the first request: a watch would die of them, and the start would not be refused."""
+    (home / "bad.crt").write_text("nonsense")
+    pair = {"client-certificate": str(home / "bad.crt"), "client-key": str(home / "bad.crt")}
+    with pytest.raises(BadKubeConfig, match=r"kubeconfig .*/config.*: certificate or key cannot be used"):
+        await load(kubeconfig(home / "config", user=pair))
+
+
+async def test_a_renewal_with_certificates_that_cannot_be_used_leaves_what_we_have(home: Path) -> None:
+    (home / "bad.crt").write_text("nonsense")
+    file = kubeconfig(home / "config", cluster={"certificate-authority": "bad.crt"})
+    connection = Connection("https://x", authorization="Bearer old", expires=time.time() + 5)
+    assert await Credentials(KubeSettings(config=file), connection).fresh() is connection
 
 
 @pytest.mark.parametrize(
