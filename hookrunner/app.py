@@ -79,10 +79,10 @@ async def serve(settings: Settings, loading: Loading) -> int:
         if found is None:
             return 0
         hooks, connection = found
+        kube = await _connect(settings, Credentials(settings.kube, connection), face.metrics, stack)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = Background(group)
         stack.callback(background.stop)
-        kube = await _connect(settings, Credentials(settings.kube, connection), face.metrics, stack)
         queues = _start(settings, Parts(background, children, jq, kube), face, hooks)
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
         await signals.asked.wait()
