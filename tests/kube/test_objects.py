@@ -1,5 +1,6 @@
 """Object operations on the real API server; conflicts, which need a rival at the right moment, on the fake one."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -222,6 +223,16 @@ async def test_delete_waits_until_the_object_is_gone(objects: Objects, real: Cli
     await objects.carry_out(operation(Verb.DELETE, namespace))
     with pytest.raises(NotFound):
         await read(real, namespace)
+
+
+@pytest.mark.looptime
+async def test_delete_waits_for_finalizers_and_not_long_after_they_are_gone(api: FakeApi, faked: Objects) -> None:
+    body = config_map("a")
+    body["metadata"] |= {"finalizers": ["example.com/wait"], "uid": "1"}
+    api.put(body)
+    asyncio.get_running_loop().call_later(3, api.delete, "a")
+    await faked.carry_out(operation(Verb.DELETE, "default"))
+    assert 3 <= asyncio.get_running_loop().time() < 4.5
 
 
 @pytest.mark.looptime
