@@ -54,3 +54,14 @@ async def test_a_retry_sends_what_an_attempt_has_not_settled(
             await applier.carry_out(patches.parse("\n".join([*attempt, BROKEN]).encode()), tried)
         counts.append(len(bench.api.asked("POST") + bench.api.asked("PATCH")) - before - 1)
     assert counts == sent
+
+
+async def test_a_right_that_is_missing_is_named_and_the_rest_is_done(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.api.put(configmap("a"))
+    objects = Objects(client, discovery := Discovery(client), jq)
+    await discovery.resolve("", "ConfigMap")
+    bench.api.failures.append((403, "Forbidden", {}))
+    wanted = patches.parse(f"{merge('a', '1')} {create('b')}".encode())
+    with pytest.raises(PatchFailed, match="Filter object /ConfigMap/default/a: refused: Forbidden"):
+        await Applier(objects, HookMetrics()).carry_out(wanted, [])
+    assert ("configmaps", "default", "b") in bench.api.objects
