@@ -48,7 +48,8 @@ class Child:
 
     @classmethod
     async def start(cls, deadline: float, memory: int) -> Self:
-        """A lean interpreter: no site, no environment, no ours, and a session of its own, out of Ctrl-C's reach.
+        """A lean interpreter: no site, no environment, nothing of ours. It stays in our process group, by which
+        `process.orphans` knows it from orphans.
 
         Raises `WorkerLost` if there can be no process.
         """
@@ -64,7 +65,6 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
             )
         except BaseException as error:
             writer.close()

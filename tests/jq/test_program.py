@@ -7,6 +7,8 @@ import pytest
 
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.program import Jq, checksum
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
 
 POD = {"metadata": {"name": "a", "labels": {"z": "1", "b": "2"}}, "spec": {"n": [1, 2]}}
 
@@ -118,6 +120,14 @@ async def test_only_the_object_at_fault_fails(jq: Jq) -> None:
     failed = [position for position, outcome in enumerate(outcomes) if isinstance(outcome, FilterFailed)]
     assert failed == [3, 5]
     assert [outcome for outcome in outcomes if isinstance(outcome, bytes)] == [b"0", b"1", b"2", b"4", b"6", b"7"]
+
+
+async def test_a_worker_is_not_taken_for_an_orphan(jq: Jq) -> None:
+    """As PID 1 we reap what is not ours: that took the exit status, and a hanging program looked like a crash."""
+    Children(Patience()).adopt_orphans()
+    for _ in range(3):
+        with pytest.raises(FilterFailed, match="no result within 1 s"):
+            await result(jq, "def f: f; f")
 
 
 async def test_a_batch_that_costs_a_worker_again_and_again_is_given_up() -> None:
