@@ -3,7 +3,6 @@
     watches = Watches(client, discovery, metrics, idle=75.0)
     async with aclosing(watches.open(selection)) as story:
         async for reports in story: ...        # lists of the reports of `model/watching.py`
-    watches.wake()                             # try what is lost again now: perhaps the CRD has just come
 
 A story never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
 with bookmarks, resuming after a lost or silent connection, a new list when the server no longer has our version (410),
@@ -17,10 +16,21 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 import asyncio
 import random
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import aclosing
 
 from hookrunner import log
-from hookrunner.errors import ApiError, Cut, Denied, Expired, KubeError, NotFound, Silent, Throttled, Unreachable
+from hookrunner.errors import (
+    ApiError,
+    Cut,
+    Denied,
+    Expired,
+    KubeError,
+    NotFound,
+    Silent,
+    Throttled,
+    UnknownKind,
+    Unreachable,
+)
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.story import Story
@@ -33,7 +43,10 @@ _PAGE = "500"
 _LIFETIME = (300, 600)
 """Seconds after which the server ends a watch; spread, so that not all come back at once."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 20.0
+_FIRST_PAUSE, _LONGEST_PAUSE, _KIND_PAUSE = 0.1, 20.0, 4.0
+"""Seconds between attempts: growing from the first to the longest, but to the last for a kind that is not there, since
+to ask for it costs little and a CRD usually comes with the addon that is being installed."""
+
 _SHORT, _STANDING = 1.0, 5.0
 """A watch that stood for so many seconds counts as one that works, even if nothing was to be said."""
 
@@ -51,24 +64,15 @@ class Watches:
         self._discovery = discovery
         self._metrics = metrics
         self._idle = idle
-        self._open: set[_Watch] = set()
 
     async def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
         """The story of a selection, told from the beginning. Close it with `aclosing`."""
         watch = _Watch(selection, self._client, self._discovery, self._metrics, self._idle)
-        async with AsyncExitStack() as stack:
-            self._open.add(watch)
-            stack.callback(self._open.discard, watch)
-            story = await stack.enter_async_context(aclosing(watch.story()))
+        async with aclosing(watch.story()) as story:
             async for reports in story:
                 if reports:
                     yield reports
                 del reports  # or the last objects would live until the next change
-
-    def wake(self) -> None:
-        """Let no watch wait any longer before its next attempt."""
-        for watch in self._open:
-            watch.woken.set()
 
 
 class _Watch:
@@ -78,7 +82,6 @@ class _Watch:
     def __init__(
         self, selection: Selection, client: Client, discovery: Discovery, metrics: Metrics, idle: float
     ) -> None:
-        self.woken = asyncio.Event()
         self._selection = selection
         self._client = client
         self._discovery = discovery
@@ -222,13 +225,10 @@ class _Watch:
             self._attempts = max(self._attempts, 1)
         if not self._attempts:
             return
-        pause = min(_FIRST_PAUSE * 2 ** min(self._attempts - 1, 10), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+        longest = _KIND_PAUSE if isinstance(error, UnknownKind) else _LONGEST_PAUSE
+        pause = min(_FIRST_PAUSE * 2 ** min(self._attempts - 1, 10), longest) * random.uniform(0.75, 1.25)
         asked = error.retry_after if isinstance(error, ApiError) else None
-        with suppress(TimeoutError):
-            async with asyncio.timeout(max(pause, asked or 0)):
-                await self.woken.wait()
-            self._attempts = 0
-        self.woken.clear()
+        await asyncio.sleep(max(pause, asked or 0))
 
 
 def _now() -> float:

@@ -166,7 +166,7 @@ async def test_an_unknown_kind_is_awaited(api: FakeApi, watches: Watches) -> Non
         assert await until(story, "Listed") == ["Found", "Listing", "Listed"]
 
 
-async def test_wake_ends_the_wait_for_a_kind(api: FakeApi, watches: Watches) -> None:
+async def test_a_kind_that_comes_late_is_found_within_seconds(api: FakeApi, watches: Watches) -> None:
     loop = asyncio.get_running_loop()
     async with aclosing(watches.open(Selection("example.com/v1", "Widget"))) as story:
         await anext(story)
@@ -174,9 +174,8 @@ async def test_wake_ends_the_wait_for_a_kind(api: FakeApi, watches: Watches) -> 
         await asyncio.wait([waiting], timeout=300)
         api.kinds.append(("example.com/v1", "Widget", "widgets", [], True))
         began = loop.time()
-        watches.wake()
         await waiting
-        assert loop.time() - began < 0.5
+        assert loop.time() - began <= 5.5
 
 
 @pytest.mark.parametrize(("status", "brief"), [(403, False), (400, False), (500, True), (503, True)])
