@@ -18,12 +18,12 @@ from bisect import bisect_left, bisect_right
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
-from decimal import Decimal
 from math import floor
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from hookrunner.errors import BadCrontab
+from hookrunner.options import duration
 
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
@@ -34,10 +34,6 @@ _DESCRIPTORS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_UNITS = {"ns": "1e-9", "us": "1e-6", "µs": "1e-6", "μs": "1e-6", "ms": "1e-3", "s": "1", "m": "60", "h": "3600"}
-_TERM = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
-_DURATION = re.compile(rf"[-+]?(?:0|(?:{_TERM.pattern})+)")
-_LONGEST = Decimal(2**63 - 1).scaleb(-9)  # seconds in Go's time.Duration
 
 _ITEM = re.compile(r"(?:([*?])|([^-/*?]+)(?:-([^-/*?]+))?)(?:/([^-/*?]+))?")
 _NUMBER = re.compile(r"\+?[0-9]{1,9}")
@@ -276,11 +272,11 @@ def _step(text: str) -> int:
 
 
 def _period(text: str) -> int:
-    """Whole seconds of a duration in Go's notation, at least 1. https://pkg.go.dev/time#ParseDuration"""
-    length = sum((Decimal(number) * Decimal(_UNITS[unit]) for number, unit in _TERM.findall(text)), Decimal())
-    if not _DURATION.fullmatch(text) or length > _LONGEST:
-        raise BadCrontab(f"@every '{text}': not a duration; write one such as 30s, 5m or 1h30m")
-    return 1 if text.startswith("-") else max(1, int(length))
+    """Whole seconds of a duration in Go's notation, at least 1."""
+    try:
+        return max(1, int(duration(text)))
+    except ValueError:
+        raise BadCrontab(f"@every '{text}': not a duration; write one such as 30s, 5m or 1h30m") from None
 
 
 def _above(values: tuple[int, ...], value: int) -> int | None:

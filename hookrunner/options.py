@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -66,20 +67,25 @@ class Option:
 
 
 def duration(text: str) -> float:
-    """Seconds of a Go duration such as `1m30s`, `300ms` or `0`; ValueError for anything else.
+    """Seconds of a Go duration such as `1m30s`, `300ms` or `0`; ValueError for anything else, and for what is too long
+    for Go (292 years).
 
     Source: https://pkg.go.dev/time#ParseDuration
     """
-    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
-    if digits == "0":
-        return 0.0
-    if not re.fullmatch(r"((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+", digits, re.ASCII):
+    if not _DURATION.fullmatch(text):
         raise ValueError(text)
-    parts = re.findall(r"([\d.]+)([a-zµμ]+)", digits)
-    return sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
+    length = sum((Decimal(number) * _UNITS[unit] for number, unit in _TERM.findall(text)), Decimal())
+    if length > _LONGEST:
+        raise ValueError(text)
+    return float(-length if text.startswith("-") else length)
 
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TERM = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION = re.compile(rf"[-+]?(?:0|(?:{_TERM.pattern})+)")
+_LONGEST = Decimal(2**63 - 1).scaleb(-9)
+_MICRO = Decimal("1e-6")
+_UNITS = {"ns": Decimal("1e-9"), "us": _MICRO, "µs": _MICRO, "μs": _MICRO, "ms": Decimal("1e-3")}
+_UNITS |= {"s": Decimal(1), "m": Decimal(60), "h": Decimal(3600)}
 
 
 def _span(text: str) -> float:
