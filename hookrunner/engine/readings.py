@@ -12,7 +12,7 @@ def obstacle(monitors: Monitors, order: Order) -> Obstacle | None:
     """Why a task must not run now: the first snapshot that it would read, or open, and that cannot be used."""
     if not isinstance(order, HookRun):
         return None
-    for index in sorted(wanted(order.contexts).union(order.unlocks)):
+    for index in sorted(_needed(order)):
         monitor = monitors.get(BindingId(order.hook, index))
         if monitor is None:
             return Obstacle(f"binding {index}, which nothing watches", brief=False)
@@ -24,7 +24,7 @@ def obstacle(monitors: Monitors, order: Order) -> Obstacle | None:
 def snapshots(monitors: Monitors, order: HookRun) -> Snapshots:
     """The entries of each binding that the contexts name. From now on a change is news to the binding that this run
     synchronizes."""
-    return {index: _read(monitors, order, index) for index in wanted(order.contexts).union(order.unlocks)}
+    return {index: _read(monitors, order, index) for index in _needed(order)}
 
 
 def unlock(monitors: Monitors, order: HookRun) -> None:
@@ -32,6 +32,11 @@ def unlock(monitors: Monitors, order: HookRun) -> None:
     for index in order.unlocks:
         if monitor := monitors.get(BindingId(order.hook, index)):
             monitor.unlock()
+
+
+def _needed(order: HookRun) -> set[int]:
+    """Places of the bindings whose snapshots a run reads or whose gates it opens."""
+    return wanted(order.contexts).union(order.unlocks)
 
 
 def _read(monitors: Monitors, order: HookRun, index: int) -> list[Entry]:

@@ -22,10 +22,10 @@ class HookRun:
     """Run a hook once with these contexts.
 
     `binding` and `binding_type` label logs and metrics; `place` is the binding's among those of its type in the config,
-    for names may repeat. `unlocks` are the bindings (places in the config) whose
-    events start to flow when this run has succeeded; a Synchronization that the hook does not want to hear of has no
-    contexts and only unlocks. `merges` is False for v0 hooks and for `settings.combine: false`. `seen_at` is the
-    monotonic time at which the first of its events arrived. `joined` are the lanes of runs that were merged into it.
+    for names may repeat. `unlocks` are the bindings (places in the config) whose events start to flow when this run has
+    succeeded; a Synchronization that the hook does not want to hear of has no contexts and only unlocks. `merges` is
+    False for v0 hooks and for `settings.combine: false`. `seen_at` is the monotonic time at which the first of its
+    events arrived. `joined` are the lanes of runs that were merged into it.
     """
 
     hook: str

@@ -106,9 +106,7 @@ class Streams:
 
     def _leave(self, stream: _Stream, queue: _Queue) -> None:
         if queue in stream.readers:
-            stream.readers.remove(queue)
-        while not queue.empty():  # lets a pump go on that waits for room in this queue
-            queue.get_nowait()
+            _take_out(stream, queue)
         if not stream.readers and self._streams.get(stream.selection) is stream:
             del self._streams[stream.selection]
             if stream.pump is not None:
@@ -120,7 +118,8 @@ async def _tell(stream: _Stream, reports: Reports) -> None:
         while queue in stream.readers and not await _put(queue, reports):
             if len(stream.readers) > 1:
                 _log.warn("a reader is too slow for the others and gets a watch of its own", of=str(stream.selection))
-                _leave_alone(stream, queue)
+                _take_out(stream, queue)
+                queue.put_nowait(None)
 
 
 async def _put(queue: _Queue, reports: Reports) -> bool:
@@ -133,11 +132,11 @@ async def _put(queue: _Queue, reports: Reports) -> bool:
     return True
 
 
-def _leave_alone(stream: _Stream, queue: _Queue) -> None:
+def _take_out(stream: _Stream, queue: _Queue) -> None:
+    """A reader hears no more of this stream, and a pump that waits for room in its queue goes on."""
     stream.readers.remove(queue)
     while not queue.empty():
         queue.get_nowait()
-    queue.put_nowait(None)
 
 
 def _listed(reports: Reports) -> str:
