@@ -11,7 +11,6 @@ Reference: shell-operator.md §4.7, §17.8; where we differ: docs/differences.md
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from hashlib import blake2b
 from types import TracebackType
 from typing import Self
 
@@ -22,11 +21,6 @@ from hookrunner.jq.paths import outputs_of
 from hookrunner.jq.pool import Pool
 from hookrunner.jq.syntax import NotSimple
 from hookrunner.model.resources import JSON, written
-
-
-def checksum(value: bytes) -> bytes:
-    """16 bytes that stand for a filter result, to be compared only within this process."""
-    return blake2b(value, digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
