@@ -5,7 +5,16 @@ The order in which a start goes: shell-operator.md §6.2; which hook a tick or c
 
 from collections.abc import Iterable, Iterator
 
-from hookrunner.model.bindings import MAIN, BindingType, Hook, Kubernetes, QueuedBinding, Schedule
+from hookrunner.model.bindings import (
+    MAIN,
+    Admission,
+    BindingType,
+    Conversion,
+    Hook,
+    Kubernetes,
+    QueuedBinding,
+    Schedule,
+)
 from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, FilterRetry, HookRun, Order
@@ -62,7 +71,7 @@ def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
                 yield _run(hook, schedule, place, _tick_context(hook, schedule))
 
 
-def includes(hook: Hook, binding: QueuedBinding) -> tuple[Include, ...]:
+def includes(hook: Hook, binding: QueuedBinding | Admission | Conversion) -> tuple[Include, ...]:
     """The snapshots of a binding as places in the hook's config; `hooks/config` has made sure that each name is there.
 
     A name that several bindings have means the one in this binding's group, else the first.

@@ -3,7 +3,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -49,6 +49,18 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     Raises StartRefused if the hooks directory cannot be read, or if a hook is bad and bad hooks are not to be skipped;
     then it names every problem of every hook.
     """
+    found = await ask(discovery.find(settings.directory), settings, children, jq)
+    if found.problems and settings.on_bad == "stop":
+        raise StartRefused(
+            "\n".join(map(str, found.problems)) + "\nMend them, or leave them out with --on-bad-hook skip."
+        )
+    for problem in found.problems:
+        _log.error("hook is left out", hook=problem.hook, error=problem)
+    return found
+
+
+async def ask(files: Iterable[HookFile], settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
+    """The same for files that are known already. Every problem is in the catalog."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def loaded(file: HookFile) -> Hook | BadHookConfig:
@@ -58,13 +70,8 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
             except BadHookConfig as error:
                 return error
 
-    found = await asyncio.gather(*(loaded(file) for file in discovery.find(settings.directory)))
-    checked = await _compiled(found, jq)
+    checked = await _compiled(await asyncio.gather(*map(loaded, files)), jq)
     problems = tuple(one for one in checked if isinstance(one, BadHookConfig))
-    if problems and settings.on_bad == "stop":
-        raise StartRefused("\n".join(map(str, problems)) + "\nMend them, or leave them out with --on-bad-hook skip.")
-    for problem in problems:
-        _log.error("hook is left out", hook=problem.hook, error=problem)
     return Catalog(tuple(one for one in checked if isinstance(one, Hook)), problems)
 
 

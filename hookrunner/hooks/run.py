@@ -66,25 +66,25 @@ class Runner:
         even be started.
         """
         with workspace(self._settings.tmp_dir, hook.name, self._settings.keep_tmp_files) as files:
-            await _write(files, hook, contexts, snapshots)
-            end = await self._children.run(self._command(hook, files), HookLog(self._settings.proxy_json))
-            if not end.ok:
-                raise ExitedBadly(_reason(hook, end), _despite(files))
-            answer = await _answer(files)
+            await write(files, hook, contexts, snapshots)
+            end = await self._children.run(command(self._settings, hook, files), HookLog(self._settings.proxy_json))
+            answer = await answered(hook, files, end)
         return Ran(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
 
-    def _command(self, hook: Hook, files: Workspace) -> Command:
-        """The hook without arguments, in the directory that it is in."""
-        return Command(
-            argv=(str(hook.path),),
-            cwd=hook.path.parent,
-            env=files.environment(self._settings.environ),
-            timeout=hook.config.settings.timeout,
-            keep_stderr=_KEPT_STDERR,
-        )
+
+def command(settings: HooksSettings, hook: Hook, files: Workspace) -> Command:
+    """The hook without arguments, in the directory that it is in."""
+    return Command(
+        argv=(str(hook.path),),
+        cwd=hook.path.parent,
+        env=files.environment(settings.environ),
+        timeout=hook.config.settings.timeout,
+        keep_stderr=_KEPT_STDERR,
+    )
 
 
-async def _write(files: Workspace, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> None:
+async def write(files: Workspace, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> None:
+    """Write the binding context in the hook's version. Raises HookFailed."""
     pieces = render_v0(contexts) if hook.config.version == "v0" else render(contexts, snapshots)
     if sum(map(len, snapshots.values())) > _MANY_OBJECTS:
         await asyncio.to_thread(write_context, files, pieces)
@@ -92,7 +92,10 @@ async def _write(files: Workspace, hook: Hook, contexts: Sequence[Context], snap
         write_context(files, pieces)
 
 
-async def _answer(files: Workspace) -> Answer:
+async def answered(hook: Hook, files: Workspace, end: Exit) -> Answer:
+    """What the hook wants, now that its process has ended. Raises ExitedBadly or BadOutput."""
+    if not end.ok:
+        raise ExitedBadly(_reason(hook, end), _despite(files))
     if outputs.size(files) > _MANY_BYTES:
         return await asyncio.to_thread(outputs.read, files)
     return outputs.read(files)
