@@ -30,6 +30,8 @@ Two words decide about retrying: an error is *temporary* when the same call may 
 what they wrote. The engine retries a failed hook either way; sources retry only what is temporary.
 """
 
+from collections.abc import Sequence
+
 
 class HookrunnerError(Exception):
     """Root of the tree. `temporary` says whether the same call may succeed later."""
@@ -48,13 +50,16 @@ class BadConfig(HookrunnerError):
 class BadHookConfig(BadConfig):
     """A hook or its configuration was refused.
 
-    `hook` is the hook's name, `problems` one line each: field path, what is wrong, how to mend it.
+    `hook` is the hook's name, `problems` one line each: field path, what is wrong, how to mend it; `printed` what the
+    hook said meanwhile, for whoever has to mend it.
     """
 
-    def __init__(self, hook: str, problems: list[str]) -> None:
+    def __init__(self, hook: str, problems: list[str], printed: Sequence[str] = ()) -> None:
         self.hook = hook
         self.problems = problems
-        lines = problems[0] if len(problems) == 1 else "".join(f"\n  - {problem}" for problem in problems)
+        self.printed = printed
+        told = [*problems, *printed]
+        lines = told[0] if len(told) == 1 else "".join(f"\n  - {line}" for line in told)
         super().__init__(f"hook '{hook}': {lines}")
 
 

@@ -89,11 +89,11 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     except HookFailed as error:
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {error}"]) from error
     if problem := _failure(end):
-        raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}", *_printed(end)])
+        raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], [*_printed(end)])
     try:
         return Hook(file.name, file.path, versions.parse(file.name, end.stdout))
     except BadHookConfig as error:
-        raise BadHookConfig(file.name, [*error.problems, *_printed(end)]) from None
+        raise BadHookConfig(file.name, error.problems, [*_printed(end)]) from None
 
 
 def _failure(end: Exit) -> str:

@@ -9,6 +9,7 @@ import stat
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from hookrunner import log
@@ -33,23 +34,50 @@ class HookFile:
     path: Path
 
 
+class Skip(Enum):
+    """Why something below the hooks directory is no hook though somebody may have meant it to be one."""
+
+    NOT_EXECUTABLE = "file is skipped"
+    LINK = "symlink to a directory is skipped; put the hooks into a real one"
+    LIBRARY = "file has executable permissions and is located in the ignored 'lib' directory"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A path that is no hook, and why."""
+
+    path: Path
+    why: Skip
+
+
 def find(directory: Path) -> list[HookFile]:
-    """All hooks below an absolute directory, ordered by path, bytewise. None is fine.
+    """All hooks below an absolute directory, ordered by path, bytewise. None is fine. What is skipped is logged.
+
+    Raises as `survey`.
+    """
+    found = survey(directory)
+    for one in found:
+        if isinstance(one, Skipped):
+            _warn(one, directory)
+    return [one for one in found if isinstance(one, HookFile)]
+
+
+def survey(directory: Path) -> list[HookFile | Skipped]:
+    """The hooks below an absolute directory, ordered by path, bytewise, and what else looks like one.
 
     Hidden directories and those named `lib` are left out, symlinks to directories are not followed, but the hooks
     directory itself may be one. A symlink to a file counts as executable, as hooks mounted from a ConfigMap need it.
     Raises StartRefused if the directory, or one below it, cannot be read.
     """
     try:
-        paths = sorted(_files(f"{directory}/"), key=os.fsencode)
-        _warn_of_library(directory / "lib")
+        found = [*_entries(f"{directory}/", f"{directory}/"), *_library(directory / "lib")]
     except FileNotFoundError as error:
         raise StartRefused(
             f"hooks directory: path '{error.filename}' not exist; create it or set --hooks-dir"
         ) from None
     except OSError as error:
         raise StartRefused(f"hooks directory: cannot read '{error.filename}': {error.strerror}") from None
-    return [HookFile(path.removeprefix(f"{directory}/"), Path(path)) for path in paths]
+    return sorted(found, key=lambda one: os.fsencode(one.path))
 
 
 def safe_name(name: str) -> str:
@@ -59,34 +87,40 @@ def safe_name(name: str) -> str:
     return re.sub(r"-+", "-", dashed)[:_LONGEST_SAFE_NAME]
 
 
-def _files(directory: str) -> Iterator[str]:
+def _entries(directory: str, top: str) -> Iterator[HookFile | Skipped]:
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                yield from _files(entry.path) if entry.name != "lib" else ()
+                yield from _entries(entry.path, top) if entry.name != "lib" else ()
             elif entry.is_dir():
-                _log.warn("symlink to a directory is skipped; put the hooks into a real one", path=entry.path)
-            elif not entry.name.endswith(_NOT_HOOKS) and _executable(entry):
-                yield entry.path
+                yield Skipped(Path(entry.path), Skip.LINK)
+            elif not entry.name.endswith(_NOT_HOOKS):
+                yield _file(entry, top)
 
 
-def _executable(entry: os.DirEntry[str]) -> bool:
+def _file(entry: os.DirEntry[str], top: str) -> HookFile | Skipped:
     if entry.stat(follow_symlinks=False).st_mode & _ANY_EXECUTE:
-        return True
-    _log.warn(
-        "file is skipped", path=entry.path, error=f"it is not executable; to make it a hook: chmod +x {entry.path}"
-    )
-    return False
+        return HookFile(entry.path.removeprefix(top), Path(entry.path))
+    return Skipped(Path(entry.path), Skip.NOT_EXECUTABLE)
 
 
-def _warn_of_library(directory: Path) -> None:
+def _library(directory: Path) -> Iterator[Skipped]:
     """Somebody may have meant an executable file in `lib` to be a hook."""
     for folder, subfolders, names in os.walk(directory):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            if os.lstat(path).st_mode & _ANY_EXECUTE:
-                text = "file has executable permissions and is located in the ignored 'lib' directory"
-                _log.warn(text, file=path.removeprefix(str(directory)))
+        for path in (Path(folder, name) for name in names):
+            if path.lstat().st_mode & _ANY_EXECUTE:
+                yield Skipped(path, Skip.LIBRARY)
+
+
+def _warn(skipped: Skipped, directory: Path) -> None:
+    match skipped.why:
+        case Skip.NOT_EXECUTABLE:
+            mend = f"it is not executable; to make it a hook: chmod +x {skipped.path}"
+            _log.warn(skipped.why.value, path=skipped.path, error=mend)
+        case Skip.LINK:
+            _log.warn(skipped.why.value, path=skipped.path)
+        case Skip.LIBRARY:
+            _log.warn(skipped.why.value, file=str(skipped.path).removeprefix(f"{directory}/lib"))
