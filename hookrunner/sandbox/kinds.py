@@ -5,32 +5,47 @@ A `Kind` is one resource in one version. `Kinds` is all of them, changing as def
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from hookrunner.sandbox.schemas import Schema
+from hookrunner.sandbox import data
+from hookrunner.sandbox.schemas import REFERENCE, Definitions, Schema
 from hookrunner.sandbox.status import About
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
+# What a real API server has beyond these needs a kubelet, or does something other than keeping an object.
+SERVED_SUBRESOURCES = frozenset({"status", "scale", "finalize"})
+NOT_SERVED = frozenset({"bindings", "componentstatuses"})
+
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """`status`, `scale` or another path below an object. `kind` is what goes in and out there (`Scale`)."""
+    """`status`, `scale` or another path below an object. `kind` is what goes in and out there (`Scale`).
+
+    Without `verbs` it is one that a real API server has and the sandbox has not (`exec`).
+    """
 
     name: str
     group: str
     version: str
     kind: str
     verbs: tuple[str, ...]
+    schema: Schema = field(default_factory=lambda: Schema({}), repr=False)
+
+    @property
+    def served(self) -> bool:
+        """Whether the sandbox does it."""
+        return bool(self.verbs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A resource in one version.
+    """A resource in one version. Without `verbs` it is one that a real API server has and the sandbox has not.
 
     `columns` are the table's columns as in a `Table`'s `columnDefinitions`, for custom kinds with their `jsonPath`.
-    `definition` is the `spec` of the CustomResourceDefinition, None for built-in kinds. `stored` names the resource under
-    which objects are kept, the same for all versions (`deployments.apps`).
+    `definition` is the `spec` of the CustomResourceDefinition, None for built-in kinds. `stored` names the resource
+    under which objects are kept, the same for all versions (`deployments.apps`).
     """
 
     group: str
@@ -58,6 +73,11 @@ class Kind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
+    def served(self) -> bool:
+        """Whether the sandbox does it."""
+        return bool(self.verbs)
+
+    @property
     def custom(self) -> bool:
         """Whether a CustomResourceDefinition made it."""
         return self.definition is not None
@@ -75,10 +95,8 @@ class Kinds:
     """All that is served at the moment. Built-in groups come first, in the order in which they were given."""
 
     def __init__(self, builtin: Iterable[Kind]) -> None:
-        self._kinds: dict[tuple[str, str, str], Kind] = {}
-        self._builtin = tuple(builtin)
-        for kind in self._builtin:
-            self._kinds[kind.group, kind.version, kind.plural] = kind
+        self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in builtin}
+        self._index()
 
     def get(self, group: str, version: str, plural: str) -> Kind | None:
         """The kind behind a path, None if there is none."""
@@ -89,11 +107,11 @@ class Kinds:
 
     def of_kind(self, api_version: str, kind: str) -> Kind | None:
         """The resource of a manifest's `apiVersion` and `kind`."""
-        return next((one for one in self if one.api_version == api_version and one.kind == kind), None)
+        return self._of_kind.get((api_version, kind))
 
     def of_stored(self, stored: str) -> Kind | None:
         """Any version of what is kept under a name."""
-        return next((one for one in self if one.stored == stored), None)
+        return self._of_stored.get(stored)
 
     def replace(self, group: str, plural: str, kinds: Iterable[Kind]) -> None:
         """A CustomResourceDefinition came, changed, or (no `kinds`) went."""
@@ -101,3 +119,47 @@ class Kinds:
             del self._kinds[key]
         for kind in kinds:
             self._kinds[kind.group, kind.version, kind.plural] = kind
+        self._index()
+
+    def _index(self) -> None:
+        # Backwards, so that of several the first is found.
+        every = list(reversed(self._kinds.values()))
+        self._of_kind = {(one.api_version, one.kind): one for one in every}
+        self._of_stored = {one.stored: one for one in every}
+
+
+@cache
+def builtin() -> tuple[Kind, ...]:
+    """The built-in kinds, in the API server's order. Their schemas are read when somebody looks at one."""
+    return tuple(
+        kind for group in data.kinds()["groups"] for kind in _kinds_of(group["group"], group["version"], group)
+    )
+
+
+def _kinds_of(group: str, version: str, said: dict[str, Any]) -> Iterator[Kind]:
+    definitions = data.Definitions(group, version)
+    for one in said["kinds"]:
+        yield Kind(
+            group=group,
+            version=version,
+            kind=one["kind"],
+            plural=one["plural"],
+            namespaced=one["namespaced"],
+            singular=one["singular"],
+            short_names=tuple(one["shortNames"]),
+            categories=tuple(one["categories"]),
+            verbs=() if one["plural"] in NOT_SERVED else tuple(one["verbs"]),
+            subresources={name: _subresource(name, below, definitions) for name, below in one["subresources"].items()},
+            schema=_defined(one["schema"], definitions),
+            columns=tuple(one["columns"]),
+        )
+
+
+def _subresource(name: str, said: dict[str, Any], definitions: Definitions) -> Subresource:
+    verbs = tuple(said["verbs"]) if name in SERVED_SUBRESOURCES else ()
+    schema = _defined(said["schema"], definitions)
+    return Subresource(name, said["group"], said["version"], said["kind"], verbs, schema)
+
+
+def _defined(name: str, definitions: Definitions) -> Schema:
+    return Schema({"$ref": REFERENCE + name} if name else {}, definitions)

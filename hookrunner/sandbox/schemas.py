@@ -1,8 +1,8 @@
-"""One typed view of what an object may look like, for built-in kinds (OpenAPI v3) and custom ones (structural schemas).
+"""One typed view of what an object may look like: built-in kinds (OpenAPI v3) and custom ones (structural schemas).
 
-A `Schema` is a place in such a document, with references resolved. Patches ask it how lists merge, managed fields what a
-list's keys are, pruning which fields there are, defaulting and validation the rest (`raw`). Children are made once, when
-somebody asks.
+A `Schema` is a place in such a document, with references resolved. Patches ask it how lists merge, managed fields what
+a list's keys are, pruning which fields there are, defaulting and validation the rest (`raw`). Children are made once,
+when somebody asks.
 
 https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy has the `x-kubernetes-*` keys.
 """
@@ -21,12 +21,25 @@ class Schema:
     """A schema, its reference resolved.
 
     `name` is the definition's name (`io.k8s.api.core.v1.Container`), "" inside a definition and for custom resources.
-    `raw` has what stands at the place of use on top of what the definition says (`default`, `description`).
+    `raw` has what stands at the place of use on top of what the definition says (`default`, `description`). A reference
+    is resolved when it is looked at, so that a kind nobody uses costs nothing.
     """
 
     def __init__(self, raw: dict[str, Any], definitions: Definitions | None = None) -> None:
-        self._definitions: Definitions = definitions or {}
-        self.name, self.raw = _resolved(raw, self._definitions)
+        self._place = raw
+        self._definitions: Definitions = {} if definitions is None else definitions
+
+    @cached_property
+    def name(self) -> str:
+        """The definition's name, or ""."""
+        return _referred(self._place)
+
+    @cached_property
+    def raw(self) -> dict[str, Any]:
+        """The schema as JSON, its own reference put in place, those of its children not."""
+        if not self.name:
+            return self._place
+        return {**self._definitions[self.name], **_without_reference(self._place)}
 
     @property
     def type(self) -> str:
@@ -113,11 +126,11 @@ class Schema:
         return Schema(raw, self._definitions)
 
 
-def _resolved(raw: dict[str, Any], definitions: Definitions) -> tuple[str, dict[str, Any]]:
-    """The definition's name and the schema with its reference, `$ref` or `allOf: [$ref]`, put in place."""
+def _referred(raw: dict[str, Any]) -> str:
+    """The name of the definition that `$ref` or `allOf: [$ref]` means; "" without a reference."""
     inner = raw["allOf"][0] if len(raw.get("allOf", ())) == 1 else raw
-    if "$ref" not in inner:
-        return "", raw
-    name = inner["$ref"].removeprefix(REFERENCE)
-    outer = {key: value for key, value in raw.items() if key not in ("allOf", "$ref")}
-    return name, {**definitions[name], **outer}
+    return str(inner.get("$ref", "")).removeprefix(REFERENCE)
+
+
+def _without_reference(raw: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in raw.items() if key not in ("allOf", "$ref")}
