@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from hookrunner.hooks import yaml_values
-from hookrunner.hooks.yaml_values import BadDocument
+from hookrunner import yaml_values
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import BadDocument
 
 _BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\r\n]*")

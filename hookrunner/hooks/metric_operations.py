@@ -10,9 +10,9 @@ from hookrunner import log
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
 from hookrunner.hooks.shapes import NUMBER, TEXT, TEXTS, Many, Problem, Table, check, suggestion
-from hookrunner.hooks.yaml_values import BadDocument
 from hookrunner.model.operations import MetricAction, MetricOperation
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import BadDocument
 
 _DOCUMENT = Table(
     {

@@ -7,9 +7,9 @@ from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents, metric_operations, patches
 from hookrunner.hooks.workspace import Workspace
 from hookrunner.hooks.workspace import read as read_file
-from hookrunner.hooks.yaml_values import BadDocument
 from hookrunner.model.operations import Answer, ObjectOperation
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import BadDocument
 
 
 def read(files: Workspace) -> Answer:

@@ -11,9 +11,9 @@ import orjson
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
 from hookrunner.hooks.shapes import FLAG, TEXT, Many, Problem, Table, Text, check
-from hookrunner.hooks.yaml_values import BadDocument
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import BadDocument
 
 _CREATES = (Verb.CREATE, Verb.CREATE_OR_UPDATE, Verb.CREATE_IF_NOT_EXISTS, Verb.APPLY)
 _PATCHES = (Verb.JQ_PATCH, Verb.MERGE_PATCH, Verb.JSON_PATCH)

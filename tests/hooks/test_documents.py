@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.hooks.documents import every, every_json, first, first_json, folded
-from hookrunner.hooks.yaml_values import BadDocument
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import BadDocument
 
 
 @pytest.mark.parametrize(

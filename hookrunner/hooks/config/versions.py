@@ -4,9 +4,9 @@
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import documents
 from hookrunner.hooks.config import rules, v0, v1
-from hookrunner.hooks.yaml_values import BadDocument
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import BadDocument
 
 _KEY = "configVersion"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hookrunner.hooks.yaml_values import YAML_1_1, YAML_1_2, BadDocument, documents
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import YAML_1_1, YAML_1_2, BadDocument, documents
 
 
 def value(text: str, old_words: bool = False) -> JSON:
@@ -107,3 +107,10 @@ def test_what_cannot_be_read_is_an_error_of_one_line(text: str, reason: str) -> 
     with pytest.raises(BadDocument, match=reason) as error:
         value(text)
     assert "\n" not in str(error.value)
+
+
+def test_a_few_lines_do_not_fill_the_memory_through_their_aliases() -> None:
+    rows = ["- &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    rows += [f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    with pytest.raises(BadDocument, match="line 6: the aliases up to here stand for more than 1,000,000 values"):
+        list(documents("\n".join(rows).encode(), YAML_1_2))

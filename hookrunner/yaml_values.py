@@ -6,7 +6,8 @@ for a hook's configuration (shell-operator.md §1.5), YAML 1.2 for what is sent 
 becomes `"true"` (§17.15).
 
 Values are built from the parser's events. The library's own composer recurses in C and ends the process with a
-segmentation fault on a text of 100,000 brackets; here such a text is an error.
+segmentation fault on a text of 100,000 brackets; here such a text is an error. So is one whose aliases stand for more
+than a million values: a few lines can stand for more than any memory holds.
 """
 
 import math
@@ -27,6 +28,7 @@ YAML_1_2 = re.compile(_WORDS.format(bools=_BOOLS))
 YAML_1_1 = re.compile(_WORDS.format(bools=f"{_BOOLS}|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF"))
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
 _TAG = "tag:yaml.org,2002:"
+_MOST_ALIASED = 1_000_000
 
 
 class BadDocument(ValueError):
@@ -62,9 +64,13 @@ class _Document:
     def __init__(self, events: Iterator[yaml.Event], dialect: re.Pattern[str]) -> None:
         self._events = events
         self._dialect = dialect
-        self._anchors: dict[str, JSON] = {}
+        self._anchors: dict[str, tuple[JSON, int]] = {}
+        self._values = 0
+        self._aliased = 0
 
     def value(self, event: yaml.Event) -> JSON:
+        began = self._values
+        self._values += 1
         match event:
             case yaml.AliasEvent():
                 return self._anchored(event)
@@ -75,7 +81,7 @@ class _Document:
             case _:
                 value = self._mapping()
         if isinstance(event, yaml.NodeEvent) and event.anchor:
-            self._anchors[event.anchor] = value
+            self._anchors[event.anchor] = value, self._values - began
         return value
 
     def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
@@ -85,7 +91,12 @@ class _Document:
     def _anchored(self, event: yaml.AliasEvent) -> JSON:
         if event.anchor not in self._anchors:
             raise _problem(event, f"*{event.anchor} refers to nothing, or to a value that contains it")
-        return self._anchors[event.anchor]
+        value, weight = self._anchors[event.anchor]
+        self._values += weight
+        self._aliased += weight
+        if self._aliased > _MOST_ALIASED:
+            raise _problem(event, f"the aliases up to here stand for more than {_MOST_ALIASED:,} values")
+        return value
 
     def _mapping(self) -> dict[str, JSON]:
         """Keys that `<<` brings give way to the node's own."""
