@@ -120,16 +120,15 @@ def expired(message: str) -> Refused:
     return Refused(HTTPStatus.GONE, "Expired", message)
 
 
-def method_not_supported(verb_and_kind: str = "the server does not allow this method on the requested resource") -> Refused:
+def method_not_allowed() -> Refused:
     """405."""
-    return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", verb_and_kind)
+    message = "the server does not allow this method on the requested resource"
+    return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message)
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> Refused:
     """415."""
-    message = (
-        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
-    )
+    message = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
     return Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
 
 

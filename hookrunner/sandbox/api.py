@@ -1,0 +1,215 @@
+"""The verbs that change things: create, update, patch, delete, deletecollection.
+
+Each is one plain function on the store: nothing else happens in between, and it happens whole or, refused, not at all.
+Reading is in `reading.py` and `watching.py`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from uuid import uuid4
+
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox import deleting, fields, names, reading, rules, status
+from hookrunner.sandbox.kinds import Kind, Kinds
+from hookrunner.sandbox.patching import APPLY, Patch
+from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
+from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.status import Cause, Refused
+from hookrunner.sandbox.store import Key, Store, Stored
+
+BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
+
+
+def rfc3339(moment: datetime) -> str:
+    """A time as the API writes it, whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write has come to: the object as it is now, whether it is new or gone, warnings for the client."""
+
+    obj: Object
+    created: bool = False
+    gone: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+class Api:
+    """The verbs on a store. `now` is the time of day; `settled` is told of each write, in the same step."""
+
+    def __init__(
+        self,
+        store: Store,
+        kinds: Kinds,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.store = store
+        self.kinds = kinds
+        self.now = now
+
+    # ── create ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def create(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+        """Raises Refused 400, 403, 404, 409, 422."""
+        obj, warnings = rules.decoded(kind, body, options.validation)
+        made = self._made(kind, where, obj)
+        made = fields.updated(None, made, kind.schema, self._write(kind, where, options, "Update"))
+        return self._stored(kind, made, options, warnings)
+
+    def _made(self, kind: Kind, where: Place, obj: Object) -> Object:
+        obj = rules.placed(kind, where, obj)
+        meta = obj["metadata"]
+        if meta.pop("resourceVersion", ""):
+            raise Refused(
+                HTTPStatus.INTERNAL_SERVER_ERROR, "", "resourceVersion should not be set on objects to be created"
+            )
+        self._check_namespace(kind, where.namespace)
+        for key in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+            meta.pop(key, None)
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = names.generated(meta["generateName"])
+        meta["uid"], meta["creationTimestamp"] = str(uuid4()), rfc3339(self.now())
+        obj = rules.for_create(kind, obj)
+        rules.check(kind, obj, None)
+        return obj
+
+    def _check_namespace(self, kind: Kind, namespace: str) -> None:
+        if not kind.namespaced:
+            return
+        stored = self.store.get(Key("namespaces", "", namespace))
+        if stored is None:
+            raise status.not_found(status.About("", "namespaces", namespace))
+        if "deletionTimestamp" in stored.json()["metadata"]:
+            refused = status.forbidden(kind.resource(), BEING_ENDED.format(namespace))
+            message = f"namespace {namespace} is being terminated"
+            refused.causes = [Cause("NamespaceTerminating", message, "metadata.namespace")]
+            raise refused
+
+    def _stored(self, kind: Kind, obj: Object, options: WriteOptions, warnings: list[str]) -> Written:
+        name = obj["metadata"]["name"]
+        key = Key(kind.stored, obj["metadata"].get("namespace", ""), name)
+        if self.store.get(key) is not None:
+            raise status.already_exists(kind.resource(name))
+        if not options.dry_run:
+            self.store.put(key, obj)
+        return Written(obj, created=True, warnings=warnings)
+
+    # ── update, patch ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def update(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+        """Raises Refused 400, 404, 409, 422."""
+        obj, warnings = rules.decoded(kind, body, options.validation)
+        stored = self.store.get(reading.key(kind, where))
+        if stored is None:
+            if rules.created_by_update(kind) and not where.subresource:
+                return self.create(kind, where, options, body)
+            raise status.not_found(kind.resource(where.name))
+        old = reading.obj(kind, stored)
+        obj = self._next(kind, where, rules.placed(kind, where, obj), old)
+        obj = fields.updated(old, obj, kind.schema, self._write(kind, where, options, "Update"))
+        return self._replaced(kind, stored, obj, options, warnings)
+
+    def patch(self, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
+        """Raises Refused 400, 404, 409, 415, 422."""
+        stored = self.store.get(reading.key(kind, where))
+        if patch.type == APPLY:
+            return self._apply(kind, where, options, patch, stored)
+        if stored is None:
+            raise status.not_found(kind.resource(where.name))
+        old = reading.obj(kind, stored)
+        obj, warnings = rules.decoded(kind, patch.applied(old, kind), options.validation)
+        obj = self._next(kind, where, rules.placed(kind, where, obj), old)
+        obj = fields.updated(old, obj, kind.schema, self._write(kind, where, options, "Update"))
+        return self._replaced(kind, stored, obj, options, warnings)
+
+    def _apply(self, kind: Kind, where: Place, options: WriteOptions, patch: Patch, stored: Stored | None) -> Written:
+        """Server-side apply: the only patch that creates what is not there."""
+        config, warnings = rules.decoded(kind, patch.body, options.validation)
+        config = rules.placed(kind, where, config)
+        write = self._write(kind, where, options, "Apply")
+        if stored is None:
+            if where.subresource:
+                raise status.not_found(kind.resource(where.name))
+            merged = fields.applied(None, config, kind.schema, write, options.force)
+            managed = merged["metadata"]["managedFields"]
+            made = self._made(kind, where, merged)
+            made["metadata"]["managedFields"] = managed
+            return self._stored(kind, made, options, warnings)
+        old = reading.obj(kind, stored)
+        merged = fields.applied(old, config, kind.schema, write, options.force)
+        obj = self._next(kind, where, merged, old)
+        return self._replaced(kind, stored, obj, options, warnings)
+
+    def _next(self, kind: Kind, where: Place, obj: Object, old: Object) -> Object:
+        """The object as an update leaves it, checked; managed fields apart."""
+        meta, known = obj["metadata"], old["metadata"]
+        wanted = meta.get("resourceVersion", "")
+        if not wanted and not rules.unconditional(kind):
+            cause = status.wrong("metadata.resourceVersion", 0, "must be specified for an update")
+            raise status.invalid(kind.named(where.name), [cause])
+        if wanted not in ("", known["resourceVersion"]):
+            raise status.conflict(kind.resource(where.name), status.STALE)
+        if meta.get("uid", known["uid"]) != known["uid"]:
+            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {known['uid']}"
+            raise status.conflict(kind.resource(where.name), why)
+        for field_name in (
+            "uid",
+            "creationTimestamp",
+            "generation",
+            "resourceVersion",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+        ):
+            if field_name in known:
+                meta[field_name] = known[field_name]
+            else:
+                meta.pop(field_name, None)
+        obj = rules.for_update(kind, obj, old, where.subresource)
+        rules.check(kind, obj, old)
+        return obj
+
+    def _replaced(self, kind: Kind, stored: Stored, obj: Object, options: WriteOptions, warnings: list[str]) -> Written:
+        """Write what has changed. An object that only waited for its last finalizer goes away."""
+        obj["metadata"]["resourceVersion"] = str(stored.revision)
+        if obj == stored.json():
+            return Written(obj, warnings=warnings)
+        if options.dry_run:
+            return Written(obj, warnings=warnings)
+        if deleting.finished(obj):
+            self.store.delete(stored.key)
+            return Written(obj, gone=True, warnings=warnings)
+        self.store.put(stored.key, obj)
+        return Written(obj, warnings=warnings)
+
+    # ── delete ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def delete(self, kind: Kind, where: Place, options: DeleteOptions) -> Written:
+        """Raises Refused 404, 409."""
+        stored = reading.found(self.store, kind, where)
+        old = reading.obj(kind, stored)
+        deleting.check_preconditions(kind, old, options)
+        obj = deleting.marked(kind, old, options, self.now())
+        if obj is None:
+            if not options.dry_run:
+                self.store.delete(stored.key)
+            return Written(old, gone=True)
+        if obj != old and not options.dry_run:
+            self.store.put(stored.key, obj)
+        return Written(obj)
+
+    def delete_collection(self, kind: Kind, where: Place, listed: ListOptions, options: DeleteOptions) -> list[Written]:
+        """Delete what a list would show. Raises Refused 400."""
+        matches = reading.matcher(kind, listed)
+        done = []
+        for stored in self.store.select(kind.stored, where.namespace)[: listed.limit or None]:
+            if matches is None or matches(reading.obj(kind, stored)):
+                _, namespace, name = stored.key
+                there = Place(kind.group, kind.version, kind.plural, namespace, name)
+                done.append(self.delete(kind, there, options))
+        return done
+
+    def _write(self, kind: Kind, where: Place, options: WriteOptions, operation: str) -> fields.Write:
+        return fields.Write(options.manager, operation, where.subresource, kind.api_version, rfc3339(self.now()))

@@ -1,0 +1,77 @@
+"""What asking for a deletion does to an object: it goes at once, or it is marked and waits for its finalizers. Pure.
+
+https://kubernetes.io/docs/concepts/architecture/garbage-collection/#cascading-deletion and, for the grace of Pods,
+https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
+"""
+
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+
+from hookrunner.sandbox import rules, status
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.requests import DeleteOptions
+from hookrunner.sandbox.rules import Object
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+FINALIZER_OF = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
+
+
+def check_preconditions(kind: Kind, obj: Object, options: DeleteOptions) -> None:
+    """Raises Refused 409 where the object is not the one that was meant."""
+    meta = obj["metadata"]
+    pairs = (("UID", options.uid, meta["uid"]), ("ResourceVersion", options.version, meta["resourceVersion"]))
+    for what, wanted, there in pairs:
+        if wanted and wanted != there:
+            why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {there}"
+            raise status.conflict(kind.resource(meta["name"]), why)
+
+
+def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Object | None:
+    """The object as it waits for its end, or None if nothing keeps it."""
+    obj = deepcopy(old)
+    meta = obj["metadata"]
+    _set_finalizers(meta, kind, options)
+    grace = 0 if meta.get("finalizers") or waits(obj) else rules.grace(kind, obj, options.grace)
+    if not meta.get("finalizers") and not waits(obj) and grace == 0:
+        return None
+    known = meta.get("deletionGracePeriodSeconds")
+    if "deletionTimestamp" not in meta:
+        meta["deletionTimestamp"] = _at(now + timedelta(seconds=grace))
+        if "generation" in meta:
+            meta["generation"] += 1
+        meta["deletionGracePeriodSeconds"] = grace
+    elif known and grace < known:
+        meta["deletionTimestamp"] = _at(now + timedelta(seconds=grace))
+        meta["deletionGracePeriodSeconds"] = grace
+    return rules.ending(kind, obj)
+
+
+def _set_finalizers(meta: Object, kind: Kind, options: DeleteOptions) -> None:
+    """The way in which dependents go, as a finalizer for the garbage collector."""
+    finalizers = meta.get("finalizers") or []
+    asked = options.propagation
+    if not asked and not {ORPHAN, FOREGROUND} & set(finalizers):
+        asked = rules.default_propagation(kind)
+    if asked:
+        finalizers = [one for one in finalizers if one not in (ORPHAN, FOREGROUND)]
+        finalizers += [FINALIZER_OF[asked]] if asked in FINALIZER_OF else []
+    if finalizers:
+        meta["finalizers"] = finalizers
+    else:
+        meta.pop("finalizers", None)
+
+
+def waits(obj: Object) -> bool:
+    """Whether a Namespace still has something to empty (`spec.finalizers`)."""
+    return bool(obj["kind"] == "Namespace" and obj["apiVersion"] == "v1" and obj.get("spec", {}).get("finalizers"))
+
+
+def finished(obj: Object) -> bool:
+    """Whether an object whose deletion was asked for has nothing left to wait for."""
+    meta = obj["metadata"]
+    asked = "deletionTimestamp" in meta and not meta.get("deletionGracePeriodSeconds")
+    return asked and not meta.get("finalizers") and not waits(obj)
+
+
+def _at(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,40 @@
+"""Which patch a request's body is, by its content type, and applying it to an object."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.patches import json_patch, merge_patch, strategic
+from hookrunner.sandbox.status import unsupported_media_type
+
+JSON_PATCH = "application/json-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+FOR_BUILTIN = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+FOR_CUSTOM = (JSON_PATCH, MERGE, APPLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A content type and the parsed body."""
+
+    type: str
+    body: JSON
+
+    def applied(self, obj: dict[str, Any], kind: Kind) -> JSON:
+        """The object with the patch on it; `obj` stays as it is. Raises Refused 400, 422."""
+        if self.type == JSON_PATCH:
+            return json_patch.apply(obj, self.body)
+        if self.type == MERGE:
+            return merge_patch.apply(obj, self.body)
+        return strategic.apply(obj, self.body, kind.schema)
+
+
+def check_type(content_type: str, kind: Kind) -> None:
+    """Raises Refused 415 for patches that the kind cannot take."""
+    accepted = FOR_CUSTOM if kind.custom else FOR_BUILTIN
+    if content_type not in accepted:
+        raise unsupported_media_type(accepted)

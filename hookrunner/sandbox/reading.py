@@ -1,0 +1,126 @@
+"""Get and list: which objects, as of which revision, page by page.
+
+Bodies are handed on as the compact JSON that is stored; they are parsed only where a selector has to look inside, or a
+custom object was stored in another version than is asked for.
+https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+"""
+
+import base64
+import binascii
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from hookrunner.sandbox import selectors, status
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.requests import ListOptions, Place
+from hookrunner.sandbox.status import Cause, Refused, bad_request, expired
+from hookrunner.sandbox.store import Key, Store, Stored
+from hookrunner.sandbox.structural import versions
+
+Matches = Callable[[dict[str, Any]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list: bodies in the asked version, the list's revision, where it goes on, how many are left."""
+
+    bodies: list[bytes]
+    revision: int
+    token: str = ""
+    remaining: int | None = None
+
+
+def key(kind: Kind, where: Place) -> Key:
+    """Where the object of a path is kept."""
+    return Key(kind.stored, where.namespace, where.name)
+
+
+def found(store: Store, kind: Kind, where: Place) -> Stored:
+    """The object of a path. Raises Refused 404."""
+    stored = store.get(key(kind, where))
+    if stored is None:
+        raise status.not_found(kind.resource(where.name))
+    return stored
+
+
+def body(kind: Kind, stored: Stored) -> bytes:
+    """An object in the version of `kind`, as compact JSON."""
+    return stored.body if not kind.custom else orjson.dumps(versions.as_version(stored.json(), kind))
+
+
+def obj(kind: Kind, stored: Stored) -> dict[str, Any]:
+    """An object in the version of `kind`, the caller's to change."""
+    return versions.as_version(stored.json(), kind) if kind.custom else stored.json()
+
+
+def matcher(kind: Kind, options: ListOptions) -> Matches | None:
+    """What the selectors say of an object; None if there are none. Raises Refused 400."""
+    if not options.labels and not options.fields:
+        return None
+    labels, fields = selectors.labels(options.labels), selectors.fields(options.fields, kind)
+    return lambda obj: labels.matches(obj["metadata"].get("labels") or {}) and fields.matches(obj)
+
+
+def page(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Page:
+    """One page of a list. Raises Refused 400, 410, 504."""
+    matches = matcher(kind, options)
+    at, start = _from(store, options)
+    rest = [one for one in store.select(kind.stored, namespace, at) if _after(one.key, start)]
+    chosen = rest if matches is None else [one for one in rest if matches(obj(kind, one))]
+    shown = chosen[: options.limit or None]
+    if len(shown) == len(chosen):
+        return Page([body(kind, one) for one in shown], at)
+    remaining = len(chosen) - len(shown) if matches is None else None
+    return Page([body(kind, one) for one in shown], at, _token(at, shown[-1].key), remaining)
+
+
+def _from(store: Store, options: ListOptions) -> tuple[int, tuple[str, str]]:
+    """The revision to list at and the key after which to start."""
+    if options.token:
+        return _read_token(store, options)
+    version = options.version or 0
+    check_not_ahead(store, version)
+    exact = options.match == "Exact" or (not options.match and options.limit > 0 and version > 0)
+    return (version if exact else store.revision), ("", "")
+
+
+def check_not_ahead(store: Store, version: int) -> None:
+    """Nobody can have seen a revision that is still to come; real servers wait some seconds for it. Refused 504."""
+    if version > store.revision:
+        message = f"Timeout: Too large resource version: {version}, current: {store.revision}"
+        cause = Cause("ResourceVersionTooLarge", "Too large resource version")
+        refused = Refused(HTTPStatus.GATEWAY_TIMEOUT, "Timeout", message, causes=[cause])
+        refused.retry_after = 1
+        raise refused
+
+
+def _after(key: Key, start: tuple[str, str]) -> bool:
+    return (key.namespace, key.name) > start
+
+
+def _token(revision: int, last: Key) -> str:
+    """Names the last object that was shown, so that nothing is lost or told twice whatever happens to the others."""
+    said = {"v": "meta.k8s.io/v1", "rv": revision, "start": f"{last.namespace}/{last.name}\0"}
+    return base64.urlsafe_b64encode(orjson.dumps(said)).rstrip(b"=").decode()
+
+
+def _read_token(store: Store, options: ListOptions) -> tuple[int, tuple[str, str]]:
+    if options.version:
+        raise bad_request("specifying resource version is not allowed when using continue")
+    try:
+        said = orjson.loads(base64.urlsafe_b64decode(options.token + "=" * (-len(options.token) % 4)))
+        revision, (namespace, _, name) = int(said["rv"]), str(said["start"]).rstrip("\0").partition("/")
+    except (binascii.Error, ValueError, TypeError, KeyError):
+        raise bad_request("invalid continue token: continue key is not valid") from None
+    if not 0 < revision <= store.revision:
+        raise bad_request("invalid continue token: continue key is not valid: incorrect encoded start resourceVersion")
+    if revision < store.compacted:
+        raise expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+            "without the continue parameter."
+        )
+    return revision, (namespace, name)
