@@ -65,9 +65,10 @@ def resources(kinds: Kinds, group: str, version: str) -> Document | None:
     served = _versions(kinds).get(group, {}).get(version)
     if not served:
         return None
-    group_version = f"{group}/{version}" if group else version
     told: list[JSON] = [one for kind in served for one in _resources(kind)]
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": told}
+    # A real server leaves the apiVersion out for the core group.
+    about = {"apiVersion": "v1", "groupVersion": f"{group}/{version}"} if group else {"groupVersion": version}
+    return {"kind": "APIResourceList", **about, "resources": told}
 
 
 def aggregated(kinds: Kinds, *, legacy: bool) -> Document:
@@ -138,7 +139,7 @@ def _resources(kind: Kind) -> Iterator[Document]:
         "kind": kind.kind,
         "verbs": [*kind.verbs],
         **_names(kind),
-        "storageVersionHash": _storage_hash(kind),
+        **_storage_hash(kind),
     }
     for below in kind.subresources.values():
         if below.served:
@@ -188,10 +189,11 @@ def _foreign(kind: Kind, of: Kind | Subresource) -> bool:
     return (of.group, of.version) != (kind.group, kind.version)
 
 
-def _storage_hash(kind: Kind) -> str:
-    """Tells how objects are stored; clients only see that it changes.
-
-    TODO
-    """
-    stored = f"{kind.group}/{kind.version}/{kind.kind}"
-    return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
+def _storage_hash(kind: Kind) -> Document:
+    """Tells clients when objects come to be stored in another version; nothing if that one is not served."""
+    version = kind.version
+    if kind.definition:
+        stored = (one["name"] for one in kind.definition["versions"] if one["storage"] and one["served"])
+        version = next(stored, "")
+    digest = hashlib.sha256(f"{kind.group}/{version}/{kind.kind}".encode()).digest()
+    return {"storageVersionHash": base64.b64encode(digest[:8]).decode()} if version else {}
