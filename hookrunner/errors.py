@@ -7,6 +7,7 @@
     │   ├── BadFilter           a jq program that does not compile
     │   ├── BadCrontab          a schedule that cannot be read
     │   ├── BadSelector         a label or field selector that cannot be sent
+    │   ├── BadInput            what a hook tool was given: objects, test cases, a binding that is not there
     │   ├── BadSetting          a flag or a variable whose value cannot be read (exit code 2)
     │   └── BadKubeConfig       no usable way to reach a cluster
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
@@ -73,6 +74,10 @@ class BadCrontab(BadConfig):
 
 class BadSelector(BadConfig):
     """A label or field selector cannot be sent to the API server."""
+
+
+class BadInput(BadConfig):
+    """What a hook tool was given to work on cannot be used: files, objects, test cases, names of bindings."""
 
 
 class BadSetting(BadConfig):

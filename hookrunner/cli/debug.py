@@ -133,25 +133,20 @@ def queue_main(output: str, sockets: Sockets) -> None:
     _show(ask(sockets, f"/queue/main.{output}"))
 
 
-@click.group()
-def hook() -> None:
-    """Look at the hooks of a running hookrunner."""
-
-
-@hook.command("list")
+@click.command("list")
 @as_form
 @at
 def hook_list(output: str, sockets: Sockets) -> None:
-    """Name all hooks that were loaded."""
+    """Name all hooks that a running hookrunner has loaded."""
     _show(ask(sockets, f"/hook/list.{output}"))
 
 
-@hook.command("snapshot")
+@click.command("snapshot")
 @click.argument("name")
 @as_form
 @at
 def hook_snapshot(name: str, output: str, sockets: Sockets) -> None:
-    """Show the snapshots of a hook, named as in `hook list`.
+    """Show the snapshots of a hook that runs, named as in `hook list`.
 
     \b
     hookrunner hook snapshot 10-pods/watch.sh -o yaml

@@ -5,20 +5,21 @@ Ctrl-C broke off something else than `start`. A sub-command's file is imported w
 `hookrunner --help` and the debug commands start fast.
 """
 
-import importlib
 import sys
 from pathlib import PurePath
+from typing import ClassVar
 
 import click
 
 from hookrunner import __version__
-from hookrunner.errors import BadSetting, HookrunnerError
+from hookrunner.cli.lazy import Lazy
+from hookrunner.errors import BadInput, BadSetting, HookrunnerError
 from hookrunner.options import Compat
 
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
-    "hook": ("debug", "Look at the hooks of a running hookrunner."),
+    "hook": ("hook", "Write, check and test hooks without a cluster; look at those that run."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),
     "raw": ("debug", "Fetch any PATH of the debug endpoint."),
     "shell-lib": ("about", "Print the path of the shell framework for hooks."),
@@ -29,23 +30,10 @@ COMMANDS = {
 """Each command's file in this room and its line in the help."""
 
 
-class Commands(click.Group):
-    """Knows the names of the commands and imports the file of the one that is called."""
+class Commands(Lazy):
+    """A command's name in its file is its name with `_` for `-`."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        file = importlib.import_module(f"hookrunner.cli.{COMMANDS[cmd_name][0]}")
-        command = getattr(file, cmd_name.replace("-", "_"))
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+    table: ClassVar = {name: (file, name.replace("-", "_"), line) for name, (file, line) in COMMANDS.items()}
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -82,6 +70,9 @@ def run(arguments: list[str], program: str) -> int:
         return error.exit_code
     except BadSetting as error:
         click.echo(f"Error: {error}\nTry '{program} start --help' for all settings.", err=True)
+        return 2
+    except BadInput as error:
+        click.echo(f"Error: {error}", err=True)
         return 2
     except (click.Abort, KeyboardInterrupt):
         return 130

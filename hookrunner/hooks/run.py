@@ -1,7 +1,7 @@
 """One run of a hook: files, process, answer (shell-operator.md §5.1, §7.0). What becomes of it is for the engine."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hookrunner import log
@@ -83,9 +83,14 @@ def command(settings: HooksSettings, hook: Hook, files: Workspace) -> Command:
     )
 
 
+def rendered(hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> Iterable[bytes]:
+    """The binding context as the hook's version of the configuration wants it."""
+    return render_v0(contexts) if hook.config.version == "v0" else render(contexts, snapshots)
+
+
 async def write(files: Workspace, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> None:
     """Write the binding context in the hook's version. Raises HookFailed."""
-    pieces = render_v0(contexts) if hook.config.version == "v0" else render(contexts, snapshots)
+    pieces = rendered(hook, contexts, snapshots)
     if sum(map(len, snapshots.values())) > _MANY_OBJECTS:
         await asyncio.to_thread(write_context, files, pieces)
     else:

@@ -1,0 +1,163 @@
+"""`hookrunner hook run`: one hook, one made-up event, and what the hook asks for; no cluster is touched."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import orjson
+
+from hookrunner import settings
+from hookrunner.model.resources import JSON
+from hookrunner.options import duration
+from hookrunner.testing import asking, manifests
+from hookrunner.testing.asking import Words
+from hookrunner.testing.bench import Result, bench
+from hookrunner.testing.diffs import as_yaml
+from hookrunner.testing.happenings import Given, NotRun
+from hookrunner.testing.report import as_json, as_text
+
+
+def seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
+    """A duration such as 30s; 0 is no limit."""
+    try:
+        return duration(given) or 1e9
+    except ValueError:
+        raise click.BadParameter(f"'{given}' is no duration such as 30s or 2m") from None
+
+
+def timeout_option() -> click.Option:
+    """For every command that runs hooks."""
+    return click.Option(
+        ["--timeout"],
+        metavar="DURATION",
+        default="30s",
+        show_default=True,
+        callback=seconds,
+        help="How long a run may take; then its processes are ended.",
+    )
+
+
+class _Run(click.Command):
+    """Its many options go where they are needed by way of the click context."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        output = ctx.params["output"]
+        found = asyncio.run(_run(ctx))
+        if isinstance(found, Result):
+            _show(found, output, ctx.params["show_context"])
+            return 0 if found.ran and found.ok else 1
+        click.echo(as_yaml(found) if output == "yaml" else orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        return 0
+
+
+def _text(*names: str, help: str, metavar: str = "NAME") -> click.Option:
+    return click.Option(names, default="", metavar=metavar, help=help)
+
+
+def _files(*names: str, help: str, metavar: str = "FILES") -> click.Option:
+    return click.Option(names, multiple=True, metavar=metavar, help=help)
+
+
+hook_run = _Run(
+    "run",
+    params=[
+        click.Argument(["path"], type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+        click.Option(
+            ["-e", "--event"],
+            type=click.Choice(asking.EVENTS, case_sensitive=False),
+            metavar="EVENT",
+            help=f"What happens: {', '.join(asking.EVENTS)}.",
+        ),
+        _text("-b", "--binding", help="The binding that it happens to, if more than one fits."),
+        _text("--group", help="Something happens to a binding of this group."),
+        _files("--object", "objects", help="The object that it happens to; - is standard input."),
+        _text("--old-object", metavar="FILE", help="The object as it was before."),
+        _text("--operation", metavar="VERB", help="Of a review: CREATE, UPDATE, DELETE or CONNECT."),
+        _text("--to", metavar="VERSION", help="Of a conversion: the version that is wanted."),
+        _files("--given", help="Objects that are in the cluster; every binding takes those that match."),
+        _files("--snapshot", "snapshots", metavar="NAME=FILES", help="Objects for the binding NAME alone."),
+        _text("--values", metavar="FILE", help="Values, for a hook of a module."),
+        _text("--config-values", metavar="FILE", help="Its config values; empty sections otherwise."),
+        click.Option(["--context-only"], is_flag=True, help="Print the binding context and run nothing."),
+        click.Option(["--show-context"], is_flag=True, help="Print the binding context too."),
+        click.Option(
+            ["-o", "--output"], type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True
+        ),
+        timeout_option(),
+    ],
+    help="""Run the hook PATH on a made-up event; show its log lines, and what it asks for as a diff of the objects.
+
+    \b
+    hookrunner hook run hooks/copy.sh --event Added --object secret.yaml
+    hookrunner hook run hooks/copy.sh --object new.yaml --old-object old.yaml --given 'cluster/*.yaml'
+    hookrunner hook run hooks/report.py --event Schedule --snapshot pods='pods/*.yaml'
+    hookrunner hook run hooks/policy.sh --operation CREATE --object pod.yaml --context-only
+
+    The context is what a running hookrunner would make of it: filters and selectors are applied. Nothing is sent to a
+    cluster. It ends with 0 if the hook succeeded, with 1 if it failed or would not run, with 2 for bad usage.""",
+)
+
+
+async def _run(ctx: click.Context) -> Result | JSON:
+    """The result, or the contexts alone."""
+    shared = settings.load({}, ctx.find_root().info_name or "").hooks
+    async with bench(shared, ctx.params["timeout"]) as tools:
+        hook = await tools.load(ctx.params["path"])
+        given, happening = _given(ctx), asking.happening(hook, _words(ctx))
+        if not ctx.params["context_only"]:
+            return await tools.run(hook, given, happening)
+        try:
+            return await tools.contexts(hook, given, happening)
+        except NotRun as reason:
+            return Result(reason=str(reason))
+
+
+def _words(ctx: click.Context) -> Words:
+    said = ctx.params
+    here = Path.cwd()
+    return Words(
+        event=said["event"] or "",
+        binding=said["binding"],
+        group=said["group"],
+        objects=manifests.load(said["objects"], here),
+        old=manifests.one(said["old_object"], here) if said["old_object"] else None,
+        operation=said["operation"],
+        to=said["to"],
+    )
+
+
+def _given(ctx: click.Context) -> Given:
+    said, here = ctx.params, Path.cwd()
+    snapshots: dict[str, tuple[JSON, ...]] = {}
+    for text in said["snapshots"]:
+        name, sign, files = text.partition("=")
+        if not sign:
+            raise click.BadParameter(f"'{text}': write NAME=FILES", param_hint="--snapshot")
+        snapshots[name] = snapshots.get(name, ()) + manifests.load([files], here)
+    return Given(
+        manifests.load(said["given"], here),
+        snapshots,
+        manifests.mapping(said["values"]) if said["values"] else None,
+        manifests.mapping(said["config_values"]) if said["config_values"] else None,
+    )
+
+
+def _show(result: Result, output: str, with_context: bool) -> None:
+    if output == "text":
+        click.echo("\n".join(_styled(as_text(result, with_context))))
+        return
+    document = as_json(result)
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if output == "json" else as_yaml(document))
+
+
+_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def _styled(lines: Iterator[str]) -> Iterator[str]:
+    """Colours for a terminal; `click.echo` takes them out elsewhere."""
+    for line in lines:
+        if line.startswith(("+++", "---")):
+            yield click.style(line, bold=True)
+        else:
+            yield click.style(line, fg=_COLORS.get(line[:1]))

@@ -1,0 +1,110 @@
+"""From the few words of a command line to a happening: what is not said follows from the hook and the objects."""
+
+from dataclasses import dataclass
+
+from hookrunner.errors import BadInput
+from hookrunner.hooks.shapes import suggestion
+from hookrunner.model.bindings import BindingType, Change, Hook
+from hookrunner.model.resources import JSON
+from hookrunner.testing.happenings import (
+    Changed,
+    Conversion,
+    Grouped,
+    Happening,
+    Review,
+    Startup,
+    Synchronization,
+    Tick,
+)
+
+EVENTS = ("Added", "Modified", "Deleted", "Synchronization", "Schedule", "Startup", "Review", "Conversion")
+"""What may be asked for, in the words of a binding context."""
+
+_EVENT_OF = {
+    BindingType.ON_STARTUP: "Startup",
+    BindingType.SCHEDULE: "Schedule",
+    BindingType.VALIDATING: "Review",
+    BindingType.MUTATING: "Review",
+    BindingType.CONVERSION: "Conversion",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What somebody said. `event` is one of `EVENTS` or empty, `to` the version that a conversion leads to."""
+
+    event: str = ""
+    binding: str = ""
+    group: str = ""
+    objects: tuple[JSON, ...] = ()
+    old: JSON = None
+    operation: str = ""
+    to: str = ""
+
+
+def happening(hook: Hook, words: Words) -> Happening:
+    """What is meant. Raises BadInput if that is not clear."""
+    if words.group:
+        return Grouped(words.group)
+    event = words.event or _event(hook, words)
+    match event:
+        case "Startup":
+            return Startup()
+        case "Schedule":
+            return Tick(words.binding)
+        case "Synchronization":
+            return Synchronization(words.binding)
+        case "Conversion":
+            return Conversion(words.objects, words.to, words.binding)
+        case "Review":
+            return _review(words)
+    return Changed(Change(event), _only(words, f"an event {event}"), words.old, words.binding)
+
+
+def _review(words: Words) -> Review:
+    operation = words.operation or ("UPDATE" if words.old is not None else "CREATE")
+    return Review(operation.upper(), _only(words, "a review"), words.old, words.binding)
+
+
+def _event(hook: Hook, words: Words) -> str:
+    """What is probably meant: by the options that only one thing takes, then by the kind of the binding."""
+    if words.operation:
+        return "Review"
+    if words.to:
+        return "Conversion"
+    kinds = {kind for name, kind in _bindings(hook) if words.binding in ("", name)}
+    if words.binding.startswith("kubernetes["):
+        kinds = {BindingType.KUBERNETES}
+    if not kinds and words.binding:
+        names = [name for name, _ in _bindings(hook)]
+        raise BadInput(
+            f"no binding is named '{words.binding}'{suggestion(words.binding, names) or f'; it has {names}'}"
+        )
+    if len(kinds) > 1 and words.objects:
+        kinds &= {BindingType.KUBERNETES}
+    if len(kinds) != 1:
+        bindings = ", ".join(f"{name} ({kind})" for name, kind in _bindings(hook))
+        raise BadInput(f"what happens? Say it by the event or by the binding; the hook has {bindings or 'no bindings'}")
+    kind = kinds.pop()
+    if kind in _EVENT_OF:
+        return _EVENT_OF[kind]
+    if not words.objects:
+        return "Synchronization"
+    return "Modified" if words.old is not None else "Added"
+
+
+def _bindings(hook: Hook) -> list[tuple[str, BindingType]]:
+    """Every binding's name and kind."""
+    config = hook.config
+    found = [("onStartup", BindingType.ON_STARTUP)] * (config.on_startup is not None)
+    found += [(one.name, BindingType.SCHEDULE) for one in config.schedules]
+    found += [(one.name, BindingType.KUBERNETES) for one in config.kubernetes]
+    found += [(one.name, BindingType.VALIDATING) for one in config.validating]
+    found += [(one.name, BindingType.MUTATING) for one in config.mutating]
+    return found + [(one.name, BindingType.CONVERSION) for one in config.conversions]
+
+
+def _only(words: Words, what: str) -> JSON:
+    if len(words.objects) != 1:
+        raise BadInput(f"{what} is about one object, not {len(words.objects)}: give it with --object")
+    return words.objects[0]

@@ -1,0 +1,178 @@
+"""Runs hooks one at a time, without a cluster and without an engine around them, by the code that runs them in one.
+
+    async with bench(settings) as tools:
+        hook = await tools.load(Path("hooks/copy.sh"))
+        result = await tools.run(hook, Given(), Changed(Change.ADDED, secret))
+
+A bad run, and no run at all, are results; only what cannot be understood is an error.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import orjson
+
+from hookrunner.errors import HookFailed
+from hookrunner.hooks import catalog, discovery
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.hooks.discovery import HookFile
+from hookrunner.hooks.run import ExitedBadly, answered, command, rendered, write
+from hookrunner.hooks.workspace import read, workspace
+from hookrunner.jq.program import Jq
+from hookrunner.model.bindings import Hook
+from hookrunner.model.operations import Answer, ObjectOperation
+from hookrunner.model.resources import JSON
+from hookrunner.process.child import Exit, Patience
+from hookrunner.process.children import Children
+from hookrunner.process.pipes import Stream
+from hookrunner.settings import HooksSettings
+from hookrunner.testing import reviews, shown
+from hookrunner.testing.happenings import Given, Happening, NotRun
+from hookrunner.testing.plan import Plan, plan
+from hookrunner.testing.values import Patched, ValuesFiles, values_files
+
+KILL_AFTER = 2.0
+"""Seconds from SIGTERM to SIGKILL for a hook whose time is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a happening.
+
+    `reason` says why the hook would not run; then nothing else is set. `failure` says why the run counts as failed:
+    a failed hook's operations are those marked `ignoreHookError`. `logs` are the lines that it printed on either
+    stream. `contexts` is what it read. `objects` are those there were when it began.
+    """
+
+    reason: str = ""
+    failure: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    contexts: JSON = None
+    logs: tuple[str, ...] = ()
+    operations: tuple[ObjectOperation, ...] = ()
+    metrics: tuple[JSON, ...] = ()
+    verdict: JSON = None
+    values: Patched | None = None
+    config_values: Patched | None = None
+    objects: tuple[JSON, ...] = ()
+
+    @property
+    def ran(self) -> bool:
+        """Whether the hook ran at all."""
+        return not self.reason
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran or rightly did not, and nothing failed."""
+        return not self.failure
+
+    @property
+    def patches(self) -> list[JSON]:
+        """The operations as documents of the patch file."""
+        return [shown.patch(operation) for operation in self.operations]
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Keeps what a hook prints, in the order in which it came."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def line(self, stream: Stream, text: str) -> None:
+        self.lines.append(text)
+
+    def ended(self, stream: Stream) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Loads and runs hooks. `timeout` in seconds is the longest that a run may take; a hook's own may be shorter."""
+
+    settings: HooksSettings
+    children: Children
+    jq: Jq
+    timeout: float = 30.0
+
+    async def catalog(self, path: Path) -> Catalog:
+        """The hooks in a directory, or the one in a file, and what is wrong with them."""
+        path = path.absolute()
+        directory = path if path.is_dir() else path.parent
+        files: Sequence[HookFile] = discovery.find(path) if path.is_dir() else [HookFile(path.name, path)]
+        return await catalog.ask(files, replace(self.settings, directory=directory), self.children, self.jq)
+
+    async def load(self, path: Path) -> Hook:
+        """The hook in a file. Raises BadHookConfig."""
+        found = await self.catalog(path)
+        if found.problems:
+            raise found.problems[0]
+        return found.hooks[0]
+
+    async def contexts(self, hook: Hook, given: Given, happening: Happening) -> JSON:
+        """What the hook would read. Raises NotRun or BadInput."""
+        planned = await plan(hook, given, happening, self.jq)
+        return orjson.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
+
+    async def run(self, hook: Hook, given: Given, happening: Happening) -> Result:
+        """Let it happen. Raises BadInput if it is not clear what is meant."""
+        try:
+            planned = await plan(hook, given, happening, self.jq)
+        except NotRun as reason:
+            return Result(reason=str(reason), objects=given.objects)
+        with ExitStack() as stack:
+            values = None
+            if given.values is not None:
+                values = stack.enter_context(values_files(given.values, given.config_values))
+            return await self._run(hook, planned, values)
+
+    async def _run(self, hook: Hook, planned: Plan, values: ValuesFiles | None) -> Result:
+        lines = _Lines()
+        with workspace(self.settings.tmp_dir, hook.name, keep=False) as files:
+            await write(files, hook, planned.contexts, planned.snapshots)
+            contexts = orjson.loads(read(files.context))
+            result = Result(contexts=contexts, objects=planned.objects)
+            process = command(self.settings, hook, files)
+            own = min(process.timeout or self.timeout, self.timeout)
+            env = {**process.env, **(values.environment if values else {})}
+            try:
+                end = await self.children.run(replace(process, timeout=own, env=env), lines)
+                result = _ended(result, end, lines)
+                return _complete(result, planned, await answered(hook, files, end), values)
+            except ExitedBadly as failure:
+                return replace(result, failure=str(failure), operations=failure.operations)
+            except HookFailed as failure:
+                return replace(result, failure=str(failure))
+
+
+def _ended(result: Result, end: Exit, lines: _Lines) -> Result:
+    return replace(result, exit_code=end.code, seconds=end.seconds, logs=tuple(lines.lines))
+
+
+def _complete(result: Result, planned: Plan, answer: Answer, values: ValuesFiles | None) -> Result:
+    """Raises BadOutput."""
+    patched, config_patched = values.read() if values else (None, None)
+    for one in (patched, config_patched):
+        _ = one.after if one else None
+    return replace(
+        result,
+        operations=answer.objects,
+        metrics=tuple(shown.metric(operation) for operation in answer.metrics),
+        verdict=reviews.verdict(answer, planned.contexts[0].type),
+        values=patched,
+        config_values=config_patched,
+    )
+
+
+@asynccontextmanager
+async def bench(settings: HooksSettings, timeout: float = 30.0) -> AsyncIterator[Bench]:
+    """A bench with a temporary directory and processes of its own. Leaving it ends hooks that still run."""
+    children = Children(Patience(kill=KILL_AFTER))
+    with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
+        async with Jq() as jq:
+            try:
+                yield Bench(replace(settings, tmp_dir=Path(directory)), children, jq, timeout)
+            finally:
+                await children.stop(grace=0.0)

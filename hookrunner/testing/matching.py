@@ -1,0 +1,119 @@
+"""Whether an object is one of a binding's, and if not, which of the binding's conditions it fails.
+
+A running hookrunner asks the API server for the objects that match; here the same selectors are looked at one
+requirement at a time, so that the answer can name it. Selector strings are in the form that `hooks/config/selectors`
+writes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from hookrunner.model.bindings import Kubernetes
+from hookrunner.model.resources import JSON
+from hookrunner.testing.kinds import is_called
+
+_SET = re.compile(r"(?P<key>\S+) (?P<word>in|notin) \((?P<values>.*)\)")
+_REQUIREMENTS = re.compile(r",(?![^(]*\))")
+_FIELDS = re.compile(r"(?<!\\),")
+_FIELD = re.compile(r"(?P<path>[^=!]+)(?P<sign>!?=)(?P<value>.*)", re.DOTALL)
+
+
+def mismatch(binding: Kubernetes, obj: JSON, given: Sequence[JSON]) -> str:
+    """The first condition of the binding that the object fails, in words; empty if it is one of the binding's.
+
+    `given` are the objects among which namespaces and their labels are looked up.
+    """
+    return next(_mismatches(binding, obj, given), "")
+
+
+def _mismatches(binding: Kubernetes, obj: JSON, given: Sequence[JSON]) -> Iterator[str]:
+    metadata = obj["metadata"]
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    if not is_called(binding.kind, obj, given):
+        yield f"kind: the object is a {obj['kind']}, the binding watches {binding.kind or 'nothing'}"
+    if binding.api_version and obj.get("apiVersion", binding.api_version) != binding.api_version:
+        yield f"apiVersion: the object is {obj['apiVersion']}, the binding watches {binding.api_version}"
+    if binding.names and name not in binding.names:
+        yield f"nameSelector: the object is called '{name}', the binding watches {_any(binding.names)}"
+    if binding.namespaces and namespace not in binding.namespaces:
+        yield f"namespace: the object is in '{namespace}', the binding watches {_any(binding.namespaces)}"
+    if binding.namespace_labels is not None:
+        yield from _namespace(binding.namespace_labels, namespace, given)
+    if failed := failed_label(binding.labels, metadata.get("labels") or {}):
+        yield f"labelSelector: '{failed}' does not hold for the labels {_shown(metadata.get('labels'))}"
+    if failed := failed_field(binding.fields, obj):
+        yield f"fieldSelector: '{failed}' does not hold, its value is '{_at(obj, _path_of(failed))}'"
+
+
+def _namespace(selector: str, name: str, given: Sequence[JSON]) -> Iterator[str]:
+    labels = labels_of_namespace(name, given)
+    if not name:
+        yield "namespace.labelSelector: the object is in no namespace"
+    elif labels is None:
+        yield f"namespace.labelSelector: Namespace '{name}' is not among the given objects, so its labels are unknown"
+    elif failed := failed_label(selector, labels):
+        yield f"namespace.labelSelector: '{failed}' does not hold for the labels {_shown(labels)} of Namespace '{name}'"
+
+
+def labels_of_namespace(name: str, given: Sequence[JSON]) -> Mapping[str, str] | None:
+    """The labels of a given Namespace, with the one that every namespace has; None if it is not given."""
+    for obj in given:
+        if obj["kind"] == "Namespace" and obj["metadata"]["name"] == name:
+            return {"kubernetes.io/metadata.name": name} | (obj["metadata"].get("labels") or {})
+    return None
+
+
+def failed_label(selector: str, labels: Mapping[str, str]) -> str:
+    """The first requirement of a label selector that these labels fail; empty if none."""
+    parts = _REQUIREMENTS.split(selector) if selector else []
+    return next((part for part in parts if not _holds(part, labels)), "")
+
+
+def _holds(requirement: str, labels: Mapping[str, str]) -> bool:
+    """`NotIn` and `!=` hold where the label is missing:
+    https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors"""
+    if found := _SET.fullmatch(requirement):
+        within = labels.get(found["key"]) in found["values"].split(",")
+        return within if found["word"] == "in" else not within
+    if requirement.startswith("!"):
+        return requirement[1:] not in labels
+    key, sign, value = requirement.partition("!=")
+    if sign:
+        return labels.get(key) != value
+    key, sign, value = requirement.partition("=")
+    return labels.get(key) == value if sign else key in labels
+
+
+def failed_field(selector: str, obj: JSON) -> str:
+    """The first requirement of a field selector that an object fails; empty if none."""
+    for part in _FIELDS.split(selector) if selector else []:
+        found = _FIELD.fullmatch(part)
+        if found and (_at(obj, found["path"]) == _plain(found["value"])) != (found["sign"] == "="):
+            return part
+    return ""
+
+
+def _path_of(requirement: str) -> str:
+    found = _FIELD.fullmatch(requirement)
+    return found["path"] if found else ""
+
+
+def _plain(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value)
+
+
+def _at(obj: JSON, path: str) -> str:
+    """The text of a field; a missing one is the empty text, as for the API server."""
+    for key in path.split("."):
+        obj = obj.get(key) if isinstance(obj, dict) else None
+    if isinstance(obj, bool):
+        return str(obj).lower()
+    return "" if obj is None else str(obj)
+
+
+def _any(names: Sequence[str]) -> str:
+    return " or ".join(f"'{name}'" for name in names)
+
+
+def _shown(labels: JSON) -> str:
+    return ", ".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "(none)"

@@ -1,0 +1,133 @@
+"""The given objects as a hook's bindings see them: a real `Monitor` for each kubernetes binding, fed by hand.
+
+What a filter makes of an object, whether a change is one that the binding can tell, and what stands in a snapshot in
+which order is decided by the monitor, as in a running hookrunner.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookrunner.engine import dispatch
+from hookrunner.errors import BadInput
+from hookrunner.jq.program import Jq
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import Change, Hook, Kubernetes
+from hookrunner.model.contexts import Entry
+from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
+from hookrunner.model.resources import JSON, Selection, key_of
+from hookrunner.model.tasks import HookRun
+from hookrunner.model.watching import Item, Listed, Listing, Report
+from hookrunner.sources.filters import Projection
+from hookrunner.sources.monitor import Monitor, Outbox
+from hookrunner.testing.happenings import Changed, Given, NotRun
+from hookrunner.testing.matching import mismatch
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A hook's monitors by the places of their bindings, all listed, and the objects that there are."""
+
+    hook: Hook
+    monitors: tuple[Monitor, ...]
+    objects: tuple[JSON, ...]
+
+    def entries(self, index: int) -> list[Entry]:
+        """The snapshot of a binding. Raises NotRun if its filter fails on an object."""
+        monitor = self.monitors[index]
+        if obstacle := monitor.obstacle:
+            failed = [item.obj for item in monitor.broken.values()]
+            reason = f"{obstacle.reason}; {len(failed)} of its objects" if len(failed) > 1 else obstacle.reason
+            raise NotRun(f"the snapshot of '{monitor.binding.name}' cannot be used: {reason}")
+        return monitor.snapshot.read()
+
+    async def change(self, index: int, happening: Changed) -> HookRun:
+        """Tell every binding of the change; the run that the binding at this place wants of it. Raises NotRun."""
+        self.entries(index)
+        told = [await _tell(monitor, happening, self.objects) for monitor in self.monitors]
+        match told[index]:
+            case ObjectChanged() as event:
+                return dispatch.for_change(self.hook, event)
+            case FilterBroke() as event:
+                raise NotRun(f"jqFilter fails on {_named(happening.obj)}: {event.reason}")
+        raise NotRun(_silence(self.monitors[index].binding, happening, self.objects))
+
+
+async def listed(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> World:
+    """A world in which every binding has listed what it watches of these objects. Raises BadInput for a snapshot of
+    no binding and for an object that cannot be in it."""
+    names = [binding.name for binding in hook.config.kubernetes]
+    for name in given.snapshots:
+        if name not in names:
+            raise BadInput(f"snapshot '{name}': the hook has no such kubernetes binding, it has {sorted(set(names))}")
+    monitors = [await _listed(hook, index, given, objects, jq) for index in range(len(names))]
+    return World(hook, tuple(monitors), tuple(objects))
+
+
+async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON], jq: Jq) -> Monitor:
+    binding = hook.config.kubernetes[index]
+    program = await jq.compile(binding.jq_filter) if binding.jq_filter else None
+    monitor = Monitor(
+        BindingId(hook.name, index), binding, Projection(hook.name, binding, program, jq, Metrics("")), Outbox()
+    )
+    if not binding.kind:
+        monitor.watch_nothing()
+        return monitor
+    scope = monitor.add_scope(Selection(binding.api_version, binding.kind))
+    items: list[Report] = [_item(obj) for obj in _matching(binding, given, objects)]
+    await monitor.take(scope, [Listing(), *items, Listed("")], 0.0)
+    monitor.unlock()
+    return monitor
+
+
+def _matching(binding: Kubernetes, given: Given, objects: Sequence[JSON]) -> list[JSON]:
+    own = given.snapshots.get(binding.name, ())
+    for obj in own:
+        if reason := mismatch(binding, obj, (*objects, *own)):
+            raise BadInput(f"{_named(obj)} cannot be in snapshot '{binding.name}': {reason}")
+    found = {key_of(obj): obj for obj in objects if not mismatch(binding, obj, objects)}
+    return [*(found | {key_of(obj): obj for obj in own}).values()]
+
+
+def _item(obj: JSON, change: Change | None = None) -> Item:
+    """Without a version: made-up objects have the same one before and after, and the monitor compares them whole."""
+    return Item(change, key_of(obj), obj, "")
+
+
+async def _tell(monitor: Monitor, happening: Changed, objects: Sequence[JSON]) -> ObjectChanged | FilterBroke | None:
+    """The event that a binding makes of a change, if any."""
+    change = _as_seen(monitor.binding, happening, objects)
+    if change is None:
+        return None
+    item = _item(happening.old if change is Change.DELETED and happening.old else happening.obj, change)
+    monitor.outbox.put(Progressed(monitor.id))
+    await monitor.take(next(iter(monitor.scopes.values())), [item], 0.0)
+    events = [event for event in await monitor.outbox.take() if isinstance(event, ObjectChanged | FilterBroke)]
+    return next((event for event in events if event.key == item.key), None)
+
+
+def _as_seen(binding: Kubernetes, happening: Changed, objects: Sequence[JSON]) -> Change | None:
+    """What the API server calls a change on a watch with these selectors: an object that comes to match is Added to
+    it, one that ceases to is Deleted from it. None if the watch does not hear of it.
+    https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes"""
+    fits = not mismatch(binding, happening.obj, objects)
+    if happening.change is not Change.MODIFIED or happening.old is None:
+        return happening.change if fits else None
+    if mismatch(binding, happening.old, objects):
+        return Change.ADDED if fits else None
+    return Change.MODIFIED if fits else Change.DELETED
+
+
+def _silence(binding: Kubernetes, happening: Changed, objects: Sequence[JSON]) -> str:
+    """Why the monitor made no event of a change."""
+    change = _as_seen(binding, happening, objects)
+    if change is None:
+        return mismatch(binding, happening.obj, objects)
+    if change not in binding.changes:
+        wanted = ", ".join(one for one in Change if one in binding.changes) or "no event at all"
+        meant = f" (the object {'comes to match' if change is Change.ADDED else 'ceases to match'} the selectors)"
+        return f"executeHookOnEvent: it is {change}{meant * (change is not happening.change)}, wanted is {wanted}"
+    return "filter result unchanged" if binding.jq_filter else "object unchanged"
+
+
+def _named(obj: JSON) -> str:
+    return str(key_of(obj)).lstrip("/")

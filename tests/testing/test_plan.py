@@ -1,0 +1,258 @@
+"""Which contexts a happening leads to, and the words for why it leads to none. Shapes: shell-operator.md §5.3."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.model.bindings import Change
+from hookrunner.testing.bench import Bench
+from hookrunner.testing.happenings import (
+    Changed,
+    Conversion,
+    Given,
+    Grouped,
+    Happening,
+    NotRun,
+    Review,
+    Startup,
+    Synchronization,
+    Tick,
+)
+from tests.fakes.cluster import configmap, namespace
+from tests.testing.conftest import Author
+
+A, B = configmap("a", x="1"), configmap("b", x="2")
+FILTERED = {"name": "cms", "kind": "ConfigMap", "jqFilter": ".data.x", "keepFullObjectsInMemory": False}
+
+
+def added(obj: Any, binding: str = "") -> Changed:
+    return Changed(Change.ADDED, obj, binding=binding)
+
+
+async def contexts(
+    tools: Bench, write_hook: Author, config: dict[str, Any], happening: Happening, *given: Any, **snapshots: Any
+) -> Any:
+    hook = await tools.load(write_hook(config))
+    return await tools.contexts(hook, Given(given, snapshots), happening)
+
+
+async def reason(tools: Bench, write_hook: Author, config: dict[str, Any], happening: Happening, *given: Any) -> str:
+    with pytest.raises(NotRun) as found:
+        await contexts(tools, write_hook, config, happening, *given)
+    return str(found.value)
+
+
+async def test_startup(tools: Bench, write_hook: Author) -> None:
+    assert await contexts(tools, write_hook, {"onStartup": 1}, Startup()) == [{"binding": "onStartup"}]
+
+
+async def test_an_added_object_comes_with_its_filter_result(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "jqFilter": ".data.x"}]}
+    assert await contexts(tools, write_hook, config, added(A)) == [
+        {"binding": "cms", "type": "Event", "watchEvent": "Added", "object": A, "filterResult": "1"}
+    ]
+
+
+async def test_a_tick_brings_the_snapshots_of_what_matches(tools: Bench, write_hook: Author) -> None:
+    config = {
+        "schedule": [{"name": "often", "crontab": "* * * * *", "includeSnapshotsFrom": ["cms"]}],
+        "kubernetes": [FILTERED | {"namespace": {"nameSelector": {"matchNames": ["default"]}}}],
+    }
+    found = await contexts(tools, write_hook, config, Tick(), B, A, configmap("a", "other"), namespace("a"))
+    assert found == [
+        {"binding": "often", "type": "Schedule", "snapshots": {"cms": [{"filterResult": "1"}, {"filterResult": "2"}]}}
+    ]
+
+
+async def test_a_tick_may_be_named_by_its_crontab(tools: Bench, write_hook: Author) -> None:
+    config = {"schedule": [{"crontab": "1 * * * *"}, {"crontab": "2 * * * *", "name": "two"}]}
+    assert await contexts(tools, write_hook, config, Tick("2 * * * *")) == [{"binding": "two", "type": "Schedule"}]
+
+
+async def test_the_snapshot_of_an_event_holds_the_changed_object(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [FILTERED | {"includeSnapshotsFrom": ["cms"]}]}
+    happening = Changed(Change.MODIFIED, configmap("a", x="9"))
+    (context,) = await contexts(tools, write_hook, config, happening, A, B)
+    assert context["snapshots"] == {"cms": [{"filterResult": "9"}, {"filterResult": "2"}]}
+    (context,) = await contexts(tools, write_hook, config, Changed(Change.DELETED, A), A, B)
+    assert (context["filterResult"], context["snapshots"]) == ("1", {"cms": [{"filterResult": "2"}]})
+
+
+async def test_a_synchronization_has_the_objects(tools: Bench, write_hook: Author) -> None:
+    found = await contexts(tools, write_hook, {"kubernetes": [FILTERED]}, Synchronization(), A)
+    assert found == [{"binding": "cms", "type": "Synchronization", "objects": [{"filterResult": "1"}]}]
+
+
+async def test_a_snapshot_may_be_given_by_the_name_of_its_binding(tools: Bench, write_hook: Author) -> None:
+    two = [FILTERED, FILTERED | {"name": "others"}]
+    (context,) = await contexts(tools, write_hook, {"kubernetes": two}, Synchronization("cms"), cms=(A,))
+    assert context["objects"] == [{"filterResult": "1"}]
+    (context,) = await contexts(tools, write_hook, {"kubernetes": two}, Synchronization("others"), cms=(A,))
+    assert context["objects"] == []
+
+
+async def test_a_group_shows_the_snapshots_of_all_in_it(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [FILTERED | {"group": "g"}, {"name": "ns", "kind": "Namespace", "group": "g"}]}
+    for happening in (Grouped("g"), added(A)):
+        (context,) = await contexts(tools, write_hook, config, happening, A, namespace("n"))
+        assert (context["type"], context["groupName"], set(context["snapshots"])) == ("Group", "g", {"cms", "ns"})
+
+
+async def test_a_v0_hook_gets_its_own_shape(tools: Bench, write_hook: Author) -> None:
+    config = {"onKubernetesEvent": [{"kind": "ConfigMap"}]}
+    assert await contexts(tools, write_hook, config, added(A)) == [
+        {
+            "binding": "onKubernetesEvent",
+            "resourceEvent": "add",
+            "resourceNamespace": "default",
+            "resourceKind": "ConfigMap",
+            "resourceName": "a",
+        }
+    ]
+
+
+WATCH = {"name": "cms", "kind": "ConfigMap"}
+TEAM_A = {"matchLabels": {"team": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("binding", "said"),
+    [
+        ({"kind": "Secret"}, "kind: the object is a ConfigMap, the binding watches Secret"),
+        ({"apiVersion": "v2"}, "apiVersion: the object is v1, the binding watches v2"),
+        (
+            {"nameSelector": {"matchNames": ["b", "c"]}},
+            "nameSelector: the object is called 'a', the binding watches 'b'",
+        ),
+        ({"namespace": {"nameSelector": {"matchNames": ["x"]}}}, "namespace: the object is in 'default', the binding"),
+        ({"namespace": {"labelSelector": TEAM_A}}, "Namespace 'default' is not among the given objects"),
+        ({"labelSelector": TEAM_A}, "labelSelector: 'team=a' does not hold for the labels (none)"),
+        (
+            {
+                "fieldSelector": {
+                    "matchExpressions": [{"field": "metadata.namespace", "operator": "!=", "value": "default"}]
+                }
+            },
+            "fieldSelector: 'metadata.namespace!=default' does not hold, its value is 'default'",
+        ),
+        ({"executeHookOnEvent": ["Deleted"]}, "executeHookOnEvent: it is Added, wanted is Deleted"),
+        ({"jqFilter": ".data | tonumber"}, "jqFilter fails on default/ConfigMap/a: "),
+    ],
+)
+async def test_an_event_that_is_not_for_the_hook_names_the_condition(
+    binding: dict[str, Any], said: str, tools: Bench, write_hook: Author
+) -> None:
+    assert said in await reason(tools, write_hook, {"kubernetes": [WATCH | binding]}, added(A))
+
+
+@pytest.mark.parametrize(
+    ("expression", "holds"),
+    [
+        ({"operator": "In", "values": ["a", "b"]}, True),
+        ({"operator": "In", "values": ["x", "b"]}, False),
+        ({"operator": "NotIn", "values": ["x", "b"]}, True),
+        ({"operator": "NotIn", "values": ["a", "b"]}, False),
+        ({"operator": "NotIn", "values": ["a"]}, False),
+        ({"operator": "Exists"}, True),
+        ({"operator": "DoesNotExist"}, False),
+    ],
+)
+async def test_label_selectors_of_namespaces(
+    expression: dict[str, Any], holds: bool, tools: Bench, write_hook: Author
+) -> None:
+    selector = {"labelSelector": {"matchExpressions": [{"key": "team", **expression}]}}
+    config = {"kubernetes": [WATCH | {"namespace": selector}]}
+    given = namespace("default", team="a")
+    if holds:
+        assert await contexts(tools, write_hook, config, added(A), given)
+    else:
+        assert "of Namespace 'default'" in await reason(tools, write_hook, config, added(A), given)
+
+
+async def test_a_change_that_the_filter_does_not_see_is_no_run(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [FILTERED]}
+    changed = Changed(Change.MODIFIED, configmap("a", x="1", y="new"), old=A)
+    assert await reason(tools, write_hook, config, changed) == "filter result unchanged"
+    given = Changed(Change.MODIFIED, configmap("a", x="1", y="new"))
+    assert await reason(tools, write_hook, config, given, A) == "filter result unchanged"
+    assert await contexts(tools, write_hook, config, Changed(Change.MODIFIED, A), A)
+
+
+def labelled(team: str) -> Any:
+    return {**A, "metadata": {**A["metadata"], "labels": {"team": team}}}
+
+
+async def test_coming_to_match_is_added_and_ceasing_to_is_deleted(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [WATCH | {"labelSelector": TEAM_A}]}
+    come = Changed(Change.MODIFIED, labelled("a"), old=labelled("b"))
+    gone = Changed(Change.MODIFIED, labelled("b"), old=labelled("a"))
+    assert (await contexts(tools, write_hook, config, come))[0]["watchEvent"] == "Added"
+    assert (await contexts(tools, write_hook, config, gone))[0]["watchEvent"] == "Deleted"
+    config = {"kubernetes": [WATCH | {"labelSelector": TEAM_A, "executeHookOnEvent": ["Added"]}]}
+    said = "executeHookOnEvent: it is Deleted (the object ceases to match the selectors), wanted is Added"
+    assert await reason(tools, write_hook, config, gone) == said
+
+
+async def test_a_filter_that_fails_on_a_given_object_holds_the_snapshot_up(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [FILTERED | {"jqFilter": ".data.x | tonumber"}]}
+    said = await reason(tools, write_hook, config, Synchronization(), configmap("bad", x="?"), A)
+    assert "its filter fails on default/ConfigMap/bad" in said
+
+
+@pytest.mark.parametrize(
+    ("config", "happening", "said"),
+    [
+        ({"kubernetes": [WATCH | {"executeHookOnSynchronization": False}]}, Synchronization(), "executeHookOnSynchron"),
+        ({"kubernetes": [WATCH]}, Startup(), "onStartup: the hook's configuration does not have it"),
+    ],
+)
+async def test_a_hook_that_did_not_ask_for_it_would_not_run(
+    config: dict[str, Any], happening: Happening, said: str, tools: Bench, write_hook: Author
+) -> None:
+    assert said in await reason(tools, write_hook, config, happening)
+
+
+@pytest.mark.parametrize(
+    ("happening", "said"),
+    [
+        (Tick(), "the hook has no schedule binding"),
+        (Tick("hourly"), "no schedule binding is named 'hourly'; the hook has none of that kind"),
+        (Synchronization("cmss"), "no kubernetes binding is named 'cmss'; did you mean 'cms'?"),
+        (Synchronization(), "several bindings fit: say which, cms, same, same"),
+        (Synchronization("same"), "2 bindings are named 'same': say which, kubernetes[1], kubernetes[2]"),
+        (added(A), "several bindings fit"),
+        (Grouped("g"), "no binding is in group 'g'; groups are not used"),
+        (Review("CREATE", A), "the hook has no kubernetesValidating or kubernetesMutating binding"),
+        (Conversion((A,)), "the hook has no kubernetesCustomResourceConversion binding"),
+    ],
+)
+async def test_what_is_not_clear_is_refused(happening: Happening, said: str, tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [WATCH, {"name": "same", "kind": "Pod"}, {"name": "same", "kind": "ConfigMap"}]}
+    with pytest.raises(BadInput, match=said.replace("[", r"\[").replace("?", r"\?")):
+        await contexts(tools, write_hook, config, happening)
+
+
+async def test_a_snapshot_of_no_binding_or_with_a_foreign_object_is_refused(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [WATCH]}
+    with pytest.raises(BadInput, match="snapshot 'cm': the hook has no such kubernetes binding, it has"):
+        await contexts(tools, write_hook, config, Synchronization(), cm=(A,))
+    with pytest.raises(BadInput, match="Namespace/n cannot be in snapshot 'cms': kind: the object is a Namespace"):
+        await contexts(tools, write_hook, config, Synchronization(), cms=(namespace("n"),))
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "configmap", "configmaps", "cm"])
+async def test_a_kind_may_have_any_of_its_names(kind: str, tools: Bench, write_hook: Author) -> None:
+    assert await contexts(tools, write_hook, {"kubernetes": [{"kind": kind}]}, added(A))
+
+
+async def test_names_of_custom_kinds_come_from_their_definition(tools: Bench, write_hook: Author) -> None:
+    names: dict[str, Any] = {"kind": "Mouse", "plural": "mice", "shortNames": ["mm"]}
+    definition = {
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "mice.zoo.io"},
+        "spec": {"group": "zoo.io", "names": names},
+    }
+    mouse = {"apiVersion": "zoo.io/v1", "kind": "Mouse", "metadata": {"name": "m"}}
+    for kind in ("mice", "mm"):
+        assert await contexts(tools, write_hook, {"kubernetes": [{"kind": kind}]}, added(mouse), definition)
