@@ -1,0 +1,76 @@
+"""The contract: what the Kubernetes API promises, asserted on a real control plane and on the sandbox alike.
+
+`api` is one server; each case runs on all of `SERVERS`. Python cases (`test_*.py`) tell what happens over time: lists,
+watches, deletions. Everything that is one request and one answer is a *story* (`stories/*.golden`): requests, and below
+them what the real control plane answered, written by `python -m tests.sandbox.contract.record [FILE…]` with
+`HOOKRUNNER_TEST_KUBECONFIG` set; see `story.py` for the language. `scripts/*.sh` are run by kubectl on both servers,
+and what it prints must be the same.
+
+A case must not depend on others: its names, groups and namespaces are its own. `ns` is shared by the cases of one file
+because a namespace costs the real control plane a tenth of a second of work; ask `api.namespace()` for an empty one.
+"""
+
+import re
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tests.controlplane.cluster import Cluster
+from tests.sandbox.contract.api import Api
+
+SERVERS: list[Literal["real", "sandbox"]] = ["real"]
+
+
+@pytest.fixture(scope="session", params=SERVERS)
+def api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """One server after the other."""
+    scratch = tmp_path_factory.mktemp(f"contract-{request.param}")
+    if request.param == "real":
+        cluster: Cluster = request.getfixturevalue("cluster")
+        with closing(Api("real", cluster.kubeconfig, scratch, cluster.compact)) as served:
+            yield served
+    else:
+        with sandbox(scratch) as served:
+            yield served
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _cleaned(api: Api) -> Iterator[None]:
+    """What the cases of a file have made goes with them."""
+    yield
+    api.clean()
+
+
+@pytest.fixture(scope="module")
+def ns(api: Api) -> str:
+    """The namespace that the cases of one file share."""
+    return api.namespace()
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that no other case has."""
+    return f"c{secrets.token_hex(4)}"
+
+
+@contextmanager
+def sandbox(scratch: Path) -> Iterator[Api]:
+    """A sandbox in a process of its own, as a user starts it."""
+    kubeconfig = scratch / "sandbox.kubeconfig"
+    command = [sys.executable, "-m", "hookrunner", "sandbox", "--sandbox-port=0", f"--sandbox-kubeconfig={kubeconfig}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            ready = next((line for line in process.stdout if line.startswith("export KUBECONFIG=")), "")
+            assert re.search(r"KUBECONFIG=", ready), f"the sandbox ended with {process.poll()}"
+            served = Api("sandbox", kubeconfig, scratch, lambda: served.request("POST", "/_sandbox/compact"))
+            with closing(served):
+                yield served
+        finally:
+            process.terminate()

@@ -1,0 +1,19 @@
+"""Every story of `stories/` gives what the real control plane gave when it was recorded."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox.contract.api import Api
+from tests.sandbox.contract.story import Story, stories, tell
+
+STORIES = [
+    pytest.param(story, id=f"{file.stem}: {story.name}")
+    for file in sorted((Path(__file__).parent / "stories").glob("*.golden"))
+    for story in stories(file)
+]
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_story_gives_what_the_real_server_gives(api: Api, ns: str, story: Story) -> None:
+    assert tell(api, ns, story) == story.expected
