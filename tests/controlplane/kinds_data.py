@@ -1,21 +1,26 @@
 """Writes what the sandbox knows of built-in kinds: `python -m tests.controlplane.kinds_data` asks a real API server.
 
 `kinds.json` has names, scope, verbs, subresources and table columns; one `<group>_<version>.json.gz` for each served
-group version is its OpenAPI document, byte for byte. Wants `KUBECONFIG` from `python -m tests.controlplane`; writes
-into `hookrunner/sandbox/data/`.
+group version is its OpenAPI document, byte for byte; `custom_<scope>.json.gz` is that of a CustomResourceDefinition
+(made for it, and deleted), names replaced by `@tokens@`. Wants `KUBECONFIG` from `python -m tests.controlplane`;
+writes into `hookrunner/sandbox/data/`.
 """
 
 import gzip
 import json
 import os
 import re
+import secrets
 import ssl
+import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 from tests.controlplane.build import GO_MODULE
 from tests.controlplane.kubeconfig import Access, read_kubeconfig
+from tests.controlplane.rest import request
 
 DATA = Path(__file__).parents[2] / "hookrunner/sandbox/data"
 
@@ -57,7 +62,8 @@ def generate(access: Access) -> dict[str, bytes]:
         kinds = [resource(access, group, version, one, names) for one in resources]
         groups.append({"group": group, "version": version, "openapi": url.partition("hash=")[2], "kinds": kinds})
     data = {"version": release(access), "groups": groups}
-    return {"kinds.json": json.dumps(data, indent=1).encode() + b"\n", **files}
+    templates = {f"custom_{scope.lower()}.json": template(access, scope) for scope in ("Namespaced", "Cluster")}
+    return {"kinds.json": json.dumps(data, indent=1).encode() + b"\n", **files, **templates}
 
 
 def resource(
@@ -102,6 +108,64 @@ def definition_names(document: dict[str, Any]) -> dict[tuple[str, str, str], str
         for name, schema in document["components"]["schemas"].items()
         for one in schema.get("x-kubernetes-group-version-kind", ())
     }
+
+
+def template(access: Access, scope: str) -> bytes:
+    """The OpenAPI document that a definition gets, its names replaced by tokens (longer ones first)."""
+    name = f"q{secrets.token_hex(4)}"
+    group, version = f"{name}.example.com", "v987"
+    made = definition(group, version, scope)
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    request(access, "POST", path, made)
+    try:
+        text = published(access, f"/openapi/v3/apis/{group}/{version}").decode()
+    finally:
+        request(access, "DELETE", f"{path}/{made['metadata']['name']}")
+    tokens = {
+        group: "@group@",
+        f"com.example.{name}": "@reversed@",
+        f"{name}ExampleCom_{version}": "@tag@",
+        f"{name.capitalize()}ExampleComV987": "@operation@",
+        version: "@version@",
+        "qplurals": "@plural@",
+        "Qkinds": "@list@",
+        " a Qkind": "@article@@kind@",
+        "Qkind": "@kind@",
+    }
+    for found, token in tokens.items():
+        assert found in text, f"{found} is not in the document of a custom kind"
+        text = text.replace(found, token)
+    return text.encode()
+
+
+def definition(group: str, version: str, scope: str) -> dict[str, Any]:
+    """A CustomResourceDefinition with both subresources and an embedded object."""
+    embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"embedded": embedded}}
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    offered = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "qplurals", "singular": "qkind", "kind": "Qkind", "listKind": "Qkinds"}
+    versions = [{**offered, "subresources": {"status": {}, "scale": scale}}]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"qplurals.{group}"},
+        "spec": {"group": group, "scope": scope, "names": names, "versions": versions},
+    }
+
+
+def published(access: Access, where: str) -> bytes:
+    """A custom kind's document; the API server takes some seconds to publish it."""
+    for _ in range(300):
+        try:
+            document = fetch(access, where)
+        except urllib.error.HTTPError as refused:
+            refused.close()
+        else:
+            if b"/scale" in document:
+                return document
+        time.sleep(0.1)
+    raise TimeoutError(f"{where} was not published within 30 s")
 
 
 def discovered(access: Access) -> list[dict[str, Any]]:

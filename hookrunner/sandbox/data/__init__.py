@@ -5,22 +5,33 @@
 
 import gzip
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
 import orjson
 
 
+@cache
 def kinds() -> dict[str, Any]:
-    """`version` (as in `/version`) and `groups`, each with its `kinds`, in the API server's order."""
+    """`version` (as in `/version`) and `groups`, each with its `kinds`, in the server's order. Not to be changed."""
     data: dict[str, Any] = orjson.loads(files(__name__).joinpath("kinds.json").read_bytes())
     return data
 
 
 def openapi(group: str, version: str) -> bytes:
-    """The OpenAPI v3 document of a built-in group version, as JSON in gzip. `FileNotFoundError` if there is none."""
-    return files(__name__).joinpath(f"{group or 'core'}_{version}.json.gz").read_bytes()
+    """The OpenAPI v3 document of a built-in group version as JSON. Raises `FileNotFoundError` if there is none."""
+    return _unpacked(f"{group or 'core'}_{version}.json.gz")
+
+
+@cache
+def custom_openapi(*, namespaced: bool) -> str:
+    """The document of a custom kind with every subresource; names stand in it as `@tokens@`."""
+    return _unpacked(f"custom_{'namespaced' if namespaced else 'cluster'}.json.gz").decode()
+
+
+def _unpacked(name: str) -> bytes:
+    return gzip.decompress(files(__name__).joinpath(name).read_bytes())
 
 
 class Definitions(Mapping[str, dict[str, Any]]):
@@ -40,6 +51,6 @@ class Definitions(Mapping[str, dict[str, Any]]):
 
     @cached_property
     def _schemas(self) -> dict[str, dict[str, Any]]:
-        document = orjson.loads(gzip.decompress(openapi(*self._of)))
+        document = orjson.loads(openapi(*self._of))
         schemas: dict[str, dict[str, Any]] = document["components"]["schemas"]
         return schemas
