@@ -4,8 +4,8 @@ Each is one plain function on the store: nothing else happens in between, and it
 Reading is in `reading.py` and `watching.py`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from uuid import uuid4
@@ -22,6 +22,10 @@ from hookrunner.sandbox.store import Key, Store, Stored
 BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
 
 
+Step = Callable[[Object], Object]
+"""Takes an object, its own to change, and gives what is to be written instead."""
+
+
 def rfc3339(moment: datetime) -> str:
     """A time as the API writes it, whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -34,7 +38,7 @@ class Written:
     obj: Object
     created: bool = False
     gone: bool = False
-    warnings: list[str] = field(default_factory=list)
+    warnings: Sequence[str] = ()
 
 
 class Api:
@@ -102,46 +106,57 @@ class Api:
     def update(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
         """Raises Refused 400, 404, 409, 422."""
         obj, warnings = rules.decoded(kind, body, options.validation)
-        stored = self.store.get(reading.key(kind, where))
-        if stored is None:
-            if rules.created_by_update(kind) and not where.subresource:
-                return self.create(kind, where, options, body)
-            raise status.not_found(kind.resource(where.name))
-        old = reading.obj(kind, stored)
-        obj = self._next(kind, where, rules.placed(kind, where, obj), old)
-        obj = fields.updated(old, obj, kind.schema, self._write(kind, where, options, "Update"))
-        return self._replaced(kind, stored, obj, options, warnings)
+        if rules.created_by_update(kind) and not where.subresource and not self.store.get(reading.key(kind, where)):
+            return self.create(kind, where, options, body)
+        return self.modify(kind, where, options, lambda _: obj, warnings)
 
     def patch(self, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
         """Raises Refused 400, 404, 409, 415, 422."""
-        stored = self.store.get(reading.key(kind, where))
         if patch.type == APPLY:
-            return self._apply(kind, where, options, patch, stored)
-        if stored is None:
-            raise status.not_found(kind.resource(where.name))
-        old = reading.obj(kind, stored)
-        obj, warnings = rules.decoded(kind, patch.applied(old, kind), options.validation)
-        obj = self._next(kind, where, rules.placed(kind, where, obj), old)
-        obj = fields.updated(old, obj, kind.schema, self._write(kind, where, options, "Update"))
-        return self._replaced(kind, stored, obj, options, warnings)
+            return self._apply(kind, where, options, patch.body)
+        warnings: list[str] = []
 
-    def _apply(self, kind: Kind, where: Place, options: WriteOptions, patch: Patch, stored: Stored | None) -> Written:
+        def patched(old: Object) -> Object:
+            obj, said = rules.decoded(kind, patch.applied(old, kind), options.validation)
+            warnings.extend(said)
+            return obj
+
+        return self.modify(kind, where, options, patched, warnings)
+
+    def modify(
+        self, kind: Kind, where: Place, options: WriteOptions, change: Step, warnings: Sequence[str] = ()
+    ) -> Written:
+        """Write what `change` makes of the object. Raises Refused 404, 409, 422."""
+        stored = reading.found(self.store, kind, where)
+        old = reading.obj(kind, stored)
+        obj = rules.placed(kind, where, change(reading.obj(kind, stored)))
+        obj = self._next(kind, where, obj, old)
+        obj = fields.updated(old, obj, kind.schema, self._write(kind, where, options, "Update"))
+        return self._replaced(stored, obj, options, warnings)
+
+    def _apply(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
         """Server-side apply: the only patch that creates what is not there."""
-        config, warnings = rules.decoded(kind, patch.body, options.validation)
+        config, warnings = rules.decoded(kind, body, options.validation)
         config = rules.placed(kind, where, config)
         write = self._write(kind, where, options, "Apply")
+        stored = self.store.get(reading.key(kind, where))
         if stored is None:
-            if where.subresource:
-                raise status.not_found(kind.resource(where.name))
-            merged = fields.applied(None, config, kind.schema, write, options.force)
-            managed = merged["metadata"]["managedFields"]
-            made = self._made(kind, where, merged)
-            made["metadata"]["managedFields"] = managed
-            return self._stored(kind, made, options, warnings)
+            return self._created_by_apply(kind, where, options, config, warnings)
         old = reading.obj(kind, stored)
         merged = fields.applied(old, config, kind.schema, write, options.force)
-        obj = self._next(kind, where, merged, old)
-        return self._replaced(kind, stored, obj, options, warnings)
+        return self._replaced(stored, self._next(kind, where, merged, old), options, warnings)
+
+    def _created_by_apply(
+        self, kind: Kind, where: Place, options: WriteOptions, config: Object, warnings: list[str]
+    ) -> Written:
+        if where.subresource:
+            raise status.not_found(kind.resource(where.name))
+        write = self._write(kind, where, options, "Apply")
+        merged = fields.applied(None, config, kind.schema, write, options.force)
+        managed = merged["metadata"].pop("managedFields")
+        made = self._made(kind, where, merged)
+        made["metadata"]["managedFields"] = managed
+        return self._stored(kind, made, options, warnings)
 
     def _next(self, kind: Kind, where: Place, obj: Object, old: Object) -> Object:
         """The object as an update leaves it, checked; managed fields apart."""
@@ -171,12 +186,10 @@ class Api:
         rules.check(kind, obj, old)
         return obj
 
-    def _replaced(self, kind: Kind, stored: Stored, obj: Object, options: WriteOptions, warnings: list[str]) -> Written:
+    def _replaced(self, stored: Stored, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
         """Write what has changed. An object that only waited for its last finalizer goes away."""
         obj["metadata"]["resourceVersion"] = str(stored.revision)
-        if obj == stored.json():
-            return Written(obj, warnings=warnings)
-        if options.dry_run:
+        if options.dry_run or obj == stored.json():
             return Written(obj, warnings=warnings)
         if deleting.finished(obj):
             self.store.delete(stored.key)

@@ -1,48 +1,55 @@
 """What is right for a kind: one face for the rules of built-in kinds and of custom ones.
 
-The api calls these steps in the order in which a real API server takes them: decode, prepare, default, check.
+The api calls these steps in the order in which a real API server takes them: decode, place, prepare, default, check.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import status
 from hookrunner.sandbox.builtin import decode, metadata, strategy, validation
 from hookrunner.sandbox.builtin import defaults as builtin_defaults
+from hookrunner.sandbox.builtin.strategy import (
+    created_by_update,
+    default_propagation,
+    ending,
+    grace,
+    unconditional,
+)
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.status import bad_request
-from hookrunner.sandbox.structural import defaults, prune, validate
+from hookrunner.sandbox.structural import defaults, definition, prune, validate
+
+__all__ = ["created_by_update", "default_propagation", "ending", "grace", "unconditional"]
 
 Object = dict[str, Any]
 
 
-def decoded(kind: Kind, body: JSON, strictness: str) -> tuple[Object, list[str]]:
-    """A request's body as an object of the kind, without what the kind does not know; warnings. Raises Refused 400."""
-    _check_type(kind, body)
-    if not kind.custom:
-        return decode.decoded(body, kind.schema, strictness)
-    obj, unknown = prune.pruned(body, kind.schema)
-    said = [f'unknown field "{path}"' for path in unknown]
-    if said and strictness == "Strict":
-        raise bad_request(
-            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding error: {", ".join(said)}'
-        )
-    return obj, said if strictness == "Warn" else []
+def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] = ()) -> tuple[Object, list[str]]:
+    """A request's body as an object of the kind, without what the kind does not know, and warnings.
 
-
-def _check_type(kind: Kind, body: JSON) -> None:
+    `strictness` is the request's `fieldValidation`, `duplicates` are the fields that the text had twice. Raises Refused
+    400.
+    """
     if not isinstance(body, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
-    version, name = body.get("apiVersion") or kind.api_version, body.get("kind") or kind.kind
-    if (version, name) != (kind.api_version, kind.kind):
-        raise bad_request(
-            f'{name} in version "{version}" cannot be handled as a {kind.kind}: it is no {kind.kind} of {kind.api_version}'
+    body = {"kind": kind.kind, "apiVersion": kind.api_version} | {
+        key: value for key, value in body.items() if value != ""
+    }
+    if (body["apiVersion"], body["kind"]) != (kind.api_version, kind.kind):
+        raise decode.cannot_handle(
+            str(body["apiVersion"]), str(body["kind"]), f"this is the place of {kind.api_version} {kind.kind}"
         )
+    if not kind.custom:
+        return decode.decoded(kind.api_version, kind.kind, body, strictness, duplicates)
+    obj, unknown = prune.pruned(body, kind.schema)
+    return obj, decode.judged(kind.api_version, kind.kind, unknown, duplicates, strictness)
 
 
 def placed(kind: Kind, where: Place, obj: Object) -> Object:
-    """With type, namespace and name as the path has them, in the API's order of keys. Raises Refused 400."""
+    """With namespace and name as the path has them, and the keys in the API's order. Raises Refused 400."""
     meta = dict(obj.get("metadata") or {})
     if meta.get("namespace", "") not in ("", where.namespace):
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
@@ -55,26 +62,36 @@ def placed(kind: Kind, where: Place, obj: Object) -> Object:
 
 
 def for_create(kind: Kind, obj: Object) -> Object:
-    """What creating resets, then defaults."""
-    return _defaulted(kind, strategy.for_create(kind, obj))
+    """Defaults, then what creating resets."""
+    return strategy.for_create(kind, _defaulted(kind, obj))
 
 
 def for_update(kind: Kind, obj: Object, old: Object, subresource: str) -> Object:
-    """What writing this (sub)resource may not change stays as it was; then defaults."""
+    """Defaults; then what writing this (sub)resource may not change is as it was."""
     return strategy.for_update(kind, _defaulted(kind, obj), old, subresource)
 
 
 def _defaulted(kind: Kind, obj: Object) -> Object:
     if kind.custom:
-        return defaults.defaulted(obj, kind.schema)
+        result: Object = defaults.defaulted(obj, kind.schema)
+        return result
+    if kind.stored == DEFINITIONS:
+        return definition.defaulted(obj)
     return builtin_defaults.defaulted(kind, obj)
 
 
-def check(kind: Kind, obj: Object, old: Object | None) -> None:
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+def check(kind: Kind, obj: Object, old: Object | None, subresource: str = "") -> None:
     """Raises Refused 422 with every cause."""
     causes = list(metadata.problems(kind, obj, old))
-    if kind.custom:
+    if kind.custom and subresource == "status" and old is not None:
+        causes += validate.status_problems(obj, kind.schema, old)
+    elif kind.custom:
         causes += validate.problems(obj, kind.schema, old)
+    elif kind.stored == DEFINITIONS:
+        causes += definition.problems(obj, old)
     else:
         causes += validation.problems(kind, obj, old)
     if causes:

@@ -111,8 +111,8 @@ class Store:
         return self._history[len(self._history) - (self.revision - since) :] if since < self.revision else []
 
     async def changed(self, resource: str, since: int) -> None:
-        """Wait until something happened to a resource after a revision."""
-        while not any(change.key.resource == resource for change in self.changes(since)):
+        """Wait until something happened to a resource ("" for any) after a revision, or history was compacted."""
+        while not any(resource in ("", change.key.resource) for change in self.changes(since)):
             since = self.revision
             await self._news.setdefault(resource, asyncio.Event()).wait()
 
@@ -159,8 +159,9 @@ class Store:
         self.revision = change.revision
         self._history.append(change)
         self._age()
-        if (news := self._news.pop(change.key.resource, None)) is not None:
-            news.set()
+        for resource in ("", change.key.resource):
+            if (news := self._news.pop(resource, None)) is not None:
+                news.set()
 
     def _keep(self, change: Change) -> None:
         objects = self._objects.setdefault(change.key.resource, {})

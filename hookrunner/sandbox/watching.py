@@ -1,7 +1,7 @@
 """Watch: what happens to a selection of objects, as a stream of events.
 
-An object that comes to match the selectors is ADDED, one that ceases to match DELETED. A bookmark says how far the stream
-is when nothing else does. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+An object that comes to match the selectors is ADDED, one that ceases to match DELETED. A bookmark says how far the
+stream is when nothing else does. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
 """
 
 import asyncio

@@ -1,0 +1,81 @@
+"""CustomResourceDefinitions: what they define is served as soon as their names are accepted, and goes when they go."""
+
+from hookrunner.sandbox.api import Api, Step
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
+from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.store import Change, Key
+from hookrunner.sandbox.structural import names, served
+
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+MANAGER = WriteOptions(manager="kube-apiserver")
+
+
+class Definitions:
+    """Keeps `Kinds` and the status of definitions in step with the definitions that there are."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def sweep(self) -> None:
+        """Take over the definitions that are there already."""
+        for stored in self._api.store.select(DEFINITIONS):
+            self._settle(stored.json())
+
+    def happened(self, change: Change) -> None:
+        """React to one change: of a definition, or the end of the last object of one that has to go."""
+        if change.key.resource == DEFINITIONS:
+            if change.after is not None:
+                self._settle(change.after.json())
+            else:
+                group, plural = change.key.name.partition(".")[2], change.key.name.partition(".")[0]
+                self._api.kinds.replace(group, plural, ())
+                # A name that it held may be another's now.
+                self.sweep()
+        elif change.after is None and "." in change.key.resource:
+            self._finish(change.key.resource)
+
+    def _settle(self, crd: Object) -> None:
+        meta, spec = crd["metadata"], crd["spec"]
+        others = [one.json() for one in self._api.store.select(DEFINITIONS) if one.key.name != meta["name"]]
+        status = names.status(crd, others)
+        if status != crd.get("status"):
+            self._modify(meta["name"], "status", lambda old: old | {"status": status})
+        established = {one["type"]: one["status"] for one in status["conditions"]}.get("Established") == "True"
+        kinds = served.kinds(crd | {"status": status}) if established else ()
+        self._api.kinds.replace(spec["group"], spec["names"]["plural"], kinds)
+        if "deletionTimestamp" in meta:
+            self._empty(meta["name"])
+
+    def _empty(self, name: str) -> None:
+        kind = self._api.kinds.of_stored(name)
+        if kind is not None:
+            where = Place(kind.group, kind.version, kind.plural)
+            self._api.delete_collection(kind, where, ListOptions(), DeleteOptions())
+        self._finish(name)
+
+    def _finish(self, name: str) -> None:
+        """Let a definition go whose objects are gone."""
+        stored = self._api.store.get(Key(DEFINITIONS, "", name))
+        if stored is None or self._api.store.select(name):
+            return
+        if "deletionTimestamp" in (meta := stored.json()["metadata"]) and FINALIZER in meta.get("finalizers", ()):
+            self._modify(name, "", _without_finalizer)
+
+    def _modify(self, name: str, subresource: str, change: Step) -> None:
+        kind = self._kind()
+        self._api.modify(kind, Place(kind.group, kind.version, kind.plural, "", name, subresource), MANAGER, change)
+
+    def _kind(self) -> Kind:
+        kind = self._api.kinds.of_stored(DEFINITIONS)
+        assert kind is not None
+        return kind
+
+
+def _without_finalizer(obj: Object) -> Object:
+    left = [one for one in obj["metadata"].get("finalizers", ()) if one != FINALIZER]
+    obj["metadata"].pop("finalizers", None)
+    if left:
+        obj["metadata"]["finalizers"] = left
+    return obj

@@ -1,0 +1,140 @@
+"""The sandbox: a Kubernetes API in this process, put together from its parts.
+
+    async with serving(Options(seed=[…])) as sandbox:
+        sandbox.url, sandbox.kubeconfig              # for any client
+        sandbox.faults, sandbox.store, sandbox.api   # for tests
+
+It listens on the loopback address, unless it is told otherwise and given a token and a certificate.
+"""
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from aiohttp import web
+
+from hookrunner import log
+from hookrunner.sandbox import kinds, namespaces, seeds
+from hookrunner.sandbox.api import Api
+from hookrunner.sandbox.definitions import Definitions
+from hookrunner.sandbox.faults import Faults
+from hookrunner.sandbox.garbage import Garbage
+from hookrunner.sandbox.kinds import Kinds
+from hookrunner.sandbox.namespaces import Namespaces
+from hookrunner.sandbox.server import Server
+from hookrunner.sandbox.store import Store
+
+_log = log.get("sandbox")
+
+STOP_GRACE = 0.2
+HEADER_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to serve. `port` 0 takes a free one; `seed` are files of manifests."""
+
+    address: str = "127.0.0.1"
+    port: int = 0
+    token: str = ""
+    certificate: Path | None = None
+    key: Path | None = None
+    seed: Sequence[Path] = ()
+    data: Path | None = None
+    simulate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """One that serves."""
+
+    url: str
+    options: Options
+    store: Store
+    kinds: Kinds
+    api: Api
+    faults: Faults
+
+    def kubeconfig(self) -> str:
+        """For kubectl and every other client."""
+        cluster: dict[str, object] = {"server": self.url}
+        if self.options.certificate:
+            cluster["certificate-authority"] = str(self.options.certificate.absolute())
+        user = {"token": self.options.token} if self.options.token else {}
+        context = {"cluster": "sandbox", "user": "sandbox", "namespace": "default"}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "sandbox", "cluster": cluster}],
+            "users": [{"name": "sandbox", "user": user}],
+            "contexts": [{"name": "sandbox", "context": context}],
+            "current-context": "sandbox",
+        }
+        return yaml.safe_dump(config, sort_keys=False)
+
+    def write_kubeconfig(self, path: Path) -> None:
+        """Written whole or not at all, for the owner's eyes only."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(self.kubeconfig())
+        draft.replace(path)
+
+
+@asynccontextmanager
+async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
+    """A sandbox that answers, inside the `with`. Raises OSError where it cannot listen, SeedRefused for bad seeds."""
+    store, every, faults = Store(), Kinds(kinds.builtin()), Faults()
+    api = Api(store, every)
+    namespaces.make_first(api)
+    controllers = [Definitions(api), Namespaces(api), Garbage(api)]
+    for controller in controllers:
+        controller.sweep()
+    following = asyncio.create_task(_follow(store, controllers))
+    try:
+        await seeds.plant(api, options.seed)
+        async with _listening(options, Server(api, faults, options.token)) as url:
+            yield Sandbox(url, options, store, every, api, faults)
+    finally:
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+
+
+async def _follow(store: Store, controllers: Sequence[Definitions | Namespaces | Garbage]) -> None:
+    """Tell every controller of every change, in order. They write too; what they write comes round again."""
+    since = store.revision
+    while True:
+        await store.changed("", since)
+        for change in store.changes(since):
+            since = change.revision
+            for controller in controllers:
+                try:
+                    controller.happened(change)
+                except Exception as error:
+                    _log.error("a controller met a bug", controller=type(controller).__name__, exc_info=error)
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
+    runner = web.ServerRunner(web.Server(server.answer, access_log=None), shutdown_timeout=STOP_GRACE)
+    await runner.setup()
+    tls = None
+    if options.certificate and options.key:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(options.certificate, options.key)
+    site = web.TCPSite(runner, options.address, options.port, ssl_context=tls)
+    try:
+        await site.start()
+        assert site._server is not None
+        port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
+        host = f"[{options.address}]" if ":" in options.address else options.address
+        yield f"{'https' if tls else 'http'}://{host}:{port}"
+    finally:
+        await runner.cleanup()
