@@ -1,0 +1,66 @@
+"""What the linter says: a `Remark` is what a check has to tell about a text, a `Finding` the same with file and line.
+
+`CODES` is the list of all codes with their severity; docs/lint.md explains each, with a bad and a good sample that a
+test runs.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """`error`: the start is refused. `warning`: it is not, and the hook does not do what was meant. `info`: to know."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+CODES = {
+    "refused": Severity.ERROR,
+    "not-executable": Severity.WARNING,
+    "not-found": Severity.WARNING,
+    "shebang": Severity.WARNING,
+    "crlf": Severity.WARNING,
+    "bom": Severity.WARNING,
+    "first-only": Severity.WARNING,
+    "object-unguarded": Severity.WARNING,
+    "synchronization-ignored": Severity.WARNING,
+    "handler-missing": Severity.WARNING,
+    "handler-unknown": Severity.WARNING,
+    "snapshot-unused": Severity.WARNING,
+    "filter-noisy": Severity.WARNING,
+    "queue-unused": Severity.WARNING,
+    "cron-never": Severity.WARNING,
+    "cron-busy": Severity.WARNING,
+    "whole-cluster": Severity.WARNING,
+    "unused-ignore": Severity.INFO,
+    "next-runs": Severity.INFO,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about a file. `offset` counts characters in its text; `text` is what, why, and how to mend it."""
+
+    code: str
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """A remark in its place. `path` is as the user wrote it; `line` and `column` count from 1."""
+
+    path: str
+    line: int
+    column: int
+    code: str
+    text: str
+
+    @property
+    def severity(self) -> Severity:
+        return CODES[self.code]
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}: {self.code} {self.severity}: {self.text}"

@@ -1,0 +1,66 @@
+"""Checks of hooks that use the shell framework: is there a handler for all that may come, and does all come that there
+is a handler for?"""
+
+import re
+from collections.abc import Iterator
+
+from hookrunner.hooks.shapes import suggestion
+from hookrunner.linting.findings import Remark
+from hookrunner.linting.source import Source
+from hookrunner.model.bindings import Change, HookConfig, Kubernetes, QueuedBinding
+
+_DEFINED = re.compile(r"^[ \t]*(?:function[ \t]+)?(__on_[\w:./-]+|__main__)[ \t]*(?:\(\)|\{)", re.MULTILINE)
+_EVENTS = {
+    Change.ADDED: ("added", "added_or_modified"),
+    Change.MODIFIED: ("modified", "added_or_modified"),
+    Change.DELETED: ("deleted",),
+}
+
+
+def check(source: Source, config: HookConfig) -> Iterator[Remark]:
+    """Remarks on a hook of the framework. Handlers may come from other files: then nothing is known."""
+    if not source.framework or source.sources_others or config.version == "v0":
+        return
+    defined = {match[1]: match.start(1) for match in _DEFINED.finditer(source.code)}
+    if "__main__" not in defined:
+        for what, handlers in _needed(config):
+            if not defined.keys() & set(handlers):
+                yield Remark(
+                    "handler-missing",
+                    source.find("hook::run"),
+                    f"no handler for {what}: a run that brings it fails for ever; define {handlers[-1]}, or __main__",
+                )
+    yield from _unknown(defined, {binding.name for binding in config.kubernetes})
+
+
+def _needed(config: HookConfig) -> Iterator[tuple[str, list[str]]]:
+    """What may come, and the functions of which one has to be there, the most general last."""
+    if config.on_startup is not None:
+        yield "onStartup", ["__on_startup"]
+    for schedule in config.schedules:
+        if not schedule.group:
+            yield f"the schedule '{schedule.name}'", [f"__on_schedule::{schedule.name}"]
+    queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
+    for group in dict.fromkeys(one.group for one in queued if one.group):
+        yield f"the group '{group}'", [f"__on_group::{group}"]
+    for binding in config.kubernetes:
+        if not binding.group:
+            yield from _of_objects(binding)
+
+
+def _of_objects(binding: Kubernetes) -> Iterator[tuple[str, list[str]]]:
+    general = f"__on_kubernetes::{binding.name}"
+    if binding.run_on_synchronization:
+        yield f"the Synchronization of '{binding.name}'", [f"{general}::synchronization", general]
+    for change in Change:
+        if change in binding.changes:
+            yield f"{change} of '{binding.name}'", [*(f"{general}::{event}" for event in _EVENTS[change]), general]
+
+
+def _unknown(defined: dict[str, int], names: set[str]) -> Iterator[Remark]:
+    for handler, place in defined.items():
+        kind, _, rest = handler.partition("::")
+        name = rest.partition("::")[0]
+        if kind == "__on_kubernetes" and name not in names:
+            mend = suggestion(name, names) or f"; kubernetes bindings are named {sorted(names)}"
+            yield Remark("handler-unknown", place, f"{handler} is never called: no binding is named '{name}'{mend}")

@@ -1,0 +1,146 @@
+"""Everything that the linter has to say about files and directories.
+
+The hooks are found and asked by the code of the start (`hooks.discovery`, `hooks.catalog`), so an error here is one
+there. The texts of those that can be asked, and of those that cannot, are then read by the checks beside this file.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from hookrunner.errors import BadHookConfig
+from hookrunner.hooks import catalog, discovery
+from hookrunner.hooks.discovery import HookFile, Skip, Skipped
+from hookrunner.jq.program import Jq
+from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, snapshots
+from hookrunner.linting.findings import Finding, Remark
+from hookrunner.linting.source import Source
+from hookrunner.model.bindings import HookConfig
+from hookrunner.process.children import Children
+from hookrunner.settings import HooksSettings
+
+_PLACE = re.compile(r"[\w./-]+(?:\[\d+])?(?:\.[\w./-]+(?:\[\d+])?)*")
+_ASKING = re.compile(r"^cannot get config for hook '.*?': ")
+_LAST_KEY = re.compile(r"([\w/-]+)(?:\[\d+])?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """How many hooks were looked at, and what is wrong with them, in the order of paths and lines."""
+
+    hooks: int
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Linter:
+    """Lints files and directories. `now` is where next runs are counted from."""
+
+    settings: HooksSettings
+    children: Children
+    jq: Jq
+    now: datetime
+
+    async def lint(self, paths: Sequence[Path]) -> Linted:
+        """Look at each path, a hook or a directory of hooks. Raises StartRefused for an unreadable directory."""
+        found = await asyncio.gather(*(self._path(path) for path in dict.fromkeys(paths)))
+        findings = sorted({finding for linted in found for finding in linted.findings})
+        return Linted(sum(linted.hooks for linted in found), tuple(findings))
+
+    async def _path(self, path: Path) -> Linted:
+        """A file is asked as if its own directory were the hooks directory."""
+        top = path.absolute()
+        if top.is_dir():
+            found = discovery.survey(top)
+        else:
+            found, top = [_single(top)], top.parent
+        shown = {
+            one.path: str(path if one.path == path.absolute() else path / one.path.relative_to(top)) for one in found
+        }
+        hooks = [one for one in found if isinstance(one, HookFile)]
+        asked = await catalog.ask(hooks, replace(self.settings, directory=top), self.children, self.jq)
+        configs = {hook.name: hook.config for hook in asked.hooks}
+        problems = {problem.hook: problem for problem in asked.problems}
+        told = await asyncio.gather(
+            *(self._hook(shown[one.path], one, configs.get(one.name), problems.get(one.name)) for one in hooks)
+        )
+        findings = [*(finding for many in told for finding in many), *_skipped(found, shown)]
+        return Linted(len(hooks), tuple(findings))
+
+    async def _hook(
+        self, shown: str, hook: HookFile, config: HookConfig | None, problem: BadHookConfig | None
+    ) -> list[Finding]:
+        source = _read(hook.path)
+        if source is None:
+            return [
+                Finding(shown, 1, 1, "refused", str(problem or f"'{hook.path}' cannot be read; chmod +r {hook.path}"))
+            ]
+        remarks = [*files.check(source), *(_refused(source, problem) if problem else ())]
+        if config:
+            remarks += await self._declared(source, config)
+        return _placed(shown, source, remarks)
+
+    async def _declared(self, source: Source, config: HookConfig) -> list[Remark]:
+        return [
+            *contexts.check(source, config),
+            *handlers.check(source, config),
+            *snapshots.check(source, config),
+            *bindings.check(source, config, self.now),
+            *await filters.check(source, config, self.jq),
+        ]
+
+
+def _single(path: Path) -> HookFile | Skipped:
+    """A file that was named is meant to be a hook, wherever it lies."""
+    executable = path.stat().st_mode & 0o111
+    return HookFile(path.name, path) if executable else Skipped(path, Skip.NOT_EXECUTABLE)
+
+
+def _read(path: Path) -> Source | None:
+    try:
+        return Source(path, path.read_bytes())
+    except OSError:
+        return None
+
+
+def _skipped(found: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> Iterator[Finding]:
+    """What the start skips. A file that another one names is a library of it, which needs no execute bit."""
+    texts = {one.path: source.code for one in found if (source := _read(one.path))}
+    for one in found:
+        if any(one.path.name in text for path, text in texts.items() if path != one.path):
+            continue
+        if isinstance(one, Skipped) and one.why is Skip.LINK:
+            yield Finding(shown[one.path], 1, 1, "not-found", f"{one.why.value}")
+        elif isinstance(one, Skipped) and (source := _read(one.path)):
+            yield from _placed(shown[one.path], source, [*files.skipped(source, one)])
+
+
+def _refused(source: Source, problem: BadHookConfig) -> Iterator[Remark]:
+    """Every problem in the place that it names, if the text shows it; what the hook said, if it could not answer."""
+    for text in problem.problems:
+        what = _ASKING.sub("on --config: ", text)
+        said = [_excerpt(line) for line in problem.printed if not line.endswith(": nothing")] if what != text else []
+        yield Remark("refused", _named(source, text), "; ".join([what, *said]))
+
+
+def _excerpt(line: str) -> str:
+    words = " ".join(line.split())
+    return words if len(words) <= 300 else f"{words[:300]}…"
+
+
+def _named(source: Source, problem: str) -> int:
+    """Where the last key of a problem's path is, if it is in the text just once; else where the text begins."""
+    path = _PLACE.match(problem)
+    for key in reversed([match[1] for match in _LAST_KEY.finditer(path[0])] if path else []):
+        places = [match.start(1) for match in re.finditer(rf"[\s{{,\"']({re.escape(key)})[\"']?\s*:", source.text)]
+        if len(places) == 1:
+            return places[0]
+    return 0
+
+
+def _placed(shown: str, source: Source, remarks: Sequence[Remark]) -> list[Finding]:
+    findings = [Finding(shown, *source.place(remark.offset), remark.code, remark.text) for remark in remarks]
+    return list(ignores.applied(shown, source.text, findings))

@@ -1,0 +1,3 @@
+#!/bin/sh
+# ä
+echo "{\"configVersion\": \"v1\", \"onStartup\": 1}"

@@ -1,0 +1,6 @@
+#!/bin/sh
+cat <<'CONFIG'
+configVersion: v1
+kubernetes:
+- {kind: Deployment, jqFilter: '.metadata'}
+CONFIG

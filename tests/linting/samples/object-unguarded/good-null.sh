@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+if [[ $1 == --config ]]; then
+  cat <<CONFIG
+configVersion: v1
+kubernetes:
+- name: namespaces
+  kind: Namespace
+CONFIG
+  exit
+fi
+for name in $(jq -r '.[] | .object.metadata.name' "$BINDING_CONTEXT_PATH"); do
+  [[ $name == "null" ]] || echo "$name"
+done

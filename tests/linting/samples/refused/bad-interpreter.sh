@@ -1,0 +1,2 @@
+#!/opt/nowhere/bash
+echo '{"configVersion": "v1", "onStartup": 1}'

@@ -1,0 +1,1 @@
+echo '{"configVersion": "v1", "onStartup": 1}'

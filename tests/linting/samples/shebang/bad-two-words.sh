@@ -1,0 +1,2 @@
+#!/usr/bin/env bash -e
+echo '{"configVersion": "v1", "onStartup": 1}'

@@ -1,0 +1,2 @@
+#! /bin/sh -e
+echo '{"configVersion": "v1", "onStartup": 1}'

@@ -1,0 +1,2 @@
+#!/usr/bin/env -S bash -e
+echo '{"configVersion": "v1", "onStartup": 1}'

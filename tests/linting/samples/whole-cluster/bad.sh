@@ -1,0 +1,6 @@
+#!/bin/sh
+cat <<'CONFIG'
+configVersion: v1
+kubernetes:
+- {kind: po, jqFilter: .metadata.labels}
+CONFIG

@@ -1,0 +1,47 @@
+"""Which findings a comment silences."""
+
+import pytest
+
+from hookrunner.linting.findings import Finding
+from hookrunner.linting.ignores import applied
+
+TEN = "#\n" * 10
+
+
+def left(text: str, *findings: Finding) -> list[str]:
+    return [finding.code for finding in applied("a", text, findings)]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("", ["crlf"]),
+        ("x # hookrunner: ignore=crlf", []),
+        ("x #hookrunner:ignore=crlf because of the editor", []),
+        ("x # hookrunner: ignore=bom,crlf", ["unused-ignore"]),
+        ("x # hookrunner: ignore=bom, crlf", ["unused-ignore"]),
+        ("\n# hookrunner: ignore=crlf", []),
+        (f"{TEN}# hookrunner: ignore=crlf", ["crlf", "unused-ignore"]),
+        ("hookrunner: ignore=crlf", ["crlf"]),
+    ],
+)
+def test_a_comment_silences_its_codes_on_its_line_or_at_the_top(text: str, codes: list[str]) -> None:
+    assert left(text, Finding("a", 1, 1, "crlf", "")) == codes
+
+
+def test_far_below_a_comment_silences_its_own_line_only() -> None:
+    text = f"{TEN}x # hookrunner: ignore=crlf"
+    findings = [Finding("a", line, 1, "crlf", "") for line in (10, 11, 12)]
+    assert [one.line for one in applied("a", text, findings)] == [10, 12]
+
+
+def test_errors_cannot_be_silenced() -> None:
+    (error, unused) = applied("a", "# hookrunner: ignore=refused", [Finding("a", 1, 1, "refused", "")])
+    assert (error.code, unused.code) == ("refused", "unused-ignore")
+    assert "mend it" in unused.text
+
+
+def test_an_unknown_code_is_told_with_the_nearest() -> None:
+    (unused,) = applied("a", "# hookrunner: ignore=first-onyl", [])
+    assert unused.text == "there is no code 'first-onyl'; did you mean 'first-only'?"
+    assert (unused.line, unused.column, unused.severity) == (1, 1, "info")

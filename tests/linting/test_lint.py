@@ -1,0 +1,126 @@
+"""Which files are looked at, what is an error, and where findings are put. What each code means: test_samples.py."""
+
+import time
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from hookrunner.errors import StartRefused
+from hookrunner.linting.findings import Finding
+from hookrunner.linting.lint import Linter
+from tests.linting.conftest import Write
+
+SAMPLES = Path(__file__).parent / "samples"
+QUIET = """#!/bin/sh\necho '{"configVersion": "v1", "onStartup": 1}'\n"""
+
+
+async def found(linter: Linter, *paths: Path) -> list[Finding]:
+    return list((await linter.lint(paths)).findings)
+
+
+async def test_all_problems_of_a_configuration_are_errors_at_their_keys(linter: Linter) -> None:
+    findings = await found(linter, SAMPLES / "refused/bad.sh")
+    assert [(one.line, one.column, one.code) for one in findings] == [(8, 3, "refused"), (10, 3, "refused")]
+    assert findings[0].text.startswith("kubernetes[0].jqFiltre is a forbidden property; did you mean 'jqFilter'?")
+    assert "minute '61'" in findings[1].text
+
+
+async def test_a_filter_that_does_not_compile_is_an_error(linter: Linter, write: Write) -> None:
+    config = '{"configVersion": "v1", "kubernetes": [{"kind": "Node", "jqFilter": ".["}]}'
+    (finding,) = await found(linter, write("hook", f"#!/bin/sh\necho '{config}'\n"))
+    assert (finding.code, finding.severity) == ("refused", "error")
+    assert "compile jqFilter: syntax error" in finding.text
+
+
+async def test_a_hook_that_cannot_answer_is_told_with_what_it_said(linter: Linter) -> None:
+    (finding,) = await found(linter, SAMPLES / "refused/bad-exit.py")
+    assert finding.text == "on --config: exit status 1; hook --config error output: no such thing"
+
+
+async def test_a_hook_that_hangs_is_an_error(linter: Linter, write: Write) -> None:
+    path = write("hook", "#!/bin/sh\nexec sleep 60\n")
+    quick = replace(linter, settings=replace(linter.settings, config_timeout=0.05))
+    (finding,) = await found(quick, path)
+    assert finding.text.startswith("on --config: timed out after")
+
+
+async def test_hooks_are_asked_side_by_side(linter: Linter, write: Write, tmp_path: Path) -> None:
+    """Each waits for the other, so that one after another they would never end."""
+    for name, other in ("ab", "ba"):
+        write(name, f"#!/bin/sh\ntouch {name}.txt; until [ -e {other}.txt ]; do sleep 0.01; done\n{QUIET}")
+    linted = await linter.lint([tmp_path])
+    assert (linted.hooks, linted.findings) == (2, ())
+
+
+async def test_a_directory_is_looked_through_as_at_the_start(linter: Linter, write: Write, tmp_path: Path) -> None:
+    for name in ("b.sh", "a/z.sh", ".git/x.sh", "notes.txt", "values.yaml"):
+        write(name, "#!/bin/sh\nexit 1\n")
+    assert [one.path for one in await found(linter, tmp_path)] == [f"{tmp_path}/a/z.sh", f"{tmp_path}/b.sh"]
+
+
+async def test_paths_are_shown_as_they_were_given(
+    linter: Linter, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("hooks/a.sh", "#!/bin/sh\nexit 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert [one.path for one in await found(linter, Path("hooks"))] == ["hooks/a.sh"]
+    assert [one.path for one in await found(linter, Path("hooks/a.sh"))] == ["hooks/a.sh"]
+
+
+async def test_a_path_within_another_is_told_once(linter: Linter, write: Write, tmp_path: Path) -> None:
+    path = write("a.sh", "#!/bin/sh\nexit 1\n")
+    assert len(await found(linter, tmp_path, path)) == 1
+
+
+async def test_a_symlink_to_a_directory_is_told(linter: Linter, write: Write, tmp_path: Path) -> None:
+    write("elsewhere/a.sh", QUIET)
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks/link").symlink_to("../elsewhere")
+    (finding,) = await found(linter, tmp_path / "hooks")
+    assert (finding.path, finding.code) == (f"{tmp_path}/hooks/link", "not-found")
+
+
+async def test_a_symlink_to_nothing_is_an_error(linter: Linter, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    (finding,) = await found(linter, tmp_path)
+    assert finding.code == "refused"
+    assert "the file is not there" in finding.text
+
+
+async def test_a_directory_that_is_not_there_is_refused(linter: Linter, tmp_path: Path) -> None:
+    (tmp_path / "hooks").mkdir(mode=0o000)
+    (tmp_path / "hooks").rmdir()
+    with pytest.raises((StartRefused, FileNotFoundError)):
+        await found(linter, tmp_path / "hooks")
+
+
+@pytest.mark.parametrize(("zone", "shown"), [("", "+01:00"), (', "timezone": "UTC"', "+00:00")])
+async def test_next_runs_are_shown_in_the_zone_of_the_schedule(
+    linter: Linter, write: Write, monkeypatch: pytest.MonkeyPatch, zone: str, shown: str
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    config = f'{{"configVersion": "v1", "schedule": [{{"crontab": "0 3 * * *"{zone}}}]}}'
+    path = write("hook", f"#!/bin/sh\necho '{config}'\n")
+    local = datetime(2026, 1, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+    (finding,) = await found(replace(linter, now=local), path)
+    monkeypatch.undo()
+    time.tzset()
+    assert finding.text == (
+        "the schedule 'schedule' ('0 3 * * *') fires next: "
+        f"2026-01-02T03:00:00{shown}, 2026-01-03T03:00:00{shown}, 2026-01-04T03:00:00{shown}"
+    )
+
+
+@pytest.mark.parametrize("text", ["\x7fELF\0\0", "", "\n", "#!", "# hookrunner: ignore=", "\ud7ff", "def (:\n"])
+async def test_any_text_can_be_looked_at(linter: Linter, write: Write, text: str) -> None:
+    findings = await found(linter, write("hook.py", text))
+    assert "refused" in {one.code for one in findings}
+
+
+async def test_a_program_that_was_compiled_is_asked_and_not_read(linter: Linter, tmp_path: Path) -> None:
+    (tmp_path / "true").symlink_to("/bin/true")
+    assert {one.code for one in await found(linter, tmp_path / "true")} == {"refused"}

@@ -1,0 +1,32 @@
+"""Each code tells of the bad samples of its directory, and nothing is told of the good ones, by no check."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.linting.findings import CODES
+from hookrunner.linting.lint import Linter
+
+SAMPLES = Path(__file__).parent / "samples"
+BAD = sorted(SAMPLES.glob("*/bad*"))
+GOOD = sorted(SAMPLES.glob("*/good*"))
+
+
+def told(path: Path) -> str:
+    return str(path.relative_to(SAMPLES))
+
+
+def test_every_code_has_a_bad_and_a_good_sample() -> None:
+    assert {path.parent.name for path in BAD} == {path.parent.name for path in GOOD} == CODES.keys() - {"next-runs"}
+
+
+@pytest.mark.parametrize("sample", BAD, ids=told)
+async def test_a_bad_sample_is_told(linter: Linter, sample: Path) -> None:
+    findings = (await linter.lint([sample])).findings
+    assert sample.parent.name in {finding.code for finding in findings}
+
+
+@pytest.mark.parametrize("sample", GOOD, ids=told)
+async def test_nothing_is_told_of_a_good_sample(linter: Linter, sample: Path) -> None:
+    findings = (await linter.lint([sample])).findings
+    assert [str(finding) for finding in findings if finding.code != "next-runs"] == []
