@@ -10,8 +10,8 @@ import signal
 import sys
 import time
 from collections.abc import Coroutine, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from hookrunner import __version__, log
@@ -56,9 +56,9 @@ KILL_AFTER = 5.0
 """Seconds from SIGTERM to SIGKILL for a hook that outlasts the grace."""
 
 
-def run(settings: Settings, loading: Loading) -> int:
-    """Run until asked to stop; the exit code. `loading` is on its way to the cluster. Raises StartRefused, whose
-    message is for the user."""
+def run(settings: Settings, loading: Loading | None) -> int:
+    """Run until asked to stop; the exit code. `loading` is on its way to the cluster; None = to a sandbox, which is
+    made first. Raises StartRefused, whose message is for the user."""
     log.configure(settings.log.type, settings.log.level, sys.stdout)
     try:
         return asyncio.run(serve(settings, loading))
@@ -68,12 +68,13 @@ def run(settings: Settings, loading: Loading) -> int:
         log.flush(1.0)
 
 
-async def serve(settings: Settings, loading: Loading) -> int:
+async def serve(settings: Settings, loading: Loading | None) -> int:
     """The whole life of the process."""
     began = time.monotonic()
     signals, face = Signals(), Face(Metrics(settings.web.metrics_prefix, settings.web.queue_actions))
     async with AsyncExitStack() as stack:
         await _answer(settings, face, stack)
+        loading = loading or await _sandboxed(settings, stack)
         children, jq = _children(), await stack.enter_async_context(Jq())
         found = await signals.unless_asked(_load(settings, children, jq, loading))
         if found is None:
@@ -183,6 +184,16 @@ async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None
         sockets.append(listen.on_port(*web.debug_address, "--debug-http-addr"))
     views = debug.Views(face.queues, face.hooks, face.snapshots, Parameters([log_level(settings.log.level)]))
     await stack.enter_async_context(listen.serve(debug.application(views), *sockets))
+
+
+async def _sandboxed(settings: Settings, stack: AsyncExitStack) -> Loading:
+    """Make the cluster; from here on it is like any other."""
+    # 0.1 s, which nobody else has to pay.
+    from hookrunner.embedded import embedded
+
+    await stack.enter_async_context(embedded(settings.sandbox))
+    kube = replace(settings.kube, config=settings.sandbox.kubeconfig, context="")
+    return stack.enter_context(closing(Loading(kube)))
 
 
 def _children() -> Children:

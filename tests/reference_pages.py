@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 SETTINGS = """\
 # Settings
 
-Written by `python -m tests.reference_pages` from `hookrunner/settings.py`.
+Written by `python -m tests.reference_pages` from `hookrunner/settings/`.
 
 Precedence: the flag of `hookrunner start`, then `HOOKRUNNER_<FLAG>`, then the predecessors' variables from left to
 right, then the default. A variable that is set to nothing counts as not set. A value that cannot be read ends the

@@ -18,6 +18,7 @@ from hookrunner.options import Compat
 
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
+    "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("hook", "Write, check and test hooks without a cluster; look at those that run."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),
@@ -42,7 +43,8 @@ def cli() -> None:
     """Run executables (hooks) when something happens in a Kubernetes cluster.
 
     \b
-    hookrunner start --hooks-dir hooks     run the hooks below ./hooks
+    hookrunner start --sandbox             run the hooks below ./hooks on a cluster in this process
+    hookrunner start --hooks-dir hooks     run them on your cluster
     hookrunner queue list                  see what waits
     hookrunner start --help                all settings
     """

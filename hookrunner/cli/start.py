@@ -1,7 +1,7 @@
 """`hookrunner start`: flags and variables become `Settings`, and the application runs with them."""
 
 import gc
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import click
 
@@ -9,10 +9,11 @@ from hookrunner import settings
 from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option
 
 
-def _click_option(option: Option) -> click.Option:
-    """The flag of a setting. Its value stays text: `settings.load` reads flags and variables alike."""
+def click_option(option: Option, also: tuple[str, ...] = ()) -> click.Option:
+    """The flag of a setting, with more names for it. Its value stays text: `settings.load` reads flags and variables
+    alike."""
     about = [option.variables[0]] + [f"default: {option.default}"] * bool(option.default)
-    names = [f"--{name}" for name in (option.flag, *option.also)]
+    names = [f"--{name}" for name in (option.flag, *option.also, *also)]
     text = f"{option.text} [{'; '.join(about)}]"
     if option.kind in (YES_NO, UNLESS_NO):  # without a value it means yes
         return click.Option(names, metavar="[=BOOL]", is_flag=False, flag_value="true", help=text, hidden=option.hidden)
@@ -37,7 +38,8 @@ class _Start(click.Command):
         # the application with all that it needs is imported. Each takes 0.3 s.
         from hookrunner.kube.loading import Loading
 
-        with closing(Loading(loaded.kube)) as loading:
+        # A sandbox has to be there before it can be found.
+        with nullcontext() if loaded.sandbox.enabled else closing(Loading(loaded.kube)) as loading:
             # What imports make is there to stay: to look through it a hundred times takes 50 ms, once more later 25 ms.
             gc.disable()
             from hookrunner.app import run
@@ -49,11 +51,12 @@ class _Start(click.Command):
 
 start = _Start(
     "start",
-    params=[_click_option(option) for option in settings.options()],
+    params=[click_option(option) for option in settings.options()],
     help="""Find hooks and run them when things happen.
 
     \b
     hookrunner start                                          hooks in ./hooks, cluster of ~/.kube/config
+    hookrunner start --sandbox --seed docs/demo.yaml          no cluster: one in this process
     hookrunner start --hooks-dir h --kube-context staging     another directory, another cluster
     HOOKRUNNER_LOG_LEVEL=debug hookrunner start               each flag is a variable too
 

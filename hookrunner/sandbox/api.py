@@ -11,7 +11,9 @@ from http import HTTPStatus
 from uuid import uuid4
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import deleting, fields, names, reading, rules, status
+from hookrunner.sandbox import deleting, names, reading, rules, status
+from hookrunner.sandbox.fields import writes as fields
+from hookrunner.sandbox.fields.writes import Write
 from hookrunner.sandbox.kinds import Kind, Kinds
 from hookrunner.sandbox.patching import APPLY, Patch
 from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
@@ -60,7 +62,7 @@ class Api:
         """Raises Refused 400, 403, 404, 409, 422."""
         obj, warnings = rules.decoded(kind, body, options.validation)
         made = self._made(kind, where, obj)
-        made = fields.updated(None, made, kind.schema, self._write(kind, where, options, "Update"))
+        made = fields.updated(None, made, kind, self._write(where, options))
         return self._stored(kind, made, options, warnings)
 
     def _made(self, kind: Kind, where: Place, obj: Object) -> Object:
@@ -131,19 +133,19 @@ class Api:
         old = reading.obj(kind, stored)
         obj = rules.placed(kind, where, change(reading.obj(kind, stored)))
         obj = self._next(kind, where, obj, old)
-        obj = fields.updated(old, obj, kind.schema, self._write(kind, where, options, "Update"))
+        obj = fields.updated(old, obj, kind, self._write(where, options))
         return self._replaced(stored, obj, options, warnings)
 
     def _apply(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
         """Server-side apply: the only patch that creates what is not there."""
         config, warnings = rules.decoded(kind, body, options.validation)
         config = rules.placed(kind, where, config)
-        write = self._write(kind, where, options, "Apply")
+        write = self._write(where, options)
         stored = self.store.get(reading.key(kind, where))
         if stored is None:
             return self._created_by_apply(kind, where, options, config, warnings)
         old = reading.obj(kind, stored)
-        merged = fields.applied(old, config, kind.schema, write, options.force)
+        merged = fields.applied(old, config, kind, write, options.force)
         return self._replaced(stored, self._next(kind, where, merged, old), options, warnings)
 
     def _created_by_apply(
@@ -151,8 +153,8 @@ class Api:
     ) -> Written:
         if where.subresource:
             raise status.not_found(kind.resource(where.name))
-        write = self._write(kind, where, options, "Apply")
-        merged = fields.applied(None, config, kind.schema, write, options.force)
+        write = self._write(where, options)
+        merged = fields.applied(None, config, kind, write, options.force)
         managed = merged["metadata"].pop("managedFields")
         made = self._made(kind, where, merged)
         made["metadata"]["managedFields"] = managed
@@ -224,5 +226,5 @@ class Api:
                 done.append(self.delete(kind, there, options))
         return done
 
-    def _write(self, kind: Kind, where: Place, options: WriteOptions, operation: str) -> fields.Write:
-        return fields.Write(options.manager, operation, where.subresource, kind.api_version, rfc3339(self.now()))
+    def _write(self, where: Place, options: WriteOptions) -> Write:
+        return Write(options.manager, rfc3339(self.now()), where.subresource)

@@ -1,6 +1,6 @@
 """CustomResourceDefinitions: what they define is served as soon as their names are accepted, and goes when they go."""
 
-from hookrunner.sandbox.api import Api, Step
+from hookrunner.sandbox.api import Api, Step, rfc3339
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
 from hookrunner.sandbox.rules import Object
@@ -39,7 +39,7 @@ class Definitions:
     def _settle(self, crd: Object) -> None:
         meta, spec = crd["metadata"], crd["spec"]
         others = [one.json() for one in self._api.store.select(DEFINITIONS) if one.key.name != meta["name"]]
-        status = names.status(crd, others)
+        status = names.status(crd, others, rfc3339(self._api.now()))
         if status != crd.get("status"):
             self._modify(meta["name"], "status", lambda old: old | {"status": status})
         established = {one["type"]: one["status"] for one in status["conditions"]}.get("Established") == "True"

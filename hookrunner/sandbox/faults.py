@@ -23,6 +23,7 @@ from hookrunner.sandbox.watching import Event
 
 What = Literal["delay", "answer", "refuse", "stall", "drop"]
 REMEMBERED = 10_000
+PHRASES = {status.value: status.phrase for status in HTTPStatus}
 REASONS = {
     400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
     422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout",
@@ -214,7 +215,7 @@ def _fault(body: bytes) -> Fault:
 
 
 def _answered(fault: Fault) -> Refused:
-    phrase = HTTPStatus(fault.status).phrase if fault.status in HTTPStatus else "fault"
+    phrase = PHRASES.get(fault.status, "a fault")
     refused = Refused(fault.status, REASONS.get(fault.status, ""), f"the sandbox was told to answer so: {phrase}")
     refused.retry_after = fault.retry_after
     return refused

@@ -14,9 +14,11 @@ from typing import Any
 
 import orjson
 
-from hookrunner.sandbox import selectors, status
+from hookrunner.sandbox import status
+from hookrunner.sandbox.field_selectors import fields as field_selector
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import ListOptions, Place
+from hookrunner.sandbox.selectors import labels as label_selector
 from hookrunner.sandbox.status import Cause, Refused, bad_request, expired
 from hookrunner.sandbox.store import Key, Store, Stored
 from hookrunner.sandbox.structural import versions
@@ -61,7 +63,7 @@ def matcher(kind: Kind, options: ListOptions) -> Matches | None:
     """What the selectors say of an object; None if there are none. Raises Refused 400."""
     if not options.labels and not options.fields:
         return None
-    labels, fields = selectors.labels(options.labels), selectors.fields(options.fields, kind)
+    labels, fields = label_selector(options.labels), field_selector(options.fields, kind)
     return lambda obj: labels.matches(obj["metadata"].get("labels") or {}) and fields.matches(obj)
 
 

@@ -27,6 +27,17 @@ __all__ = ["created_by_update", "default_propagation", "ending", "grace", "uncon
 Object = dict[str, Any]
 
 
+SHOWN_WHEN_GONE = frozenset(
+    {"pods", "services", "persistentvolumes", "persistentvolumeclaims", "podtemplates", "resourcequotas"}
+    | {"serviceaccounts", "storageclasses.storage.k8s.io", "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io"}
+)
+
+
+def shown_when_gone(kind: Kind) -> bool:
+    """Whether a deletion is answered with the object rather than with a Status."""
+    return kind.stored in SHOWN_WHEN_GONE
+
+
 def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] = ()) -> tuple[Object, list[str]]:
     """A request's body as an object of the kind, without what the kind does not know, and warnings.
 
@@ -73,10 +84,11 @@ def for_update(kind: Kind, obj: Object, old: Object, subresource: str) -> Object
 
 def _defaulted(kind: Kind, obj: Object) -> Object:
     if kind.custom:
-        result: Object = defaults.defaulted(obj, kind.schema)
-        return result
+        filled: Object = defaults.defaulted(obj, kind.schema)
+        return filled
     if kind.stored == DEFINITIONS:
-        return definition.defaulted(obj)
+        made: Object = definition.defaulted(obj)
+        return made
     return builtin_defaults.defaulted(kind, obj)
 
 

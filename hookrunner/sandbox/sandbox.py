@@ -92,7 +92,7 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
     store, every, faults = Store(), Kinds(kinds.builtin()), Faults()
     api = Api(store, every)
     namespaces.make_first(api)
-    controllers = [Definitions(api), Namespaces(api), Garbage(api)]
+    controllers: list[Definitions | Namespaces | Garbage] = [Definitions(api), Namespaces(api), Garbage(api)]
     for controller in controllers:
         controller.sweep()
     following = asyncio.create_task(_follow(store, controllers))

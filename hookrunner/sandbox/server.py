@@ -18,7 +18,18 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from hookrunner import log
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import answers, bodies, discovery, patching, reading, requests, status, subresources, watching
+from hookrunner.sandbox import (
+    answers,
+    bodies,
+    documents,
+    patching,
+    reading,
+    requests,
+    rules,
+    status,
+    subresources,
+    watching,
+)
 from hookrunner.sandbox.answers import Form
 from hookrunner.sandbox.api import Api, Written
 from hookrunner.sandbox.faults import Faults
@@ -83,11 +94,11 @@ class Server:
         if http.path.startswith("/_sandbox/"):
             return await self._administer(http)
         query = requests.parsed_query(http.query_string)
-        document = discovery.document(http.path, http.headers.get("Accept", ""), self._api.kinds)
-        if document is not None:
+        shown = documents.at(http.path, query, http.headers, self._api.kinds)
+        if shown is not None:
             if http.method not in ("GET", "HEAD"):
                 raise status.method_not_allowed()
-            return web.Response(body=document.body, headers=document.headers)
+            return web.Response(body=shown.body, headers=shown.headers, status=shown.code)
         where = requests.place(http.path)
         kind = self._kind(where)
         assert where is not None
@@ -157,7 +168,7 @@ class Server:
     async def _delete(self, asked: Asked) -> web.StreamResponse:
         options = requests.delete_options(asked.query, await _delete_body(asked), asked.verb)
         done = self._api.delete(asked.kind, asked.where, options)
-        if not done.gone or asked.kind.returns_deleted:
+        if not done.gone or rules.shown_when_gone(asked.kind):
             return self._written(asked, done)
         meta = done.obj["metadata"]
         about = {"name": meta["name"], "group": asked.kind.group, "kind": asked.kind.plural, "uid": meta["uid"]}

@@ -1,18 +1,10 @@
-"""Every setting of the program: its flag, its variables, its default and its paragraph, once.
-
-The fields of the groups below are the one table. The command line makes its flags from it (`options`), the process
-reads flags and variables through it (`load`), and `docs/settings.md` is written from it. This is the only file that
-looks at the environment. A room is given its own frozen group and nothing more.
-
-Precedence: flag, then `HOOKRUNNER_<FLAG>`, then the predecessors' variables, then the default (design.md §2). A
-variable that is set to nothing counts as not set, as in both predecessors.
-"""
+"""The settings of the rooms that every start needs: hooks, cluster, engine, web, log. Each group goes to its room."""
 
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -28,11 +20,8 @@ from hookrunner.options import (
     TEXT,
     UNLESS_NO,
     YES_NO,
-    Compat,
-    Given,
     Option,
     one_of,
-    options_of,
     setting,
 )
 
@@ -221,171 +210,3 @@ class LogSettings:
             found=_log_type,
         )
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ValidatingSettings:
-    """The admission webhook server and its registration."""
-
-    configuration: str = setting(
-        Option(
-            "validating-webhook-configuration-name",
-            TEXT,
-            "hookrunner-hooks",
-            "Admission webhooks: name of the registration.",
-            BARE,
-            compat=("shell-operator-hooks", "hookrunner-hooks"),
-        )
-    )
-    service: str = setting(
-        Option(
-            "validating-webhook-service-name",
-            TEXT,
-            "hookrunner-validating-svc",
-            "Admission webhooks: the Service that leads to them.",
-            BARE,
-            compat=("shell-operator-validating-svc", "hookrunner-validating-svc"),
-        )
-    )
-    cert: Path = setting(
-        Option(
-            "validating-webhook-server-cert",
-            PATH,
-            "/validating-certs/tls.crt",
-            "Admission webhooks: server certificate.",
-            BARE,
-        )
-    )
-    key: Path = setting(
-        Option("validating-webhook-server-key", PATH, "/validating-certs/tls.key", "Admission webhooks: its key.", BARE)
-    )
-    ca: Path = setting(
-        Option("validating-webhook-ca", PATH, "/validating-certs/ca.crt", "Admission webhooks: the CA behind it.", BARE)
-    )
-    client_cas: tuple[Path, ...] = setting(
-        Option(
-            "validating-webhook-client-ca",
-            PATHS,
-            "",
-            "Admission webhooks: CAs whose clients are let in; repeatable.",
-            BARE,
-        )
-    )
-    address: str = setting(
-        Option("validating-webhook-listen-address", TEXT, "0.0.0.0", "Admission webhooks: address to listen on.", BARE)
-    )
-    port: int = setting(
-        Option("validating-webhook-listen-port", PORT, "9680", "Admission webhooks: port to listen on.", BARE)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ConversionSettings:
-    """The conversion webhook server."""
-
-    service: str = setting(
-        Option(
-            "conversion-webhook-service-name",
-            TEXT,
-            "hookrunner-conversion-svc",
-            "Conversion webhooks: the Service that leads to them.",
-            BARE,
-            compat=("shell-operator-conversion-svc", "hookrunner-conversion-svc"),
-        )
-    )
-    cert: Path = setting(
-        Option(
-            "conversion-webhook-server-cert",
-            PATH,
-            "/conversion-certs/tls.crt",
-            "Conversion webhooks: server certificate.",
-            BARE,
-        )
-    )
-    key: Path = setting(
-        Option(
-            "conversion-webhook-server-key", PATH, "/conversion-certs/tls.key", "Conversion webhooks: its key.", BARE
-        )
-    )
-    ca: Path = setting(
-        Option(
-            "conversion-webhook-ca", PATH, "/conversion-certs/ca.crt", "Conversion webhooks: the CA behind it.", BARE
-        )
-    )
-    client_cas: tuple[Path, ...] = setting(
-        Option(
-            "conversion-webhook-client-ca",
-            PATHS,
-            "",
-            "Conversion webhooks: CAs whose clients are let in; repeatable.",
-            BARE,
-        )
-    )
-    address: str = setting(
-        Option("conversion-webhook-listen-address", TEXT, "0.0.0.0", "Conversion webhooks: address to listen on.", BARE)
-    )
-    port: int = setting(
-        Option("conversion-webhook-listen-port", PORT, "9681", "Conversion webhooks: port to listen on.", BARE)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Everything that was asked for, a group for each room. `warnings` are for the user to see."""
-
-    compat: Compat | None = None
-    hooks: HooksSettings = field(default_factory=HooksSettings)
-    kube: KubeSettings = field(default_factory=KubeSettings)
-    engine: EngineSettings = field(default_factory=EngineSettings)
-    web: WebSettings = field(default_factory=WebSettings)
-    log: LogSettings = field(default_factory=LogSettings)
-    validating: ValidatingSettings = field(default_factory=ValidatingSettings)
-    conversion: ConversionSettings = field(default_factory=ConversionSettings)
-    warnings: tuple[str, ...] = ()
-
-
-COMPAT = Option(
-    "compat",
-    one_of(*Compat),
-    "the name that the program is started under, if it is one of these",
-    "Take this predecessor's defaults.",
-)
-DEAD = (
-    Option("kube-server", TEXT, "", "Ignored: name the server in a kubeconfig.", BARE),
-    Option("log-no-time", YES_NO, "false", "Ignored: every log record carries its time.", BARE),
-    Option(
-        "validating-webhook-failure-policy", TEXT, "", "Ignored: `failurePolicy` stands in the hook's config.", BARE
-    ),
-)
-"""Flags that never had an effect under their predecessor: accepted, with a warning."""
-
-
-def options() -> Iterator[Option]:
-    """Every setting, in the order of the groups."""
-    yield COMPAT
-    for group in _groups().values():
-        yield from options_of(group).values()
-    yield from DEAD
-
-
-def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os.environ) -> Settings:
-    """Settings from what was given: `flags` by name without dashes, `program` the name that we were started under.
-
-    Raises BadSetting, which names the flag or the variable, its value and what is allowed.
-    """
-    given = Given(flags, environ)
-    compat = Compat(program) if program in tuple(Compat) else None
-    if given.text(COMPAT):
-        compat = Compat(given.value(COMPAT, None))
-    values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
-    values["hooks"] = replace(values["hooks"], environ=dict(environ))
-    warnings = [_no_effect(option, place) for option in DEAD for place, _ in given.text(option)]
-    return Settings(compat=compat, warnings=tuple(warnings), **values)
-
-
-def _no_effect(option: Option, place: str) -> str:
-    return f"{place} has no effect: {option.text.removeprefix('Ignored: ')}"
-
-
-def _groups() -> dict[str, type]:
-    return {f.name: f.type for f in fields(Settings) if is_dataclass(f.type) and isinstance(f.type, type)}

@@ -1,0 +1,65 @@
+"""The sandbox as the settings want it: checked, served, its kubeconfig written, its address told on standard output.
+
+For `hookrunner sandbox`, which serves nothing else, and for `start --sandbox`, which then uses it like any cluster.
+"""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+
+from hookrunner.errors import BadSetting, StartRefused
+from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from hookrunner.settings import SandboxSettings
+
+
+@asynccontextmanager
+async def embedded(settings: SandboxSettings) -> AsyncIterator[Sandbox]:
+    """A sandbox that serves inside the `with`. Raises BadSetting, BadConfig for seeds, StartRefused."""
+    options = _options(settings)
+    try:
+        async with serving(options) as sandbox:
+            sandbox.write_kubeconfig(settings.kubeconfig)
+            _tell(sandbox, settings)
+            yield sandbox
+    except OSError as error:
+        place = f"{settings.address}:{settings.port}"
+        raise StartRefused(
+            f"the sandbox cannot be served on {place}: {error.strerror or error}; choose another place "
+            "with --sandbox-port and --sandbox-kubeconfig"
+        ) from error
+
+
+def _options(settings: SandboxSettings) -> Options:
+    try:
+        loopback = settings.address == "localhost" or ip_address(settings.address).is_loopback
+    except ValueError:
+        raise BadSetting(f"--sandbox-address: '{settings.address}' is no IP address; 0.0.0.0 is every one") from None
+    if not loopback and not (settings.token and settings.certificate and settings.key):
+        raise BadSetting(
+            f"--sandbox-address {settings.address} can be reached by others: it needs --sandbox-token, "
+            "--sandbox-tls-cert and --sandbox-tls-key too"
+        )
+    if bool(settings.certificate) != bool(settings.key):
+        raise BadSetting("--sandbox-tls-cert and --sandbox-tls-key are given together or not at all")
+    return Options(
+        address=settings.address,
+        port=settings.port,
+        token=settings.token,
+        certificate=settings.certificate,
+        key=settings.key,
+        seed=settings.seed,
+        data=settings.data,
+        simulate=settings.simulate,
+    )
+
+
+def _tell(sandbox: Sandbox, settings: SandboxSettings) -> None:
+    """The one line on standard output that a shell can run; what a person wants to know goes to standard error."""
+    who = "only this machine" if "127.0.0.1" in sandbox.url or "[::1]" in sandbox.url else "whoever has the token"
+    print(
+        f"sandbox: a Kubernetes API at {sandbox.url}, for {who}; objects are kept in "
+        f"{settings.data or 'memory'}. In another terminal:",
+        file=sys.stderr,
+    )
+    print(f"export KUBECONFIG={settings.kubeconfig}", flush=True)
