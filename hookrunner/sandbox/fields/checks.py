@@ -1,0 +1,104 @@
+"""Whether a configuration can be applied: the right kind, no managed fields, fields and types that the schema knows.
+
+The messages are the API server's, with Go's way of showing values, since kubectl prints them.
+"""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox.fields.elements import NoElement, element, shown
+from hookrunner.sandbox.fields.shapes import Shape, shape_of
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.status import Refused, bad_request
+
+
+def check(config: JSON, kind: Kind) -> None:
+    """Raises `Refused`: 400 for the wrong kind, 500 without a reason for anything that the schema does not allow."""
+    sent = _kind(config.get("apiVersion", ""), config.get("kind", ""))
+    known = _kind(kind.api_version, kind.kind)
+    if sent != known:
+        raise bad_request(f"invalid object type: {sent}")
+    metadata = config.get("metadata") or {}
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    problems = list(_problems(config, shape_of(kind.schema, kind.custom), ""))
+    if problems:
+        raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", _message(config, known, problems))
+
+
+def _kind(api_version: str, kind: str) -> str:
+    return f"{api_version if '/' in api_version else f'/{api_version}'}, Kind={kind}"
+
+
+def _message(config: JSON, known: str, problems: list[str]) -> str:
+    metadata = config.get("metadata") or {}
+    place = "/".join(str(one) if isinstance(one := metadata.get(key, ""), str) else "" for key in ("namespace", "name"))
+    said = problems[0] if len(problems) == 1 else "\n".join(["errors:", *(f"  {one}" for one in problems)])
+    return f"failed to create typed patch object ({place}; {known}): {said}"
+
+
+def _problems(value: JSON, shape: Shape, path: str) -> Iterator[str]:
+    """What does not fit, as `path: what`."""
+    if value is None:
+        return
+    if isinstance(value, dict) and "map" in shape.types:
+        yield from _in_map(value, shape, path)
+    elif isinstance(value, list) and "list" in shape.types:
+        yield from _in_list(value, shape, path)
+    elif said := _misfit(value, shape):
+        yield f"{path}: {said}" if path else said
+
+
+def _in_map(value: dict[str, JSON], shape: Shape, path: str) -> Iterator[str]:
+    for name, one in value.items():
+        below = shape.at(name)
+        if below is None:
+            yield f"{path}.{name}: field not declared in schema"
+            return
+        yield from _problems(one, below, f"{path}.{name}")
+
+
+def _in_list(value: list[JSON], shape: Shape, path: str) -> Iterator[str]:
+    seen = set()
+    for index, one in enumerate(value):
+        try:
+            key = element(one, shape) if shape.associative else f"i:{index}"
+        except NoElement as problem:
+            yield f"{path}: element {index}: {problem}"
+            return
+        if key in seen:
+            yield f"{path}: duplicate entries for key {shown(key)}"
+        seen.add(key)
+        yield from _problems(one, shape.item, f"{path}{shown(key)}")
+
+
+def _misfit(value: JSON, shape: Shape) -> str:
+    if "map" in shape.types:
+        return f"expected map, got &{{{_go(value)}}}"
+    if "list" in shape.types:
+        return f"expected list, got &{{{_go(value)}}}"
+    plain = not isinstance(value, dict | list)
+    if shape.scalar == "string" and not isinstance(value, str):
+        return f"expected string, got &value.valueUnstructured{{Value:{_go(value)}}}"
+    if shape.scalar == "boolean" and not isinstance(value, bool):
+        return f"expected boolean, got &{{{_go(value)}}}"
+    if shape.scalar == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
+        return f"expected numeric (int or float), got {_go_type(value)}"
+    return "" if plain else f"expected any scalar, got &{{{_go(value)}}}"
+
+
+def _go(value: JSON) -> str:
+    """A value as Go's `%v` shows it."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_go(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go, value))}]"
+    if value is None:
+        return "<nil>"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _go_type(value: JSON) -> str:
+    names = {str: "string", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
+    return names[type(value)]

@@ -1,0 +1,62 @@
+"""What a write changed, as each version of a kind sees it: an entry's paths are those of its own version."""
+
+from functools import lru_cache
+
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox.fields.compare import Changes, changes
+from hookrunner.sandbox.fields.resets import resets
+from hookrunner.sandbox.fields.sets import without
+from hookrunner.sandbox.fields.shapes import Shape, shape_of
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.schemas import Schema
+
+
+def shape_in(kind: Kind, api_version: str) -> Shape | None:
+    """How objects of the kind are owned in a version; None if there is no such version.
+
+    Versions of custom kinds are read from the definition. Built-in kinds look alike in all of theirs.
+    """
+    if api_version == kind.api_version:
+        return shape_of(kind.schema, kind.custom)
+    group, _, version = api_version.rpartition("/")
+    if group != kind.group:
+        return None
+    if kind.definition is None:
+        return shape_of(kind.schema, False)
+    found = (one for one in kind.definition["versions"] if one["name"] == version)
+    return next((_other_version(kind, one["name"]) for one in found), None)
+
+
+@lru_cache(maxsize=256)
+def _other_version(kind: Kind, version: str) -> Shape:
+    versions = kind.definition["versions"] if kind.definition else []
+    raw = next(one.get("schema", {}).get("openAPIV3Schema", {}) for one in versions if one["name"] == version)
+    return shape_of(Schema(raw), True)
+
+
+class Differences:
+    """Between a live object, `{}` if there is none yet, and what a write made of it."""
+
+    def __init__(self, live: JSON, new: JSON, kind: Kind, subresource: str) -> None:
+        self._live = live
+        self._new = new
+        self._kind = kind
+        self._resets = resets(kind, subresource)
+        self._found: dict[str, Changes | None] = {}
+
+    @property
+    def written(self) -> Changes:
+        """In the version of the write."""
+        return self.of(self._kind.api_version) or Changes({}, {}, {})
+
+    def of(self, api_version: str) -> Changes | None:
+        """In another version, None if it is not known. Raises `NoElement`."""
+        if api_version not in self._found:
+            self._found[api_version] = self._in(api_version)
+        return self._found[api_version]
+
+    def _in(self, api_version: str) -> Changes | None:
+        shape = shape_in(self._kind, api_version)
+        if shape is None:
+            return None
+        return Changes(*(without(one, self._resets) for one in changes(self._live, self._new, shape)))

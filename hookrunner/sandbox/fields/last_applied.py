@@ -1,0 +1,61 @@
+"""kubectl's change from client-side to server-side apply, the part of it that the API server does.
+
+What the annotation `kubectl.kubernetes.io/last-applied-configuration` states, and is still so, belongs to kubectl: its
+server-side apply may take that over without force. The annotation is kept up to date as long as it is there.
+
+https://kubernetes.io/docs/reference/using-api/server-side-apply/#migration-between-client-side-and-server-side-apply
+"""
+
+from collections.abc import Mapping
+
+import orjson
+
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox.fields.compare import changes
+from hookrunner.sandbox.fields.elements import NoElement, written
+from hookrunner.sandbox.fields.merge import owned
+from hookrunner.sandbox.fields.sets import Fields, difference
+from hookrunner.sandbox.fields.shapes import shape_of
+from hookrunner.sandbox.kinds import Kind
+
+KUBECTL = "kubectl"
+ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def not_inherited(fought: Mapping[str, Fields], live: JSON, kind: Kind, manager: str) -> dict[str, Fields]:
+    """The conflicts that remain after those over fields that kubectl has applied before."""
+    inherited = _inherited(live, kind) if manager == KUBECTL else {}
+    left = {who: difference(fields, inherited) for who, fields in fought.items()}
+    return {who: fields for who, fields in left.items() if fields}
+
+
+def _inherited(live: JSON, kind: Kind) -> Fields:
+    shape = shape_of(kind.schema, kind.custom)
+    try:
+        config = orjson.loads(_annotation(live))
+        if config["apiVersion"] != kind.api_version:
+            return {}
+        found = changes(config, live, shape)
+        fields = owned(config, shape)
+    except (ValueError, KeyError, TypeError, AttributeError, NoElement):
+        return {}
+    for gone in found:
+        fields = difference(fields, gone)
+    return fields
+
+
+def _annotation(obj: JSON) -> str:
+    return str((obj.get("metadata", {}).get("annotations") or {}).get(ANNOTATION, ""))
+
+
+def refreshed(obj: JSON, config: JSON) -> JSON:
+    """The object with the annotation, if it has one, set to what was applied."""
+    if not _annotation(obj):
+        return obj
+    metadata = config.get("metadata", {})
+    if "annotations" in metadata:
+        annotations = {key: value for key, value in metadata["annotations"].items() if key != ANNOTATION}
+        metadata = {**metadata, "annotations": annotations}
+    text = f"{written({**config, 'metadata': metadata})}\n"
+    annotations = {**obj["metadata"]["annotations"], ANNOTATION: text}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
