@@ -12,7 +12,8 @@ data: {…}                               of a refusal `reason`, `message`, `det
 
 `$x` is a name of the story's own, `$ns` the namespace, `$group` its API group. A path without a leading slash is in the
 namespace: `configmaps/$x`; `CRD things` is a kind in `$group` (its body: `schema` and what `objects.crd` takes)
-that other stories may use too; its objects are at `things/…`, or `things@v2/…` for another version. `PATCH` names json, merge, strategic or apply.
+that other stories may use too; its objects are at `things/…`, or `things@v2/…` for another version.
+`PATCH` names json, merge, strategic or apply.
 What is different each time (uid, time, resourceVersion, address) is shown in capitals.
 """
 
@@ -169,7 +170,7 @@ def _refusal(status: dict[str, Any], code: int, picked: set[str]) -> dict[str, A
     causes = status.get("details", {}).get("causes", [])
     shown = {key: value for key, value in status.items() if key not in same}
     if picked:
-        brief = {"causes": [f"{cause.get('field')}: {cause['reason']}" for cause in causes]}
+        brief = {"causes": sorted(f"{cause.get('field')}: {cause['reason']}" for cause in causes)}
         return {key: value for key, value in (shown | brief).items() if key in picked}
     if causes and all(cause["message"] in status["message"] for cause in causes):
         del shown["message"]  # it only repeats them
