@@ -49,7 +49,7 @@ sandbox = _Sandbox(
         for option in options_of(SandboxSettings).values()
         if option.flag != "sandbox"
     ],
-    help="""Serve a Kubernetes API from this process: for demos, for trying hooks, for tests. No cluster is needed.
+    help="""Serve a Kubernetes API from this process: no cluster needed.
 
     \b
     hookrunner sandbox                                   prints `export KUBECONFIG=…` when it is ready

@@ -10,10 +10,11 @@ It listens on the loopback address, unless it is told otherwise and given a toke
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import yaml
 from aiohttp import web
@@ -24,10 +25,11 @@ from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.definitions import Definitions
 from hookrunner.sandbox.faults import Faults
 from hookrunner.sandbox.garbage import Garbage
+from hookrunner.sandbox.journal import Journal
 from hookrunner.sandbox.kinds import Kinds
 from hookrunner.sandbox.namespaces import Namespaces
 from hookrunner.sandbox.server import Server
-from hookrunner.sandbox.store import Store
+from hookrunner.sandbox.store import Change, Store
 
 _log = log.get("sandbox")
 
@@ -86,29 +88,53 @@ class Sandbox:
         draft.replace(path)
 
 
+class Controller(Protocol):
+    """Keeps something in order, by writing like any client."""
+
+    def sweep(self) -> None:
+        """Look at what is there at the start."""
+        ...
+
+    def happened(self, change: Change) -> None:
+        """React to a change. It may be followed by others already: look at the store for what is there now."""
+        ...
+
+
 @asynccontextmanager
 async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
     """A sandbox that answers, inside the `with`. Raises OSError where it cannot listen, SeedRefused for bad seeds."""
-    store, every, faults = Store(), Kinds(kinds.builtin()), Faults()
-    api = Api(store, every)
-    namespaces.make_first(api)
-    controllers: list[Definitions | Namespaces | Garbage] = [Definitions(api), Namespaces(api), Garbage(api)]
-    for controller in controllers:
-        controller.sweep()
-    following = asyncio.create_task(_follow(store, controllers))
-    try:
-        await seeds.plant(api, options.seed)
-        async with _listening(options, Server(api, faults, options.token)) as url:
-            yield Sandbox(url, options, store, every, api, faults)
-    finally:
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
+    with _store(options.data) as store:
+        every, faults = Kinds(kinds.builtin()), Faults()
+        api = Api(store, every)
+        namespaces.make_first(api)
+        controllers: list[Controller] = [Definitions(api), Namespaces(api), Garbage(api)]
+        following = asyncio.create_task(_follow(store, controllers, store.revision))
+        for controller in controllers:
+            controller.sweep()
+        try:
+            await seeds.plant(api, options.seed)
+            async with _listening(options, Server(api, faults, options.token)) as url:
+                yield Sandbox(url, options, store, every, api, faults)
+        finally:
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
 
 
-async def _follow(store: Store, controllers: Sequence[Definitions | Namespaces | Garbage]) -> None:
+@contextmanager
+def _store(data: Path | None) -> Iterator[Store]:
+    """A new store, or the one that a file has kept."""
+    if data is None:
+        yield Store()
+        return
+    with closing(Journal(data)) as journal:
+        store = Store(journal)
+        store.restore(journal.objects(), journal.revision())
+        yield store
+
+
+async def _follow(store: Store, controllers: Sequence[Controller], since: int) -> None:
     """Tell every controller of every change, in order. They write too; what they write comes round again."""
-    since = store.revision
     while True:
         await store.changed("", since)
         for change in store.changes(since):

@@ -10,7 +10,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -143,12 +143,11 @@ class Store:
         self._news.clear()
         return self.compacted
 
-    def restore(self, changes: Iterator[Change], revision: int) -> None:
-        """Take over what a journal has kept; only into a store that is new."""
-        for change in changes:
-            self._keep(change)
+    def restore(self, objects: Iterable[Stored], revision: int) -> None:
+        """Take over what a journal has kept; only into a store that is new. What is older than that is compacted."""
+        for stored in objects:
+            self._objects.setdefault(stored.key.resource, {})[stored.key.namespace, stored.key.name] = stored
         self.revision = self.compacted = max(revision, self.revision)
-        self._history.clear()
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────────────────
 
