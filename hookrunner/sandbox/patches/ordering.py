@@ -42,7 +42,9 @@ def in_order(merged: Sequence[JSON], wanted: Sequence[JSON], live: Sequence[JSON
     by_live = _places(live, merge_key)
     named = [(identity(one, merge_key), one) for one in merged]
     patched = sorted((pair for pair in named if pair[0] in by_patch), key=lambda pair: by_patch[pair[0]])
-    others = sorted((pair for pair in named if pair[0] not in by_patch), key=lambda pair: by_live.get(pair[0], 0))
+    others = sorted(
+        (pair for pair in named if pair[0] not in by_patch), key=lambda pair: by_live.get(pair[0], len(by_live))
+    )
     return [element for _, element in _woven(others, patched, by_live)]
 
 

@@ -19,7 +19,14 @@ def wrong_type(value: JSON, wanted: str) -> str:
 
 def go_type(value: JSON) -> str:
     """The Go type that holds a JSON value."""
-    return GO_TYPES.get(type(value), "%!s(<nil>)")
+    return as_text(None) if value is None else GO_TYPES[type(value)]
+
+
+def as_text(value: JSON) -> str:
+    """`%s`, which complains of what is no text."""
+    if isinstance(value, str):
+        return value
+    return f"%!s({printed(value) if value is None else f'{GO_TYPES[type(value)]}={printed(value)}'})"
 
 
 def printed(value: JSON) -> str:

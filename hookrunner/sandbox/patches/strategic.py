@@ -11,7 +11,7 @@ import orjson
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.patches.ordering import failed, identity, in_order, not_a
-from hookrunner.sandbox.patches.printed import LIST, OBJECT, printed, wrong_type
+from hookrunner.sandbox.patches.printed import LIST, OBJECT, as_text, printed, wrong_type
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import bad_request
 
@@ -108,7 +108,7 @@ def _merge_field(result: Fields, key: str, value: JSON, schema: Schema) -> None:
         result[key] = merge(current, value, _merging(schema, key))
     elif not deleting:
         result.pop(key, None)
-        if not _directed(value):
+        if not _to_go(value):
             result[key] = _plain(value)
 
 
@@ -162,13 +162,13 @@ def _check_order(given: list[JSON], order: list[JSON], merge_key: str) -> None:
     """The patch's elements must all be in the order that it gives, one behind the other."""
     if not given or not order:
         return
-    if merge_key:
-        for element in given:
-            if not isinstance(element, dict):
-                raise not_a(OBJECT, element)
-    waiting = [identity(one, merge_key) for one in given if not _directed(one)]
+    if wrong := [one for one in given if merge_key and not isinstance(one, dict)]:
+        raise not_a(OBJECT, wrong[0])
+    waiting = [one for one in given if not _directed(one) or one[DIRECTIVE] != "delete"]
     for one in order:
-        if waiting and identity(one, merge_key) == waiting[0]:
+        while waiting and _directed(waiting[0]):
+            waiting.pop(0)
+        if waiting and identity(waiting[0], merge_key) == identity(one, merge_key):
             waiting.pop(0)
     if waiting:
         shown = f"{printed(given)}\n doesn't match {ORDER} list:\n{printed(order)}\n"
@@ -230,9 +230,9 @@ def _unique(elements: list[JSON]) -> list[JSON]:
 def _plain(value: JSON) -> JSON:
     """A patch's value where the object has none: without nulls and without what carries a directive."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items() if one is not None and not _directed(one)}
+        return {key: _plain(one) for key, one in value.items() if one is not None and not _to_go(one)}
     if isinstance(value, list):
-        return [_plain(one) for one in value if not _directed(one)]
+        return [_plain(one) for one in value if not _to_go(one)]
     return value
 
 
@@ -240,5 +240,10 @@ def _directed(value: JSON) -> bool:
     return isinstance(value, dict) and DIRECTIVE in value
 
 
+def _to_go(value: JSON) -> bool:
+    """Whether a directive keeps a value out, where there is nothing to direct. A null directive is none."""
+    return isinstance(value, dict) and value.get(DIRECTIVE) is not None
+
+
 def _unknown(patch: Fields) -> Exception:
-    return failed(f"unknown patch type: {printed(patch[DIRECTIVE])} in map: {printed(patch)}")
+    return failed(f"unknown patch type: {as_text(patch[DIRECTIVE])} in map: {printed(patch)}")

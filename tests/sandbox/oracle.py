@@ -1,0 +1,65 @@
+"""A real API server, asked many small questions over one connection."""
+
+import json
+import secrets
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPSConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from tests.controlplane.cluster import Cluster
+
+JSON = "application/json"
+
+
+class Oracle:
+    """What the API server answers: code and body. Everything happens in a namespace of its own."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        address = urlsplit(cluster.url)
+        trust = ssl.create_default_context(cafile=str(cluster.ca))
+        self._connection = HTTPSConnection(address.hostname or "", address.port, timeout=30, context=trust)
+        self._authorization = f"Bearer {cluster.token}"
+        self.namespace = namespace
+
+    def ask(self, method: str, path: str, body: object = None, *, content_type: str = JSON, **query: str) -> Any:
+        """The code and the body of an answer. `{ns}` in the path is the namespace."""
+        headers = {"Authorization": self._authorization, "Content-Type": content_type}
+        where = path.format(ns=f"namespaces/{self.namespace}") + (f"?{urlencode(query)}" if query else "")
+        text = None if body is None and method == "GET" else json.dumps(body, ensure_ascii=False).encode()
+        self._connection.request(method, where, text, headers)
+        answer = self._connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def patch(self, path: str, kind: str, body: object) -> Any:
+        """The code and the body of what a patch would do; `kind` is `json`, `merge` or `strategic-merge`."""
+        return self.ask("PATCH", path, body, content_type=f"application/{kind}-patch+json", dryRun="All")
+
+    def put(self, path: str, obj: object, *, dry: bool = False) -> Any:
+        """The code and the body of a write."""
+        return self.ask("PUT", path, obj, **({"dryRun": "All"} if dry else {}))
+
+    def made(self, path: str, obj: object) -> Any:
+        """A new object, as the server keeps it."""
+        code, body = self.ask("POST", path, obj)
+        assert code == 201, body
+        return body
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+
+@contextmanager
+def oracle_of(cluster: Cluster) -> Iterator[Oracle]:
+    """An oracle with a namespace that is deleted at the end."""
+    name = f"oracle-{secrets.token_hex(4)}"
+    cluster.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    oracle = Oracle(cluster, name)
+    try:
+        yield oracle
+    finally:
+        oracle.close()
+        cluster.request("DELETE", f"/api/v1/namespaces/{name}")
