@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Gives new namespaces what every namespace should have: labels, a ResourceQuota and a LimitRange.
+
+Without any settings these are the ones below. Others come from the ConfigMap `namespace-defaults` in the namespace
+`default`, with a line `key=value` for each; an empty text switches a part off:
+
+    kubectl -n default create configmap namespace-defaults --from-literal=labels=team=unassigned \\
+      --from-literal=quota="$(printf 'pods=50\\nrequests.cpu=8')" --from-literal=limits=memory=512Mi
+
+Only namespaces that are created while hookrunner runs are touched: a quota for one that is in use may stop its pods.
+Labels, quotas and limits that a namespace has already are left as they are.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+
+CONFIG = """
+configVersion: v1
+settings: {onFailure: park}   # a mistake in the ConfigMap must not stop other hooks
+kubernetes:
+- name: namespaces
+  kind: Namespace
+  executeHookOnEvent: [Added]
+  executeHookOnSynchronization: false
+  keepFullObjectsInMemory: false
+  jqFilter: "{name: .metadata.name, phase: .status.phase, labels: .metadata.labels}"
+  includeSnapshotsFrom: [namespaces, defaults]
+- name: defaults
+  kind: ConfigMap
+  executeHookOnEvent: []
+  executeHookOnSynchronization: false
+  keepFullObjectsInMemory: false
+  nameSelector: {matchNames: [namespace-defaults]}
+  namespace: {nameSelector: {matchNames: [default]}}
+  jqFilter: .data
+"""
+DEFAULTS = {
+    "labels": "team=unassigned",
+    "quota": "pods=100",
+    "limits": "cpu=1\nmemory=1Gi",
+}
+
+
+def main() -> None:
+    with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
+        contexts = json.load(file)
+    snapshots = contexts[-1]["snapshots"]
+    own = next((entry["filterResult"] for entry in snapshots["defaults"]), None) or {}
+    parts = {part: pairs(part, own.get(part, text)) for part, text in DEFAULTS.items()}
+    # As they are now: one may be gone again, and a retry must not wait for it for ever.
+    namespaces = {entry["filterResult"]["name"]: entry["filterResult"] for entry in snapshots["namespaces"]}
+    with open(os.environ["KUBERNETES_PATCH_PATH"], "w") as patches:
+        for name in dict.fromkeys(context["filterResult"]["name"] for context in contexts if "filterResult" in context):
+            if name in namespaces and namespaces[name]["phase"] == "Active" and not name.startswith("kube-"):
+                patches.writelines(json.dumps(one) + "\n" for one in operations(namespaces[name], parts))
+
+
+def pairs(part: str, text: str) -> dict[str, str]:
+    """`key=value` lines as a mapping. A line that is none ends this run."""
+    found = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        key, sign, value = line.partition("=")
+        if not sign or not key.strip():
+            sys.exit(f"ConfigMap default/namespace-defaults, {part}: '{line}' is not key=value")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def operations(namespace: dict, parts: dict[str, dict[str, str]]) -> Iterator[dict]:
+    name, limits, quota = namespace["name"], parts["limits"], parts["quota"]
+    missing = {key: value for key, value in parts["labels"].items() if key not in (namespace["labels"] or {})}
+    given = [f"{key}={value}" for key, value in missing.items()]
+    if limits:  # before the quota, which may ask of every container what this one fills in
+        given.append("a LimitRange")
+        yield created("LimitRange", name, {"limits": [{"type": "Container", "default": limits}]})
+    if quota:
+        given.append("a ResourceQuota")
+        yield created("ResourceQuota", name, {"hard": quota})
+    if missing:
+        yield {
+            "operation": "MergePatch",
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "name": name,
+            "mergePatch": {"metadata": {"labels": missing}},
+            "ignoreMissingObject": True,
+        }
+    print(f"Namespace {name} gets {', '.join(given) or 'nothing'}")
+
+
+def created(kind: str, namespace: str, spec: dict) -> dict:
+    metadata = {"name": "defaults", "namespace": namespace}
+    content = {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec}
+    return {"operation": "CreateIfNotExists", "object": content}
+
+
+if __name__ == "__main__":
+    print(CONFIG) if sys.argv[1:] == ["--config"] else main()
