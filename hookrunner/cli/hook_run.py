@@ -1,7 +1,8 @@
 """`hookrunner hook run`: one hook, one made-up event, and what the hook asks for; no cluster is touched."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,10 +13,10 @@ from hookrunner.model.resources import JSON
 from hookrunner.options import duration
 from hookrunner.testing import asking, manifests
 from hookrunner.testing.asking import Words
-from hookrunner.testing.bench import Result, bench
+from hookrunner.testing.bench import Bench, Result, bench
 from hookrunner.testing.diffs import as_yaml
 from hookrunner.testing.happenings import Given, NotRun
-from hookrunner.testing.report import as_json, as_text
+from hookrunner.testing.report import Changes, as_json, as_text
 
 
 def seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
@@ -38,15 +39,23 @@ def timeout_option() -> click.Option:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A run, and what would come of it."""
+
+    result: Result
+    changes: Changes
+
+
 class _Run(click.Command):
     """Its many options go where they are needed by way of the click context."""
 
     def invoke(self, ctx: click.Context) -> int:
         output = ctx.params["output"]
         found = asyncio.run(_run(ctx))
-        if isinstance(found, Result):
+        if isinstance(found, _Ran):
             _show(found, output, ctx.params["show_context"])
-            return 0 if found.ran and found.ok else 1
+            return 0 if found.result.ran and found.result.ok else 1
         click.echo(as_yaml(found) if output == "yaml" else orjson.dumps(found, option=orjson.OPT_INDENT_2))
         return 0
 
@@ -99,18 +108,29 @@ hook_run = _Run(
 )
 
 
-async def _run(ctx: click.Context) -> Result | JSON:
-    """The result, or the contexts alone."""
+async def _run(ctx: click.Context) -> _Ran | JSON:
+    """A run, or the contexts alone."""
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
     async with bench(shared, ctx.params["timeout"]) as tools:
         hook = await tools.load(ctx.params["path"])
         given, happening = _given(ctx), asking.happening(hook, _words(ctx))
         if not ctx.params["context_only"]:
-            return await tools.run(hook, given, happening)
+            result = await tools.run(hook, given, happening)
+            return _Ran(result, await _changes(tools, result))
         try:
             return await tools.contexts(hook, given, happening)
         except NotRun as reason:
-            return Result(reason=str(reason))
+            return _Ran(Result(reason=str(reason)), Changes())
+
+
+async def _changes(tools: Bench, result: Result) -> Changes:
+    if not result.operations:
+        return Changes()
+    # The HTTP client and the sandbox take 0.3 s to import, which a hook that changes nothing need not wait for.
+    from hookrunner.testing.effects import effects
+
+    found = await effects(result.objects, result.operations, tools.jq)
+    return Changes(found.changes, found.refusal)
 
 
 def _words(ctx: click.Context) -> Words:
@@ -143,18 +163,18 @@ def _given(ctx: click.Context) -> Given:
     )
 
 
-def _show(result: Result, output: str, with_context: bool) -> None:
+def _show(ran: _Ran, output: str, with_context: bool) -> None:
     if output == "text":
-        click.echo("\n".join(_styled(as_text(result, with_context))))
+        click.echo("\n".join(styled(as_text(ran.result, ran.changes, with_context))))
         return
-    document = as_json(result)
+    document = as_json(ran.result, ran.changes)
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if output == "json" else as_yaml(document))
 
 
 _COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def _styled(lines: Iterator[str]) -> Iterator[str]:
+def styled(lines: Iterable[str]) -> Iterator[str]:
     """Colours for a terminal; `click.echo` takes them out elsewhere."""
     for line in lines:
         if line.startswith(("+++", "---")):

@@ -62,9 +62,14 @@ class Table:
     open: bool = False
 
 
-Shape: TypeAlias = Text | Flag | Integer | Number | Many | Texts | Table
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Any value: what it may be is known elsewhere."""
 
-TEXT, FLAG, INTEGER, NUMBER, TEXTS = Text(), Flag(), Integer(), Number(), Texts()
+
+Shape: TypeAlias = Text | Flag | Integer | Number | Many | Texts | Table | Anything
+
+TEXT, FLAG, INTEGER, NUMBER, TEXTS, ANYTHING = Text(), Flag(), Integer(), Number(), Texts(), Anything()
 
 _TYPES: dict[type, str] = {
     type(None): "null",
@@ -164,6 +169,8 @@ def _is(value: JSON, shape: Shape) -> bool:
             return isinstance(value, list)
         case Texts() | Table():
             return isinstance(value, dict)
+        case Anything():
+            return True
 
 
 def _mend(value: JSON, shape: Shape) -> str:

@@ -40,6 +40,7 @@ class Words:
     old: JSON = None
     operation: str = ""
     to: str = ""
+    dry_run: bool = False
 
 
 def happening(hook: Hook, words: Words) -> Happening:
@@ -63,7 +64,7 @@ def happening(hook: Hook, words: Words) -> Happening:
 
 def _review(words: Words) -> Review:
     operation = words.operation or ("UPDATE" if words.old is not None else "CREATE")
-    return Review(operation.upper(), _only(words, "a review"), words.old, words.binding)
+    return Review(operation.upper(), _only(words, "a review"), words.old, words.binding, words.dry_run)
 
 
 def _event(hook: Hook, words: Words) -> str:
@@ -106,5 +107,5 @@ def _bindings(hook: Hook) -> list[tuple[str, BindingType]]:
 
 def _only(words: Words, what: str) -> JSON:
     if len(words.objects) != 1:
-        raise BadInput(f"{what} is about one object, not {len(words.objects)}: give it with --object")
+        raise BadInput(f"{what} is about one object, not {len(words.objects)}: give `object`")
     return words.objects[0]

@@ -1,68 +1,52 @@
-"""What a kind is called, without a cluster to ask: bindings and rules may name a kind, its plural or a short name."""
+"""What a kind is called, without a cluster to ask: bindings and rules may name a kind, its plural or a short name.
+
+Built-in kinds are those of the sandbox; custom ones come from the given CustomResourceDefinitions, and one that nobody
+has defined is called by the rules of English.
+"""
 
 from collections.abc import Sequence
+from functools import cache
 
 from hookrunner.model.resources import JSON
-
-_SHORT = {
-    "cm": "configmap",
-    "cronjob": "cronjob",
-    "cj": "cronjob",
-    "crd": "customresourcedefinition",
-    "crds": "customresourcedefinition",
-    "deploy": "deployment",
-    "ds": "daemonset",
-    "ep": "endpoints",
-    "ev": "event",
-    "hpa": "horizontalpodautoscaler",
-    "ing": "ingress",
-    "limits": "limitrange",
-    "netpol": "networkpolicy",
-    "no": "node",
-    "ns": "namespace",
-    "pc": "priorityclass",
-    "pdb": "poddisruptionbudget",
-    "po": "pod",
-    "pv": "persistentvolume",
-    "pvc": "persistentvolumeclaim",
-    "quota": "resourcequota",
-    "rc": "replicationcontroller",
-    "rs": "replicaset",
-    "sa": "serviceaccount",
-    "sc": "storageclass",
-    "sts": "statefulset",
-    "svc": "service",
-}
+from hookrunner.sandbox import kinds
+from hookrunner.sandbox.kinds import Kind
 
 
 def is_called(name: str, obj: JSON, given: Sequence[JSON]) -> bool:
     """Whether `name`, in any case, means the kind of this object."""
-    wanted, kind = name.lower(), obj["kind"].lower()
-    return wanted in (kind, plural(obj, given)) or _SHORT.get(wanted) == kind or wanted in _own_names(obj, given)
+    names = [obj["kind"], plural(obj, given)]
+    if kind := _builtin().get((_group(obj), obj["kind"])):
+        names += kind.short_names
+    defined = _definition(obj, given)
+    names += [defined.get("singular", ""), *defined.get("shortNames", [])]
+    return name.lower() in map(str.lower, names)
 
 
 def plural(obj: JSON, given: Sequence[JSON]) -> str:
-    """The resource of an object's kind: from a given CustomResourceDefinition, else by the rules of English."""
-    names = _definition(obj, given)
-    if names:
-        return str(names.get("plural", "")).lower()
-    kind: str = obj["kind"].lower()
-    if kind.endswith("s") and kind.endswith("endpoints"):
-        return kind
-    if kind.endswith("y") and kind[-2] not in "aeiou":
-        return kind[:-1] + "ies"
-    return kind + ("es" if kind.endswith(("s", "x", "ch", "sh")) else "s")
+    """The resource of an object's kind."""
+    if kind := _builtin().get((_group(obj), obj["kind"])):
+        return kind.plural
+    if names := _definition(obj, given):
+        return str(names.get("plural", ""))
+    word: str = obj["kind"].lower()
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
 
 
-def _own_names(obj: JSON, given: Sequence[JSON]) -> list[str]:
-    names = _definition(obj, given)
-    return [names.get("singular", ""), *names.get("shortNames", [])]
+@cache
+def _builtin() -> dict[tuple[str, str], Kind]:
+    return {(kind.group, kind.kind): kind for kind in kinds.builtin()}
+
+
+def _group(obj: JSON) -> str:
+    return str(obj.get("apiVersion", "")).rpartition("/")[0]
 
 
 def _definition(obj: JSON, given: Sequence[JSON]) -> JSON:
-    group = obj.get("apiVersion", "").rpartition("/")[0]
+    """The `names` of the CustomResourceDefinition, if it is given."""
     for one in given:
-        if one["kind"] == "CustomResourceDefinition" and one.get("spec", {}).get("group") == group:
+        if one["kind"] == "CustomResourceDefinition" and one.get("spec", {}).get("group") == _group(obj):
             names = one["spec"].get("names", {})
             if names.get("kind") == obj["kind"]:
                 return names

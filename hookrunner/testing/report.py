@@ -1,16 +1,25 @@
 """One result as people and programs read it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import orjson
 
-from hookrunner.model.resources import JSON
+from hookrunner.model.resources import JSON, key_of
 from hookrunner.testing.bench import Result
 from hookrunner.testing.diffs import as_yaml, unified
 from hookrunner.testing.values import Patched
 
 
-def as_json(result: Result) -> JSON:
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a hook's operations do to the given objects: (before, after) of each that changed, and what was refused."""
+
+    objects: Sequence[tuple[JSON, JSON]] = ()
+    refusal: str = ""
+
+
+def as_json(result: Result, changes: Changes = Changes()) -> JSON:
     """Everything, with the same keys each time."""
     return {
         "run": result.ran,
@@ -21,6 +30,8 @@ def as_json(result: Result) -> JSON:
         "contexts": result.contexts,
         "logs": list(result.logs),
         "patches": result.patches,
+        "changes": [{"before": before, "after": after} for before, after in changes.objects],
+        "refusal": changes.refusal,
         "metrics": list(result.metrics),
         "verdict": result.verdict,
         "values": result.values.after if result.values else None,
@@ -28,7 +39,7 @@ def as_json(result: Result) -> JSON:
     }
 
 
-def as_text(result: Result, with_context: bool) -> Iterator[str]:
+def as_text(result: Result, changes: Changes, with_context: bool) -> Iterator[str]:
     """Lines for a terminal, in the order in which things happened."""
     if not result.ran:
         yield f"would not run: {result.reason}"
@@ -41,6 +52,11 @@ def as_text(result: Result, with_context: bool) -> Iterator[str]:
     if result.failure:
         yield f"failed: {result.failure}"
     yield from _section("patches", result.patches)
+    for before, after in changes.objects:
+        name = _name(before or after)
+        yield from unified(before, after, name if before else "(nothing)", name if after else "(deleted)")
+    if changes.refusal:
+        yield f"not possible on the given objects: {changes.refusal}"
     yield from _section("metrics", list(result.metrics))
     yield from _section("verdict", result.verdict)
     yield from _values("values", result.values)
@@ -51,6 +67,10 @@ def _section(title: str, value: JSON) -> Iterator[str]:
     if value:
         yield f"{title}:"
         yield from (f"  {line}" for line in as_yaml(value).splitlines())
+
+
+def _name(obj: JSON) -> str:
+    return str(key_of(obj)).lstrip("/")
 
 
 def _values(title: str, patched: Patched | None) -> Iterator[str]:

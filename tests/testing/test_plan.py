@@ -112,7 +112,7 @@ async def test_a_v0_hook_gets_its_own_shape(tools: Bench, write_hook: Author) ->
     ]
 
 
-WATCH = {"name": "cms", "kind": "ConfigMap"}
+WATCH: dict[str, Any] = {"name": "cms", "kind": "ConfigMap"}
 TEAM_A = {"matchLabels": {"team": "a"}}
 
 

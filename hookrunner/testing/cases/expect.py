@@ -1,0 +1,169 @@
+"""Whether a result is what a case expects, and if not, where they differ.
+
+A mapping is as expected if all expected keys are; what else it has does not matter, unless `exactly` is asked for. The
+difference is shown between what is expected and as much of the actual value as was asked about.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hookrunner.model.resources import JSON
+from hookrunner.testing.bench import Result
+from hookrunner.testing.diffs import unified
+from hookrunner.testing.values import Patched
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is not as expected: the key under `expect`, and lines that show it."""
+
+    key: str
+    lines: tuple[str, ...]
+
+
+Objects = Sequence[JSON] | None
+
+
+def differences(expect: JSON, result: Result, objects: Objects = None) -> list[Difference]:
+    """Everything in which a result is not as expected. `objects` are those in the end, if the case asks for them."""
+    return list(_differences(expect, result, objects))
+
+
+def actual(key: str, result: Result, objects: Objects) -> JSON:
+    """What a key under `expect` would have to say."""
+    return _ACTUAL[key](result) if key in _ACTUAL else list(objects or ())
+
+
+def _differences(expect: JSON, result: Result, objects: Objects) -> Iterator[Difference]:
+    wanted = expect.get("run", True)
+    if wanted is not result.ran:
+        yield Difference("run", (f"the hook would not run: {result.reason}",) if wanted else ("the hook ran",))
+        return
+    yield from _contained("reason", expect, result.reason)
+    if result.ran:
+        yield from _end(expect, result)
+        yield from _logs(expect, result.logs)
+    for key in ("contexts", "patches", "metrics"):
+        if key in expect:
+            yield from _listed(key, expect[key], actual(key, result, objects), _all_of)
+    for key in ("verdict", "values", "configValues"):
+        if key in expect:
+            yield from _shown(key, expect[key], projected(actual(key, result, objects), expect[key]))
+    if "objects" in expect:
+        yield from _listed("objects", expect["objects"], list(objects or ()), _some_of)
+        yield from _absent(expect["objects"], objects or ())
+
+
+_ACTUAL: dict[str, Callable[[Result], JSON]] = {
+    "run": lambda result: result.ran,
+    "reason": lambda result: result.reason,
+    "exit": lambda result: result.exit_code,
+    "failure": lambda result: result.failure,
+    "logs": lambda result: list(result.logs),
+    "contexts": lambda result: result.contexts or [],
+    "patches": lambda result: result.patches,
+    "metrics": lambda result: list(result.metrics),
+    "verdict": lambda result: result.verdict,
+    "values": lambda result: _after(result.values),
+    "configValues": lambda result: _after(result.config_values),
+}
+
+
+def _after(values: Patched | None) -> JSON:
+    return values.after if values else None
+
+
+def _end(expect: JSON, result: Result) -> Iterator[Difference]:
+    """A case that says nothing of it expects a run that ends well."""
+    if expect.get("exit", 0) != result.exit_code:
+        said = [f"exit {result.exit_code}, expected {expect.get('exit', 0)}", *result.failure.splitlines()]
+        yield Difference("exit", tuple(said))
+    elif "failure" in expect:
+        yield from _contained("failure", expect, result.failure)
+    elif result.failure and result.exit_code == 0:
+        yield Difference("failure", (result.failure,))
+
+
+def _contained(key: str, expect: JSON, text: str) -> Iterator[Difference]:
+    if key in expect and expect[key] not in text:
+        yield Difference(key, (f"expected to contain: {expect[key]}", f"it is: {text or 'nothing'}"))
+
+
+def _logs(expect: JSON, lines: Sequence[str]) -> Iterator[Difference]:
+    """A text is part of a line; between slashes it is a regular expression; an empty list expects silence."""
+    if "logs" not in expect:
+        return
+    missing = [wanted for wanted in expect["logs"] if not any(_found(wanted, line) for line in lines)]
+    if missing or (not expect["logs"] and lines):
+        said = [f"- {wanted}" for wanted in missing] + [f"+ {line}" for line in lines or ("(no line)",)]
+        yield Difference("logs", tuple(said))
+
+
+def _found(wanted: str, line: str) -> bool:
+    if len(wanted) > 1 and wanted.startswith("/") and wanted.endswith("/"):
+        return re.search(wanted[1:-1], line) is not None
+    return wanted in line
+
+
+_Compare = Callable[[str, list[JSON], list[JSON]], Iterator[Difference]]
+
+
+def _listed(key: str, expected: JSON, found: list[JSON], compare: _Compare) -> Iterator[Difference]:
+    """A list is compared by `compare`; `contain` and `exactly` say so themselves."""
+    if isinstance(expected, list):
+        yield from compare(key, expected, found)
+        return
+    yield from _some_of(key, expected.get("contain", []), found)
+    if "exactly" in expected:
+        yield from _shown(key, expected["exactly"], found)
+
+
+def _all_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Difference]:
+    """As many as expected, in this order."""
+    yield from _shown(key, expected, projected(found, expected))
+
+
+def _some_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Difference]:
+    """Each is among those found; if not, it is compared with the one that is most like it."""
+    for item in expected:
+        candidates = [projected(one, item) for one in found]
+        if not any(same(one, item) for one in candidates):
+            yield from _shown(key, item, max(candidates, key=lambda one: _likeness(one, item), default=None))
+
+
+def _absent(expected: JSON, found: Sequence[JSON]) -> Iterator[Difference]:
+    for item in expected.get("absent", []) if isinstance(expected, dict) else []:
+        if any(same(projected(one, item), item) for one in found):
+            yield Difference("objects", (f"expected to be absent, but it is there: {item}",))
+
+
+def _shown(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:
+    if not same(expected, found):
+        yield Difference(key, tuple(unified(expected, found, f"{key}: expected", f"{key}: actual")))
+
+
+def projected(found: JSON, expected: JSON) -> JSON:
+    """As much of a value as is spoken of in the expectation."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        return {key: projected(found[key], expected[key]) for key in expected if key in found}
+    if isinstance(found, list) and isinstance(expected, list):
+        rest = found[len(expected) :]
+        return [projected(one, other) for one, other in zip(found, expected, strict=False)] + rest
+    return found
+
+
+def same(one: JSON, other: JSON) -> bool:
+    """Equal as JSON: 1 is 1.0, but not true."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def _likeness(found: JSON, expected: JSON) -> int:
+    """How many of the expected values, at any depth, are there."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return sum(_likeness(found[key], expected[key]) for key in expected if key in found)
+    return int(same(found, expected))

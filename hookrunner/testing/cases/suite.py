@@ -1,0 +1,128 @@
+"""Runs test files: finds them, runs their cases side by side, and tells of each in the order of the files."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hookrunner.errors import BadHookConfig, BadInput
+from hookrunner.model.bindings import Hook
+from hookrunner.testing import asking
+from hookrunner.testing.bench import Bench, Result
+from hookrunner.testing.cases.expect import Difference, Objects, differences
+from hookrunner.testing.cases.format import SUFFIX, Case, CaseFile, read
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one case went. `problem` is why it could not be run at all; else `wrong` is what is not as expected."""
+
+    file: CaseFile
+    case: Case
+    seconds: float = 0.0
+    problem: str = ""
+    result: Result = field(default_factory=Result)
+    objects: Objects = None
+    wrong: tuple[Difference, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """As expected."""
+        return not (self.problem or self.wrong)
+
+    @property
+    def lines(self) -> list[str]:
+        """What there is to say of a case that did not pass; the hook's log lines last."""
+        if self.problem:
+            return self.problem.splitlines()
+        said = [line for one in self.wrong for line in (f"{one.key}:", *(f"  {line}" for line in one.lines))]
+        logs = [f"  | {line}" for line in self.result.logs] if not any(one.key == "logs" for one in self.wrong) else []
+        return said + (["the hook printed:", *logs] if logs else [])
+
+
+def find(paths: Iterable[Path]) -> list[Path]:
+    """The test files that these paths mean: a test file, a hook that has one, or a directory with any below it.
+
+    Raises BadInput if a path means none.
+    """
+    return list(dict.fromkeys(file for path in paths for file in _found(path)))
+
+
+def _found(path: Path) -> Sequence[Path]:
+    if path.is_dir():
+        files = sorted(path.rglob(f"*{SUFFIX}"))
+        hint = f"no *{SUFFIX} below it; `hookrunner new hook NAME` makes a hook with one"
+    else:
+        files = [
+            one for one in (path, path.with_name(path.name + SUFFIX)) if one.name.endswith(SUFFIX) and one.exists()
+        ]
+        hint = f"there is no {path.name}{SUFFIX} beside it"
+    if not files:
+        raise BadInput(f"{path}: no test cases: {hint}")
+    return files
+
+
+def load(paths: Iterable[Path]) -> list[CaseFile]:
+    """All test files. Raises BadInput with the problems of all."""
+    files, problems = list[CaseFile](), list[str]()
+    for path in paths:
+        try:
+            files.append(read(path))
+        except BadInput as error:
+            problems.append(str(error))
+    if problems:
+        raise BadInput("\n".join(problems))
+    return files
+
+
+async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncIterator[Outcome]:
+    """Every case whose name contains `named`, `at_once` of them side by side, in order."""
+    turns = asyncio.Semaphore(at_once)
+    async with asyncio.TaskGroup() as group:
+        going = []
+        for file in files:
+            cases = [case for case in file.cases if named in case.name]
+            hook = group.create_task(_hook(tools, file.hook, turns)) if cases else None
+            going += [group.create_task(_case(tools, hook, file, case, turns)) for case in cases if hook]
+        for one in going:
+            yield await one
+
+
+async def _hook(tools: Bench, path: Path, turns: asyncio.Semaphore) -> Hook | str:
+    """The hook, or why there is none."""
+    if not path.exists():
+        return f"there is no hook {path}: the test file of a hook is called as the hook with {SUFFIX} after it"
+    async with turns:
+        try:
+            return await tools.load(path)
+        except BadHookConfig as error:
+            return str(error)
+
+
+async def _case(
+    tools: Bench, loading: "asyncio.Task[Hook | str]", file: CaseFile, case: Case, turns: asyncio.Semaphore
+) -> Outcome:
+    hook = await loading
+    if isinstance(hook, str):
+        return Outcome(file, case, problem=hook)
+    async with turns:
+        began = time.perf_counter()
+        try:
+            result = await tools.run(hook, case.given, asking.happening(hook, case.words))
+            objects = await _objects(tools, case, result)
+        except BadInput as error:
+            return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")
+    wrong = differences(case.expect, result, objects)
+    return Outcome(file, case, time.perf_counter() - began, "", result, objects, tuple(wrong))
+
+
+async def _objects(tools: Bench, case: Case, result: Result) -> Objects:
+    """The objects in the end, where the case asks for them."""
+    if "objects" not in case.expect or not result.ran:
+        return None
+    # The HTTP client and the sandbox take 0.3 s to import, and most cases do not ask for objects.
+    from hookrunner.testing.effects import effects
+
+    found = await effects(result.objects, result.operations, tools.jq)
+    return found.objects

@@ -1,0 +1,163 @@
+"""What a hook's operations do to the given objects: carried out on a sandbox of their own, by the code that carries
+them out on a cluster, with the sandbox's HTTP API in between.
+
+Given objects are put in raw: half an object is good enough for a test. A custom kind whose definition is not given is
+served as one that takes any fields. What hooks write is checked as by a real API server.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+import orjson
+
+from hookrunner.engine.apply import Applier
+from hookrunner.errors import BadInput, PatchFailed
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.objects import Objects
+from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.operations import ObjectOperation
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from hookrunner.sandbox.store import Key
+from hookrunner.settings import KubeSettings
+from hookrunner.testing.kinds import plural
+
+_SERVED_WITHIN = 1000
+"""Turns of the loop in which a definition comes to be served."""
+
+_SERVERS_OWN = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
+"""Metadata that differs from run to run; neither goldens nor diffs show it."""
+
+_Objects = dict[Key, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The objects in the end, in the order of their names; (before, after) of those that changed, None for one that is
+    not there; and what was refused, in words."""
+
+    objects: list[JSON]
+    changes: list[tuple[JSON, JSON]]
+    refusal: str
+
+
+async def effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation], jq: Jq) -> Effects:
+    """Carry the operations out. Raises BadInput for a given object that no API server could have."""
+    async with serving(Options()) as sandbox:
+        await _plant(sandbox, objects, operations)
+        before = _all(sandbox)
+        refusal = await _carried_out(sandbox, operations, jq)
+        after = _all(sandbox)
+    given = {_key(sandbox, obj) for obj in objects}
+    touched = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    kept = [after[key] for key in sorted(after) if key in given or key in touched]
+    return Effects(kept, [(before.get(key), after.get(key)) for key in touched], refusal)
+
+
+async def _carried_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:
+    if not operations:
+        return ""
+    credentials = Credentials(KubeSettings(), Connection(sandbox.url))
+    async with Client(credentials, Requests(Metrics(""))) as client:
+        applier = Applier(Objects(client, Discovery(client), jq), HookMetrics())
+        try:
+            await applier.carry_out(operations, [])
+        except PatchFailed as error:
+            return str(error)
+    return ""
+
+
+async def _plant(sandbox: Sandbox, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
+    """Definitions first, then namespaces, then the rest."""
+    written = [one.body for one in operations if isinstance(one.body, dict) and "kind" in one.body]
+    definitions = [obj for obj in objects if obj["kind"] == "CustomResourceDefinition"]
+    for definition in definitions:
+        _put(sandbox, definition)
+    for obj in (*objects, *written):
+        if obj.get("apiVersion") and not await _served(sandbox, obj, definitions):
+            _put(sandbox, _definition(obj))
+            await _served(sandbox, obj, [obj])
+    for name in sorted({_namespace(obj) for obj in (*objects, *written)} - {""}):
+        _put(sandbox, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    for obj in objects:
+        _put(sandbox, obj)
+
+
+async def _served(sandbox: Sandbox, obj: JSON, awaited: Sequence[JSON]) -> bool:
+    """Whether the kind is served; while definitions are awaited, it may take a moment."""
+    for _ in range(_SERVED_WITHIN if awaited else 1):
+        if sandbox.kinds.of_kind(obj["apiVersion"], obj["kind"]) is not None:
+            return True
+        await asyncio.sleep(0)
+    return False
+
+
+def _put(sandbox: Sandbox, obj: JSON) -> None:
+    """Past every check, as if it had been there always."""
+    metadata = {"uid": str(uuid4()), "creationTimestamp": "2026-01-01T00:00:00Z"} | obj["metadata"]
+    body = {**obj, "metadata": metadata}
+    if "status" in _kind(sandbox, obj).subresources:  # no such object is without
+        body = {"spec": {}} | body
+    if obj["kind"] == "Namespace":  # which has these in every cluster
+        metadata["labels"] = {"kubernetes.io/metadata.name": metadata["name"]} | (metadata.get("labels") or {})
+        body = {"status": {"phase": "Active"}} | body | {"spec": obj.get("spec") or {"finalizers": ["kubernetes"]}}
+    sandbox.store.put(_key(sandbox, obj), body)
+
+
+def _key(sandbox: Sandbox, obj: JSON) -> Key:
+    kind = _kind(sandbox, obj)
+    return Key(kind.stored, _namespace(obj) if kind.namespaced else "", obj["metadata"]["name"])
+
+
+def _kind(sandbox: Sandbox, obj: JSON) -> Kind:
+    kind = sandbox.kinds.of_kind(obj.get("apiVersion", "v1"), obj["kind"])
+    if kind is None:
+        name = f"{obj.get('apiVersion', 'v1')} {obj['kind']}"
+        raise BadInput(f"{obj['metadata']['name']}: there is no kind {name}; is its apiVersion right?")
+    return kind
+
+
+def _namespace(obj: JSON) -> str:
+    return str((obj.get("metadata") or {}).get("namespace") or "")
+
+
+def _definition(obj: JSON) -> JSON:
+    """For a custom kind of which nothing is known but one object."""
+    group, _, version = obj["apiVersion"].rpartition("/")
+    names = plural(obj, ())
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    served = {"name": version, "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
+    kind = obj["kind"]
+    spec = {
+        "group": group,
+        "scope": "Namespaced" if _namespace(obj) else "Cluster",
+        "names": {"kind": kind, "listKind": f"{kind}List", "plural": names, "singular": kind.lower()},
+        "versions": [served],
+        "conversion": {"strategy": "None"},
+    }
+    metadata = {"name": f"{names}.{group}"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def _all(sandbox: Sandbox) -> _Objects:
+    store = sandbox.store
+    return {one.key: _clean(one.json()) for name in store.resources() for one in store.select(name)}
+
+
+def _clean(obj: JSON) -> JSON:
+    """Keys sorted, as `kubectl get -o yaml` has them."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVERS_OWN}
+    return orjson.loads(orjson.dumps({**obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS))

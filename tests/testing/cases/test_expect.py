@@ -1,0 +1,105 @@
+"""What counts as expected, and how a difference is shown."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.testing.bench import Result
+from hookrunner.testing.cases.expect import differences, same
+from hookrunner.testing.values import Patched
+
+RAN = Result(
+    exit_code=0,
+    contexts=[{"binding": "b", "type": "Schedule"}],
+    logs=("copied 3 secrets", "done"),
+    metrics=({"name": "m", "action": "set", "value": 1}, {"name": "n", "action": "add", "value": 2}),
+    verdict={"allowed": True, "warnings": ["w"]},
+    values=Patched({"a": {"b": 1}}, ({"op": "add", "path": "/a/c", "value": [1, 2]},)),
+)
+OBJECTS = [
+    {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "1"}}},
+    {"kind": "Pod", "metadata": {"name": "p"}},
+]
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        {},
+        {"exit": 0},
+        {"metrics": [{"name": "m"}, {"value": 2.0}]},
+        {"metrics": {"contain": [{"name": "n"}]}},
+        {"metrics": {"exactly": list(RAN.metrics)}},
+        {"patches": []},
+        {"contexts": [{"type": "Schedule"}]},
+        {"logs": ["3 secrets", "/^don[ef]$/"]},
+        {"verdict": {"allowed": True}},
+        {"values": {"a": {"c": [1, 2]}}},
+        {"objects": [{"metadata": {"name": "p"}}]},
+        {"objects": {"contain": [{"kind": "Pod"}], "absent": [{"kind": "ConfigMap"}]}},
+        {"objects": {"exactly": OBJECTS}},
+    ],
+)
+def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
+    assert differences(expect, RAN, OBJECTS) == []
+
+
+@pytest.mark.parametrize(
+    ("expect", "key"),
+    [
+        ({"run": False}, "run"),
+        ({"exit": 1}, "exit"),
+        ({"failure": "bad"}, "failure"),
+        ({"metrics": [{"name": "m"}]}, "metrics"),
+        ({"metrics": [{"name": "n"}, {"name": "m"}]}, "metrics"),
+        ({"metrics": {"contain": [{"name": "x"}]}}, "metrics"),
+        ({"metrics": {"exactly": [{"name": "m"}, {"name": "n"}]}}, "metrics"),
+        ({"patches": [{"operation": "Create"}]}, "patches"),
+        ({"logs": ["4 secrets"]}, "logs"),
+        ({"logs": ["/^secrets/"]}, "logs"),
+        ({"logs": []}, "logs"),
+        ({"verdict": {"allowed": False}}, "verdict"),
+        ({"verdict": {"warnings": []}}, "verdict"),
+        ({"values": {"a": {"c": [1]}}}, "values"),
+        ({"configValues": {"a": {}}}, "configValues"),
+        ({"objects": [{"kind": "Pod", "metadata": {"name": "q"}}]}, "objects"),
+        ({"objects": {"absent": [{"kind": "Pod"}]}}, "objects"),
+        ({"objects": {"exactly": OBJECTS[:1]}}, "objects"),
+    ],
+)
+def test_what_is_not_as_expected_is_named(expect: dict[str, Any], key: str) -> None:
+    assert [one.key for one in differences(expect, RAN, OBJECTS)] == [key]
+
+
+def test_a_hook_that_does_not_run_is_expected_or_not() -> None:
+    idle = Result(reason="filter result unchanged")
+    assert differences({"run": False, "reason": "filter"}, idle) == []
+    (wrong,) = differences({}, idle)
+    assert wrong.lines == ("the hook would not run: filter result unchanged",)
+    (wrong,) = differences({"run": False, "reason": "selector"}, idle)
+    assert wrong.key == "reason"
+
+
+def test_a_failure_with_exit_code_0_is_one() -> None:
+    failed = Result(exit_code=0, failure="got bad metrics")
+    assert [one.key for one in differences({}, failed)] == ["failure"]
+    assert differences({"failure": "bad metrics"}, failed) == []
+
+
+def test_a_failed_hook_shows_its_last_words() -> None:
+    (wrong,) = differences({}, Result(exit_code=3, failure="hook.sh FAILED: no such file"))
+    assert wrong.lines == ("exit 3, expected 0", "hook.sh FAILED: no such file")
+
+
+def test_a_difference_shows_only_what_was_asked_about() -> None:
+    found = [OBJECTS[1], {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "2"}}, "data": {"long": "…"}}]
+    (wrong,) = differences({"objects": OBJECTS[:1]}, RAN, found)
+    assert wrong.lines[3:] == (" metadata:", "   name: a", "   labels:", "-    x: '1'", "+    x: '2'")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [(1, 1.0, True), (1, True, False), (0, False, False), ([1], [1, 2], False), ({}, [], False)],
+)
+def test_equal_as_json(one: Any, other: Any, equal: bool) -> None:
+    assert same(one, other) is equal

@@ -1,0 +1,121 @@
+"""Test files as people write them: what is accepted, and what is said of the rest, with the line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hookrunner.testing.cases
+from hookrunner.errors import BadInput
+from hookrunner.hooks.shapes import Many, Shape, Table, Text
+from hookrunner.testing.cases import format
+from hookrunner.testing.cases.format import read
+
+NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"
+SCHEMA = json.loads((Path(hookrunner.testing.cases.__file__).parent / "cases.schema.json").read_text())
+
+
+def case_file(directory: Path, text: str) -> Path:
+    path = directory / "hook.sh.test.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_case_says_what_is_given_and_what_happens(tmp_path: Path) -> None:
+    (tmp_path / "others.json").write_text('{"kind": "Pod", "metadata": {"name": "p"}}')
+    text = f"""
+- name: one
+  given: [{NAMESPACE}, "oth*.json"]
+  when: {{event: Modified, object: {NAMESPACE}, oldObject: others.json, binding: b}}
+- name: two
+  given: {{objects: others.json, snapshots: {{b: [{NAMESPACE}]}}, values: {{global: {{}}}}}}
+  when: {{event: Startup}}
+  expect: {{exit: 1}}
+"""
+    found = read(case_file(tmp_path, text.replace("objects: others.json", "objects: [others.json]")))
+    one, two = found.cases
+    assert found.hook == tmp_path / "hook.sh"
+    assert [obj["kind"] for obj in one.given.objects] == ["Namespace", "Pod"]
+    assert (one.words.event, one.words.binding, one.words.old["kind"], one.expect) == ("Modified", "b", "Pod", {})
+    assert (two.line, two.given.snapshots["b"][0]["kind"], two.given.values) == (5, "Namespace", {"global": {}})
+    assert two.expect == {"exit": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: x", "1: a test file is a list of cases"),
+        ("", "1: a test file is a list of cases"),
+        (
+            "- name: a\n  when: {event: Startup}\n  expects: {}",
+            "3: [0].expects is a forbidden property; did you mean 'exp",
+        ),
+        ("- when: {event: Startup}", "1: [0].name is required"),
+        ("- name: a\n", "1: [0].when is required"),
+        ("- name: a\n  when:\n    event: Create", "3: [0].when.event should be one of [Added Modified"),
+        ("- name: a\n  when:\n    event: Added\n    objekt: {}", "4: [0].when.objekt is a forbidden property; did you"),
+        ("- name: a\n  when: {}", "2: [0].when should have at least 1"),
+        (
+            "- name: a\n  when: {event: Startup}\n  expect:\n    exit: bad",
+            '4: [0].expect.exit must be of type integer: "str',
+        ),
+        (
+            "- name: a\n  when: {event: Startup}\n  expect:\n    patches:\n    - no",
+            "5: [0].expect.patches[0] must be of",
+        ),
+        (
+            "- name: a\n  when: {event: Startup}\n- name: a\n  when: {event: Startup}",
+            "3: [1].name 'a' is the name of an e",
+        ),
+        (
+            "- name: a\n  when: {event: Added, object: {kind: Pod}}",
+            "1: case 'a': `metadata.name` of this Pod is missing",
+        ),
+        ("- name: a\n  when: {event: Added, object: no.yaml}", "1: case 'a': no.yaml: no such file (looked in"),
+        ("- name: a\n  when: [", " not YAML: line 3:"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+    path = case_file(tmp_path, text + "\n")
+    with pytest.raises(BadInput) as found:
+        read(path)
+    assert str(found.value).startswith(f"{path}:{said}")
+
+
+def test_every_problem_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as found:
+        read(case_file(tmp_path, "- nam: a\n- name: b\n  when: {evnt: Added}\n"))
+    assert len(str(found.value).splitlines()) == 4
+
+
+GOOD: list[Any] = [
+    {"name": "a", "when": {"event": "Startup"}},
+    {"name": "b", "given": ["x.yaml"], "when": {"operation": "CREATE", "object": "x.yaml"}, "expect": {"run": False}},
+    {"name": "c", "when": {"to": "v1", "objects": ["x.yaml"]}, "expect": {"objects": {"absent": [{"kind": "Pod"}]}}},
+]
+
+
+def test_the_schema_accepts_good_cases_and_refuses_unknown_keys() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(GOOD, SCHEMA)
+    for bad in ([{"name": "a"}], [{**GOOD[0], "x": 1}], [{"name": "a", "when": {"events": "Startup"}}]):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, SCHEMA)
+
+
+def test_the_schema_and_the_tables_know_the_same_keys_and_words() -> None:
+    definitions = SCHEMA["$defs"]
+    tables = {"case": format.CASE, "given": format.GIVEN, "when": format.WHEN, "expect": format.EXPECT}
+    tables |= {"listing": format.LISTING, "objects": format.OBJECTS}
+    for name, table in tables.items():
+        properties = definitions[name]["properties"]
+        assert list(properties) == list(table.keys), name
+        assert {key: said["enum"] for key, said in properties.items() if "enum" in said} == _choices(table), name
+        assert all("description" in said for said in properties.values()), name
+
+
+def _choices(table: Table) -> dict[str, list[str]]:
+    words: dict[str, Shape] = {k: shape.item if isinstance(shape, Many) else shape for k, shape in table.keys.items()}
+    return {key: list(shape.choices) for key, shape in words.items() if isinstance(shape, Text) and shape.choices}

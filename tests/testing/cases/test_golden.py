@@ -1,0 +1,76 @@
+"""Golden mode: which expectations are written, and that nothing else in the file changes."""
+
+import pytest
+
+from hookrunner.model.operations import ObjectOperation, Verb
+from hookrunner.testing.bench import Result
+from hookrunner.testing.cases.expect import differences
+from hookrunner.testing.cases.golden import expectation, rewritten
+from hookrunner.testing.cases.places import places
+
+DELETES = Result(exit_code=0, operations=(ObjectOperation(Verb.DELETE, "Pod", "p"),), logs=("bye",))
+PATCHES = [{"operation": "Delete", "kind": "Pod", "name": "p"}]
+
+
+@pytest.mark.parametrize(
+    ("expect", "result", "golden"),
+    [
+        ({}, DELETES, {"patches": PATCHES}),
+        ({}, Result(exit_code=0), {"patches": []}),
+        ({}, Result(exit_code=2, failure="oh"), {"exit": 2, "patches": []}),
+        ({}, Result(exit_code=0, failure="bad metrics"), {"failure": "bad metrics", "patches": []}),
+        ({"patches": []}, Result(reason="why"), {"run": False, "reason": "why"}),
+        ({"run": False, "reason": "why"}, DELETES, {"patches": PATCHES}),
+        ({"logs": ["b"], "patches": [], "exit": 0}, DELETES, {"logs": ["b"], "patches": PATCHES, "exit": 0}),
+    ],
+)
+def test_what_was_right_is_kept_and_what_happened_is_written(expect: object, result: Result, golden: object) -> None:
+    assert expectation(expect, differences(expect, result), result, None) == golden
+
+
+BLOCK = """\
+# about the hook
+- name: one  # first
+  expect:   # why
+    exit: 1
+    logs:
+    - |
+      text
+
+  # when it starts
+  when: {event: Startup}
+- expect: {exit: 1}  # two
+  name: two
+
+- name: three
+  when:
+    event: Startup
+# the end
+"""
+
+
+def test_only_the_expectation_changes() -> None:
+    text = rewritten(BLOCK, places(BLOCK), {"[0]": {"exit": 2}, "[1]": {"patches": []}, "[2]": {"exit": 3}})
+    assert text == (
+        "# about the hook\n- name: one  # first\n  expect:\n    exit: 2\n\n"
+        "  # when it starts\n  when: {event: Startup}\n"
+        "- expect:  # two\n    patches: []\n  name: two\n\n"
+        "- name: three\n  when:\n    event: Startup\n  expect:\n    exit: 3\n# the end\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (
+            "- {name: ä, expect: {exit: 1}, when: {event: Startup}} # c\n",
+            '- {name: ä, expect: {"exit":2}, when: {event: Startup}} # c\n',
+        ),
+        ("- {name: a, when: {event: Startup}}\n", '- {name: a, when: {event: Startup}, expect: {"exit":2}}\n'),
+        ("[{name: a,\n  expect: {\n  exit: 1}}]", '[{name: a,\n  expect: {"exit":2}}]'),
+        ("- name: a\n  expect:\n", "- name: a\n  expect:\n    exit: 2\n"),
+        ("- name: a\n  when: {event: Startup}", "- name: a\n  when: {event: Startup}\n  expect:\n    exit: 2"),
+    ],
+)
+def test_each_style_of_yaml_is_kept(text: str, changed: str) -> None:
+    assert rewritten(text, places(text), {"[0]": {"exit": 2}}) == changed

@@ -1,0 +1,131 @@
+"""What becomes of given objects: the operations of hooks, carried out on a sandbox."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.hooks import patches
+from hookrunner.model.operations import ObjectOperation
+from hookrunner.testing.bench import Bench
+from hookrunner.testing.effects import Effects, effects
+from tests.fakes.cluster import configmap, namespace
+
+A, B = configmap("a", x="1"), configmap("b", x="2")
+MOUSE = {"apiVersion": "zoo.io/v1", "kind": "Mouse", "metadata": {"name": "m", "namespace": "z"}, "spec": {"tail": 1}}
+
+
+async def done(tools: Bench, objects: list[Any], *documents: dict[str, Any]) -> Effects:
+    operations: tuple[ObjectOperation, ...] = patches.parse(b"\n".join(map(orjson.dumps, documents)))
+    return await effects(objects, operations, tools.jq)
+
+
+def names(found: Effects) -> list[str]:
+    return [f"{obj['kind']}/{obj['metadata']['name']}" for obj in found.objects]
+
+
+async def test_each_change_is_told_with_its_before_and_after(tools: Bench) -> None:
+    found = await done(
+        tools,
+        [A, B],
+        {"operation": "Create", "object": configmap("c", x="3")},
+        {
+            "operation": "MergePatch",
+            "kind": "cm",
+            "namespace": "default",
+            "name": "a",
+            "mergePatch": {"data": {"x": "9"}},
+        },
+        {"operation": "DeleteInBackground", "kind": "ConfigMap", "namespace": "default", "name": "b"},
+    )
+    states = [[obj and obj["data"]["x"] for obj in change] for change in found.changes]
+    assert (states, names(found), found.refusal) == (
+        [["1", "9"], ["2", None], [None, "3"]],
+        ["ConfigMap/a", "ConfigMap/c"],
+        "",
+    )
+
+
+async def test_without_operations_the_objects_stay_as_they_are(tools: Bench) -> None:
+    found = await done(tools, [A])
+    metadata = {"name": "a", "namespace": "default"}
+    assert found.objects == [{**A, "metadata": metadata}]
+    assert found.changes == []
+
+
+async def test_a_jq_patch_and_server_side_apply_work_too(tools: Bench) -> None:
+    wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": A["metadata"] | {"labels": {"l": "1"}}}
+    del wanted["metadata"]["uid"]
+    found = await done(
+        tools,
+        [A],
+        {"operation": "JQPatch", "kind": "ConfigMap", "namespace": "default", "name": "a", "jqFilter": '.data.y = "2"'},
+        {"operation": "Apply", "object": wanted},
+    )
+    (after,) = found.objects
+    assert (after["data"], after["metadata"]["labels"]) == ({"x": "1", "y": "2"}, {"l": "1"})
+
+
+async def test_half_an_object_can_be_given_and_changed_where_the_api_allows_it(tools: Bench) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}
+    assert names(await done(tools, [pod])) == ["Pod/p"]
+    found = await done(tools, [pod], {"operation": "Delete", "kind": "Pod", "namespace": "n", "name": "p"})
+    assert (names(found), found.refusal) == ([], "")
+
+
+async def test_what_the_api_refuses_is_told_and_the_rest_is_done(tools: Bench) -> None:
+    patch = {"operation": "MergePatch", "kind": "Secret", "namespace": "n", "name": "no", "mergePatch": {"data": {}}}
+    found = await done(tools, [A], {"operation": "Create", "object": A}, patch, {"operation": "Create", "object": B})
+    assert names(found) == ["ConfigMap/a", "ConfigMap/b"]
+    assert 'configmaps "a" already exists' in found.refusal
+    assert 'secrets "no" not found' in found.refusal
+
+
+async def test_a_custom_kind_that_nobody_defined_takes_any_fields(tools: Bench) -> None:
+    status = {"operation": "MergePatch", "kind": "Mouse", "namespace": "z", "name": "m", "subresource": "status"}
+    found = await done(
+        tools,
+        [MOUSE],
+        status | {"mergePatch": {"status": {"fed": True}}},
+        {"operation": "Create", "object": {**MOUSE, "kind": "Cat", "metadata": {"name": "c"}}},
+    )
+    assert found.refusal == ""
+    assert [(obj["kind"], obj.get("status")) for obj in found.objects] == [("Cat", None), ("Mouse", {"fed": True})]
+
+
+async def test_a_given_definition_rules_its_kind(tools: Bench) -> None:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"tail": {"type": "integer"}}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "mice.zoo.io"},
+        "spec": {
+            "group": "zoo.io",
+            "scope": "Namespaced",
+            "names": {"kind": "Mouse", "plural": "mice", "singular": "mouse", "listKind": "MouseList"},
+            "versions": [version],
+            "conversion": {"strategy": "None"},
+        },
+    }
+    target = {"operation": "MergePatch", "kind": "mice", "namespace": "z", "name": "m"}
+    found = await done(tools, [MOUSE, definition], target | {"mergePatch": {"spec": {"tail": "long"}}})
+    assert "spec.tail: Invalid value" in found.refusal
+
+
+async def test_a_namespace_is_as_in_every_cluster(tools: Bench) -> None:
+    label = {
+        "operation": "MergePatch",
+        "kind": "Namespace",
+        "name": "n",
+        "mergePatch": {"metadata": {"labels": {"a": "b"}}},
+    }
+    ((before, after),) = (await done(tools, [namespace("n")], label)).changes
+    assert before["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n"}
+    assert after["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n", "a": "b"}
+
+
+async def test_an_object_of_no_kind_is_refused(tools: Bench) -> None:
+    with pytest.raises(BadInput, match="x: there is no kind v1 Deployment; is its apiVersion"):
+        await done(tools, [{"apiVersion": "v1", "kind": "Deployment", "metadata": {"name": "x"}}])
