@@ -6,13 +6,14 @@ import orjson
 
 from hookrunner import yaml_values
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox.builtin import protobuf
 from hookrunner.sandbox.status import Refused, bad_request, unsupported_media_type
 from hookrunner.yaml_values import BadDocument
 
 LIMIT = 3 * 1024 * 1024
 """Bytes that a body may have, as in a real API server."""
-JSON_TYPE, YAML_TYPE = "application/json", "application/yaml"
-ACCEPTED = (JSON_TYPE, YAML_TYPE)
+JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
 
 
 def too_large() -> Refused:
@@ -23,6 +24,8 @@ def too_large() -> Refused:
 
 def parsed(text: bytes, content_type: str, kind: str) -> JSON:
     """The value of a body that is to be an object of `kind`. Raises Refused 400, 415."""
+    if content_type == PROTOBUF_TYPE:
+        return protobuf.decoded(text)
     if content_type.endswith("yaml"):
         return from_yaml(text, kind)
     if content_type in ("", JSON_TYPE) or content_type.endswith("+json") or _read_as_json(content_type):

@@ -17,13 +17,15 @@ import orjson
 class Field:
     """A field of a struct. `inside` names the embedded structs on the way to it (`ProbeHandler.`), for errors.
 
-    `omit` is "" where the field is always written, else `omitempty` or `omitzero`.
+    `omit` is "" where the field is always written, else `omitempty` or `omitzero`. `numbers` is the way to the field in
+    a protobuf message: its own number, those of embedded structs before it.
     """
 
     name: str
     type: "Type"
     inside: str
     omit: str
+    numbers: tuple[int, ...] = ()
 
     @property
     def path(self) -> str:
@@ -68,5 +70,7 @@ def _known() -> dict[str, Type]:
         if "elem" in node:
             type_.elem = types[node["elem"]]
         for one in node.get("fields", ()):
-            type_.fields[one["name"]] = Field(one["name"], types[one["type"]], one.get("in", ""), one.get("omit", ""))
+            numbers = () if one.get("in") == "TypeMeta." else tuple(one.get("pb", ()))
+            said_in, omit = one.get("in", ""), one.get("omit", "")
+            type_.fields[one["name"]] = Field(one["name"], types[one["type"]], said_in, omit, numbers)
     return {line: types[at] for line, at in said["kinds"].items()}

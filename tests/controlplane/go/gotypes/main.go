@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -28,6 +29,8 @@ type field struct {
 	In   string `json:"in,omitempty"`
 	Type int    `json:"type"`
 	Omit string `json:"omit,omitempty"`
+	// Numbers of the field in a protobuf message, those of the embedded structs on the way first.
+	Pb []int `json:"pb,omitempty"`
 }
 
 type walk struct {
@@ -88,7 +91,7 @@ func (w *walk) of(t reflect.Type) int {
 		elem()
 	case reflect.Struct:
 		n.Kind, n.Name = "struct", name(t)
-		w.fields(t, n, "")
+		w.fields(t, n, "", nil)
 	default:
 		n.Kind = t.Kind().String()
 	}
@@ -96,7 +99,7 @@ func (w *walk) of(t reflect.Type) int {
 }
 
 // fields adds the fields of a struct; those of embedded structs say in which.
-func (w *walk) fields(t reflect.Type, n *node, in string) {
+func (w *walk) fields(t reflect.Type, n *node, in string, pb []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		parts := strings.Split(f.Tag.Get("json"), ",")
@@ -105,7 +108,7 @@ func (w *walk) fields(t reflect.Type, n *node, in string) {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			w.fields(inner, n, in+inner.Name()+".")
+			w.fields(inner, n, in+inner.Name()+".", numbers(pb, f))
 			continue
 		}
 		if parts[0] == "-" || !f.IsExported() {
@@ -120,8 +123,21 @@ func (w *walk) fields(t reflect.Type, n *node, in string) {
 				omit = "omitzero"
 			}
 		}
-		n.Fields = append(n.Fields, field{parts[0], in, w.of(f.Type), omit})
+		n.Fields = append(n.Fields, field{parts[0], in, w.of(f.Type), omit, numbers(pb, f)})
 	}
+}
+
+// numbers is the way to a field in protobuf; nothing for fields that it does not carry (kind, apiVersion).
+func numbers(way []int, f reflect.StructField) []int {
+	parts := strings.Split(f.Tag.Get("protobuf"), ",")
+	if len(parts) < 2 {
+		return nil
+	}
+	number, err := strconv.Atoi(parts[1])
+	if err != nil {
+		panic(err)
+	}
+	return append(append([]int{}, way...), number)
 }
 
 func main() {
