@@ -1,0 +1,270 @@
+"""A schema made ready for checking: for each JSON type, the checks that can fail.
+
+Order, sentences and the count of what matched follow kube-openapi's validator, which the API server uses; of several
+alternatives that all fail (`anyOf`, `oneOf`) it shows the complaints of the one that matched most.
+
+On an update, complaints about a part that did not change are dropped
+(https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-ratcheting).
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeAlias
+
+import orjson
+
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox.status import shown
+from hookrunner.sandbox.structural import numbers, texts
+from hookrunner.sandbox.structural.found import Found, invalid, missing, not_one_of, remark, too_many, whole, wrong_type
+
+Step: TypeAlias = Callable[[JSON, JSON, str, list[Found]], int]
+"""Value, old value, path, where to put complaints → how many rules matched."""
+
+NAMES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+GO_FORMATS = {int: "int64", float: "float64"}
+NOTHING = object()
+"""The old value where there is none to compare with."""
+NO_OLD: Mapping[str, JSON] = {}
+INHERITED = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys")
+
+
+class Checks:
+    """One place in a schema. Made once, then `run` for each value."""
+
+    def __init__(self, raw: JSON) -> None:
+        self.raw = raw
+        self.types = ("integer", "string") if raw.get("x-kubernetes-int-or-string") else _types(raw)
+        self.format = _checked_format(self.types, raw.get("format", ""))
+        self.properties = {key: Checks(inner) for key, inner in raw.get("properties", {}).items()}
+        additional = raw.get("additionalProperties")
+        self.additional = Checks(additional) if isinstance(additional, dict) else None
+        self.items = Checks(raw["items"]) if isinstance(raw.get("items"), dict) else None
+        self.keys = raw.get("x-kubernetes-list-map-keys", ()) if raw.get("x-kubernetes-list-type") == "map" else ()
+        self._table = {kind: self._checks_of(kind) for kind in NAMES}
+
+    def run(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        """Check a value; complaints go to `found`. Returns how many rules matched."""
+        steps, count = self._table[type(value)]
+        for step in steps:
+            count += step(value, old, path, found)
+        return count
+
+    def run_ratcheting(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        """`run`, without complaints if the value is the old one."""
+        before = len(found)
+        count = self.run(value, old, path, found)
+        if len(found) > before and old is not NOTHING and same(value, old):
+            del found[before:]
+        return count
+
+    def _checks_of(self, kind: type) -> tuple[tuple[Step, ...], int]:
+        """The checks that can fail for values of a Python type, and how many others always match."""
+        if kind is type(None):
+            steps = [self._null] if self.types and not self.raw.get("nullable") else []
+            return (*steps, *self._enum()), 0 if steps else 1
+        typed = 1 if self.types or self.format else 0
+        steps = [self._wrong_type] if typed and self._type_may_fail(kind) else []
+        matched = 1 + typed + (0 if steps else typed) + 2 + 1
+        own, more = self._of_kind(kind)
+        return (*steps, *self._combinations(), *own, *self._enum()), matched + more
+
+    def _of_kind(self, kind: type) -> tuple[list[Step], int]:
+        """The checks that only one JSON type has."""
+        if kind is str:
+            return texts.checks(self.raw, self.format), 1 + texts.known_format(self.format)
+        if kind in (int, float):
+            return numbers.checks(self.raw, self.types, self.format), 2
+        if kind is list:
+            return [self._list] if self.items or {"minItems", "maxItems"} & self.raw.keys() else [], 2
+        if kind is dict:
+            return [self._object], 1
+        return [], 0
+
+    # ── types ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _type_may_fail(self, kind: type) -> bool:
+        return kind is float or self._refusal(kind, None) is not None
+
+    def _refusal(self, kind: type, value: JSON) -> tuple[str, str] | None:
+        """What is wanted and what is given, where the type does not fit."""
+        name = NAMES[kind]
+        exact = kind is float and "integer" in self.types and value is not None and whole(value)
+        fits = name in self.types or exact or (kind is int and "number" in self.types)
+        if self.format and not fits and kind not in (str, list) and self.format != GO_FORMATS.get(kind):
+            return self.format, GO_FORMATS.get(kind, "")
+        texts_only = not {"number", "integer"} & set(self.types)
+        if fits or (self.format and texts_only and kind in (str, list)):
+            return None
+        return ",".join(self.types), name
+
+    def _wrong_type(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        refusal = self._refusal(type(value), value)
+        if refusal is None:
+            return 1
+        found.append(wrong_type(path, *refusal))
+        return 0
+
+    def _null(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        found.append(wrong_type(path, ",".join(self.types), "null"))
+        return 0
+
+    # ── enumerations and combinations ─────────────────────────────────────────────────────────────────────────────
+
+    def _enum(self) -> list[Step]:
+        allowed = self.raw.get("enum")
+        if not allowed:
+            return []
+        known = {orjson.dumps(one, option=orjson.OPT_SORT_KEYS) for one in allowed if one is not None}
+        return [partial(_enumerated, allowed, known)]
+
+    def _combinations(self) -> list[Step]:
+        """`anyOf`, `oneOf`, `allOf`, `not`, in the server's order."""
+        inherited = {key: self.raw[key] for key in INHERITED if key in self.raw}
+        found: list[Step] = []
+        for key, step in (("anyOf", _any_of), ("oneOf", _one_of), ("allOf", _all_of)):
+            branches = [Checks(inherited | branch) for branch in self.raw.get(key, ())]
+            if branches:
+                found.append(partial(step, branches))
+        if "not" in self.raw:
+            found.append(partial(_not, Checks(inherited | self.raw["not"])))
+        return found
+
+    # ── lists and objects ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def _list(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        count = 0
+        if self.items is not None:
+            olds = self._by_keys(old)
+            for index, inner in enumerate(value):
+                before = olds.get(self._key(inner), NOTHING) if olds else NOTHING
+                count += self.items.run_ratcheting(inner, before, f"{path}[{index}]", found)
+        fewest, most = self.raw.get("minItems"), self.raw.get("maxItems")
+        if fewest is not None and len(value) < fewest:
+            found.append(invalid(path, len(value), f"should have at least {fewest} items"))
+        if most is not None and len(value) > most:
+            found.append(too_many(path, len(value), most, "items"))
+        return count
+
+    def _by_keys(self, old: JSON) -> dict[bytes, JSON]:
+        """The old elements of a list that is a map; empty where elements cannot be told apart."""
+        return {self._key(one): one for one in old} if self.keys and isinstance(old, list) else {}
+
+    def _key(self, element: JSON) -> bytes:
+        held = element if isinstance(element, dict) else {}
+        return orjson.dumps([held.get(key) for key in self.keys])
+
+    def _object(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        self._size(value, path, found)
+        count = 0
+        olds = old if isinstance(old, dict) else NO_OLD
+        named = f"{path}." if path else ""
+        for key, inner in value.items():
+            checks = self.properties.get(key)
+            if checks is not None:
+                count += checks.run_ratcheting(inner, olds.get(key, NOTHING), named + key, found)
+            elif self.additional is not None:
+                count += self.additional.run_ratcheting(inner, olds.get(key, NOTHING), f"{path}.{key}", found)
+        for key in self.raw.get("required", ()):
+            if key not in value:
+                found.append(missing(f"{path}.{key}"))
+        return count
+
+    def _size(self, value: JSON, path: str, found: list[Found]) -> None:
+        fewest, most = self.raw.get("minProperties"), self.raw.get("maxProperties")
+        if fewest is not None and len(value) < fewest:
+            found.append(invalid(path, len(value), f"should have at least {fewest} properties"))
+        if most is not None and len(value) > most:
+            found.append(too_many(path, len(value), most, "properties"))
+
+
+def same(one: JSON, other: JSON) -> bool:
+    """Whether two values are equal as JSON: true is not 1, 1 is not 1.0."""
+    return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+
+
+def _types(raw: JSON) -> tuple[str, ...]:
+    return (raw["type"],) if raw.get("type") else ()
+
+
+def _checked_format(types: tuple[str, ...], name: str) -> str:
+    """The format if the server checks it for that type, else ""."""
+    known = {"integer": ("int32", "int64"), "number": ("float", "double")}
+    if len(types) == 1 and types[0] != "string":
+        return name if name in known.get(types[0], ()) else ""
+    return name if texts.known_format(name) else ""
+
+
+def _enumerated(allowed: JSON, known: set[bytes], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    if orjson.dumps(value, option=orjson.OPT_SORT_KEYS) not in known and not _as_number(value, allowed):
+        found.append(not_one_of(path, value, allowed))
+    return 0
+
+
+def _as_number(value: JSON, allowed: JSON) -> bool:
+    """Whether a number is one of those allowed once it has their type: Go makes 1 of 1.5 where 1 is allowed."""
+    if type(value) not in (int, float):
+        return False
+    return any(type(one)(value) == one for one in allowed if type(one) in (int, float))
+
+
+def _any_of(branches: list[Checks], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    best, most = [], -1
+    for branch in branches:
+        inner: list[Found] = []
+        count = branch.run(value, old, path, inner)
+        if not inner:
+            return count
+        if count > most:
+            best, most = inner, count
+    found.append(remark(f"{shown(path)} must validate at least one schema (anyOf)"))
+    found.extend(best)
+    return most
+
+
+def _one_of(branches: list[Checks], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    best, most, matched = [], -1, []
+    for branch in branches:
+        inner: list[Found] = []
+        count = branch.run(value, old, path, inner)
+        if not inner:
+            matched.append(count)
+        elif not matched and count > most:
+            best, most = inner, count
+    if len(matched) == 1:
+        return matched[0]
+    said = f"Found {len(matched)} valid alternatives" if matched else "Found none valid"
+    found.append(remark(f"{shown(path)} must validate one and only one schema (oneOf). {said}"))
+    if matched:
+        return 0
+    found.extend(best)
+    return most
+
+
+def _all_of(branches: list[Checks], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    count, matched = 0, 0
+    for branch in branches:
+        before = len(found)
+        count += branch.run(value, old, path, found)
+        matched += len(found) == before
+    if matched < len(branches):
+        found.append(
+            remark(f"{shown(path)} must validate all the schemas (allOf){'' if matched else '. None validated'}")
+        )
+    return count
+
+
+def _not(branch: Checks, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    inner: list[Found] = []
+    branch.run(value, old, path, inner)
+    if not inner:
+        found.append(remark(f"{shown(path)} must not validate the schema (not)"))
+    return 0

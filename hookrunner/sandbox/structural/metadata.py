@@ -1,0 +1,150 @@
+"""ObjectMeta in custom objects and in resources embedded in them, read as the API server reads it: into fixed fields.
+
+What fits no field is unknown and goes, what is empty goes, a null is as if nothing were there, and a value of another
+type is refused in the words of Go's JSON reader. Whether names and labels are well formed is asked elsewhere.
+
+Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from hookrunner.model.resources import JSON
+
+JSON_NAMES = {str: "string", int: "number", float: "number", bool: "bool", dict: "object", list: "array"}
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+ANYTHING = "any"
+TIME = "time"
+LABELS = "map[string]string"
+TEXTS = "[]string"
+
+OWNER_REFERENCE = {
+    "apiVersion": "string",
+    "kind": "string",
+    "name": "string",
+    "uid": "string",
+    "controller": "bool",
+    "blockOwnerDeletion": "bool",
+}
+MANAGED_FIELDS_ENTRY = {
+    "manager": "string",
+    "operation": "string",
+    "apiVersion": "string",
+    "time": TIME,
+    "fieldsType": "string",
+    "fieldsV1": ANYTHING,
+    "subresource": "string",
+}
+OBJECT_META = {
+    "name": "string",
+    "generateName": "string",
+    "namespace": "string",
+    "selfLink": "string",
+    "uid": "string",
+    "resourceVersion": "string",
+    "generation": "int64",
+    "creationTimestamp": TIME,
+    "deletionTimestamp": TIME,
+    "deletionGracePeriodSeconds": "int64",
+    "labels": LABELS,
+    "annotations": LABELS,
+    "ownerReferences": "[]OwnerReference",
+    "finalizers": TEXTS,
+    "managedFields": "[]ManagedFieldsEntry",
+}
+STRUCTS = {"OwnerReference": OWNER_REFERENCE, "ManagedFieldsEntry": MANAGED_FIELDS_ENTRY}
+# Kept when empty: they have no `omitempty`, and pointers tell 0 and false from nothing.
+KEPT_EMPTY = {"OwnerReference": ("apiVersion", "kind", "name", "uid"), "ManagedFieldsEntry": (), "ObjectMeta": ()}
+POINTERS = ("deletionGracePeriodSeconds", "controller", "blockOwnerDeletion")
+
+
+class Malformed(Exception):
+    """A value of another type than its field's; says so as Go does."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Where in the metadata we are, as Go's messages name it, and what was unknown."""
+
+    struct: str = "ObjectMeta"
+    path: tuple[str, ...] = ()
+    unknown: list[str] = field(default_factory=list)
+
+    def refuse(self, value: JSON, wanted: str) -> NoReturn:
+        given = JSON_NAMES.get(type(value), "null")
+        if isinstance(value, float) and wanted == "int64":
+            given = f"number {value}"
+        place = f"struct field {self.struct}.{'.'.join(self.path)}" if self.path else "value"
+        raise Malformed(f"json: cannot unmarshal {given} into Go {place} of type {wanted}")
+
+
+def decoded(metadata: JSON) -> tuple[dict[str, JSON], list[str]]:
+    """The fields that there are, without empty ones, and the paths of those that there are not (`labelz`).
+
+    Raises `Malformed`.
+    """
+    reading = _Reading()
+    if metadata is None:
+        return {}, []
+    if not isinstance(metadata, dict):
+        reading.refuse(metadata, "v1.ObjectMeta")
+    return _struct(metadata, OBJECT_META, "", reading), reading.unknown
+
+
+def _struct(value: dict[str, JSON], fields: dict[str, str], where: str, reading: _Reading) -> dict[str, JSON]:
+    struct, path = reading.struct, reading.path
+    found = {}
+    for key, inner in value.items():
+        if key not in fields:
+            reading.unknown.append(f"{where}{key}")
+        elif inner is not None:
+            reading.path = (*path, key)
+            found[key] = _value(inner, fields[key], f"{where}{key}", reading)
+            reading.struct, reading.path = struct, path
+    kept = {key: inner for key, inner in found.items() if inner not in ("", 0, {}, []) or key in POINTERS}
+    return kept | {key: found.get(key, "") for key in KEPT_EMPTY[struct]}
+
+
+def _value(value: JSON, wanted: str, where: str, reading: _Reading) -> JSON:
+    """A value read as a Go type."""
+    if wanted == LABELS:
+        return {key: _text(inner, reading) for key, inner in _of(dict, value, wanted, reading).items()}
+    if wanted == TEXTS:
+        return [_text(inner, reading) for inner in _of(list, value, wanted, reading)]
+    if wanted.startswith("[]"):
+        return _structs(value, wanted[2:], where, reading)
+    if wanted == TIME:
+        return _time(value, reading)
+    if wanted != ANYTHING:
+        _of({"string": str, "int64": int, "bool": bool}[wanted], value, wanted, reading)
+    return value
+
+
+def _of(kind: type, value: JSON, wanted: str, reading: _Reading) -> JSON:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        reading.refuse(value, wanted)
+    return value
+
+
+def _text(value: JSON, reading: _Reading) -> str:
+    return "" if value is None else str(_of(str, value, "string", reading))
+
+
+def _structs(value: JSON, struct: str, where: str, reading: _Reading) -> list[JSON]:
+    _of(list, value, f"[]v1.{struct}", reading)
+    reading.struct = struct
+    result = []
+    for index, entry in enumerate(value):
+        if entry is not None and not isinstance(entry, dict):
+            reading.refuse(entry, f"v1.{struct}")
+        result.append(_struct(entry or {}, STRUCTS[struct], f"{where}[{index}].", reading))
+    return result
+
+
+def _time(value: JSON, reading: _Reading) -> str:
+    text = str(_of(str, value, "string", reading))
+    if text and not RFC3339.fullmatch(text):
+        layout = "2006-01-02T15:04:05Z07:00"
+        raise Malformed(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"')
+    return text

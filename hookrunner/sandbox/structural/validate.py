@@ -1,0 +1,59 @@
+"""Is a custom object as its definition's schema says? Everything that is wrong with it, as the API server words it.
+
+An object comes here pruned and defaulted. Its own apiVersion, kind and metadata are checked by whoever writes it.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox.schemas import Schema
+from hookrunner.sandbox.status import Cause
+from hookrunner.sandbox.structural import embedded, lists
+from hookrunner.sandbox.structural.checks import NOTHING, Checks
+from hookrunner.sandbox.structural.found import Found, causes
+
+
+def problems(obj: JSON, schema: Schema, old: JSON | None = None) -> list[Cause]:
+    """What is wrong with an object; `old` is what it replaces: old sins in parts that did not change are no problem.
+
+    Raises `patterns.NotDoneHere` for a pattern that `definition.problems` refuses.
+    """
+    prepared = _prepared(schema)
+    found: list[Found] = []
+    prepared.checks.run_ratcheting(obj, NOTHING if old is None else old, "", found)
+    return [*causes(found), *prepared.more(obj, old)]
+
+
+def status_problems(obj: JSON, schema: Schema, old: JSON) -> list[Cause]:
+    """What is wrong with the `status` of an object that was written by the status subresource."""
+    found: list[Found] = []
+    prepared = _prepared(schema)
+    checks = prepared.checks.properties.get("status")
+    if checks is not None and "status" in obj:
+        checks.run_ratcheting(obj["status"], old.get("status", NOTHING), "", found)
+    return [*causes(found, "status"), *prepared.lists(obj, old)]
+
+
+class _Prepared:
+    """A schema's checks, made once; what has nothing to check is left out."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self.checks = Checks(schema.raw)
+        self._lists = lists.matter(schema)
+        self._embedded = embedded.matter(schema)
+
+    def more(self, obj: JSON, old: JSON | None) -> Iterator[Cause]:
+        if self._embedded:
+            yield from embedded.problems(obj, self._schema)
+        yield from self.lists(obj, old)
+
+    def lists(self, obj: JSON, old: JSON | None) -> Iterator[Cause]:
+        if self._lists and (old is None or not any(lists.problems(old, self._schema))):
+            yield from lists.problems(obj, self._schema)
+
+
+@lru_cache(maxsize=512)
+def _prepared(schema: Schema) -> _Prepared:
+    return _Prepared(schema)
