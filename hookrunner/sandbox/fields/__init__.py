@@ -1,6 +1,8 @@
 """Managed fields: server-side apply, and what every other write leaves in `metadata.managedFields`.
 
-    writes.py       `updated`, `applied`, `settled`: the flow of one write
+    writes.py       `updated`, `applied`, `settled`: what the sandbox calls
+    tracking.py     the flow of one write to an object
+    scale.py        the same for its replica count, written through `scale`
     entries.py      the entries of managedFields: reading, writing, order, the cap
     differences.py  what a write changed, in each version of the kind
     compare.py      two states of an object → paths added, modified, removed
@@ -9,6 +11,7 @@
     conflicts.py    the 409
     checks.py       what cannot be applied at all
     resets.py       what a write to the object or to `status` cannot own
+    reconcile.py    sets that were written for another schema
     last_applied.py kubectl's change to server-side apply
     sets.py         sets of paths (FieldsV1)
     elements.py     path elements

@@ -6,8 +6,10 @@ The messages are the API server's, with Go's way of showing values, since kubect
 from collections.abc import Iterator
 from http import HTTPStatus
 
+import orjson
+
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.fields.elements import NoElement, element, shown
+from hookrunner.sandbox.fields.elements import NoElement, element, shown, written
 from hookrunner.sandbox.fields.shapes import Shape, shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused, bad_request
@@ -74,31 +76,43 @@ def _in_list(value: list[JSON], shape: Shape, path: str) -> Iterator[str]:
 
 
 def _misfit(value: JSON, shape: Shape) -> str:
+    if "scalar" in shape.types and not isinstance(value, dict | list):
+        return _not_scalar(value, shape.scalar)
     if "map" in shape.types:
-        return f"expected map, got &{{{_go(value)}}}"
-    if "list" in shape.types:
-        return f"expected list, got &{{{_go(value)}}}"
-    plain = not isinstance(value, dict | list)
-    if shape.scalar == "string" and not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{_go(value)}}}"
-    if shape.scalar == "boolean" and not isinstance(value, bool):
-        return f"expected boolean, got &{{{_go(value)}}}"
-    if shape.scalar == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
-        return f"expected numeric (int or float), got {_go_type(value)}"
-    return "" if plain else f"expected any scalar, got &{{{_go(value)}}}"
+        return f"expected map, got &{{{_plainly(value)}}}"
+    if "scalar" in shape.types:
+        return _not_scalar(value, shape.scalar)
+    return f"expected list, got &{{{_plainly(value)}}}"
 
 
-def _go(value: JSON) -> str:
+def _not_scalar(value: JSON, scalar: str) -> str:
+    if scalar == "string" and not isinstance(value, str):
+        return f"expected string, got &value.valueUnstructured{{Value:{_syntax(value)}}}"
+    if scalar == "boolean" and not isinstance(value, bool):
+        return f"expected boolean, got &{{{_plainly(value)}}}"
+    if scalar == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
+        return f"expected numeric (int or float), got {GO_TYPES[type(value)]}"
+    return f"expected any scalar, got &{{{_plainly(value)}}}" if isinstance(value, dict | list) else ""
+
+
+GO_TYPES = {str: "string", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
+
+
+def _plainly(value: JSON) -> str:
     """A value as Go's `%v` shows it."""
     if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_go(value[key])}' for key in sorted(value))}]"
+        return f"map[{' '.join(f'{key}:{_plainly(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
-        return f"[{' '.join(map(_go, value))}]"
-    if value is None:
-        return "<nil>"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return f"[{' '.join(map(_plainly, value))}]"
+    return "<nil>" if value is None else value if isinstance(value, str) else written(value)
 
 
-def _go_type(value: JSON) -> str:
-    names = {str: "string", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
-    return names[type(value)]
+def _syntax(value: JSON) -> str:
+    """A value as Go's `%#v` shows it."""
+    if isinstance(value, dict):
+        parts = [f"{_syntax(key)}:{_syntax(value[key])}" for key in sorted(value)]
+    elif isinstance(value, list):
+        parts = list(map(_syntax, value))
+    else:
+        return "interface {}(nil)" if value is None else orjson.dumps(value).decode()
+    return f"{GO_TYPES[type(value)]}{{{', '.join(parts)}}}"

@@ -1,5 +1,6 @@
 """What a write changed: the paths that were added, modified and removed between two states of an object."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from hookrunner.model.resources import JSON
@@ -108,7 +109,7 @@ def _elements(same_key: tuple[JSON, ...], shape: Shape) -> Fields | None:
     return whole(same_key[0], shape.item) if len(same_key) == 1 else LEAF
 
 
-def indexed(items: list[JSON], shape: Shape) -> dict[str, tuple[JSON, ...]]:
+def indexed(items: Iterable[JSON], shape: Shape) -> dict[str, tuple[JSON, ...]]:
     """The elements of a list by their path elements, in order. Raises `NoElement`."""
     found: dict[str, tuple[JSON, ...]] = {}
     for item in items:

@@ -34,6 +34,10 @@ def _other_version(kind: Kind, version: str) -> Shape:
     return shape_of(Schema(raw), True)
 
 
+class UnknownVersion(ValueError):
+    """An entry is of a version that the definition of a custom kind does not have."""
+
+
 class Differences:
     """Between a live object, `{}` if there is none yet, and what a write made of it."""
 
@@ -50,13 +54,15 @@ class Differences:
         return self.of(self._kind.api_version) or Changes({}, {}, {})
 
     def of(self, api_version: str) -> Changes | None:
-        """In another version, None if it is not known. Raises `NoElement`."""
+        """In another version, None if a built-in kind has no such version. Raises `NoElement`, `UnknownVersion`."""
         if api_version not in self._found:
             self._found[api_version] = self._in(api_version)
         return self._found[api_version]
 
     def _in(self, api_version: str) -> Changes | None:
         shape = shape_in(self._kind, api_version)
+        if shape is None and self._kind.custom:
+            raise UnknownVersion(api_version)
         if shape is None:
             return None
         return Changes(*(without(one, self._resets) for one in changes(self._live, self._new, shape)))

@@ -9,7 +9,7 @@ import orjson
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.elements import canonical
-from hookrunner.sandbox.fields.sets import Fields, ordered, union
+from hookrunner.sandbox.fields.sets import LEAF, SELF, Fields, member, node_of, ordered, union
 
 APPLY = "Apply"
 UPDATE = "Update"
@@ -40,7 +40,8 @@ class Entry:
         """As it stands in the object."""
         time = {} if self.time is None else {"time": self.time}
         subresource = {"subresource": self.subresource} if self.subresource else {}
-        head = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
+        manager = {"manager": self.manager} if self.manager else {}
+        head = manager | {"operation": self.operation, "apiVersion": self.api_version}
         return head | time | {"fieldsType": "FieldsV1", "fieldsV1": self.fields} | subresource
 
 
@@ -71,7 +72,7 @@ def _foreign(sent: Mapping[str, JSON]) -> Entry:
         raise Unreadable("apiVersion must not be empty")
     if sent.get("fieldsType") != "FieldsV1":
         raise Unreadable("invalid fieldsType")
-    return _entry(sent, _utc(sent.get("time")), _canonical(sent.get("fieldsV1") or {}))
+    return _entry(sent, _utc(sent.get("time")), _canonical(sent.get("fieldsV1")))
 
 
 def _entry(one: Mapping[str, JSON], time: str | None, fields: Fields) -> Entry:
@@ -85,13 +86,21 @@ def _utc(time: str | None) -> str | None:
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _canonical(fields: Fields) -> Fields:
+def _canonical(fields: JSON) -> Fields:
+    """Kinds of path elements that nobody knows are left out, keys that are no path elements are not put up with."""
+    if not isinstance(fields, dict | None):
+        raise Unreadable("fieldsV1 must be an object")
     result: Fields = {}
-    for key, node in fields.items():
+    for key, node in (fields or {}).items():
+        if key == SELF or (key[1:2] == ":" and key[0] not in "fkvi"):
+            continue
         name = canonical(key)
-        if name is None or not isinstance(node, dict):
-            raise Unreadable(f"unknown path element {key}")
-        result = union(result, {name: _canonical(node)}) if name != "." else result | {name: {}}
+        if name is None:
+            raise Unreadable(f"no path element: {key}")
+        below = _canonical(node)
+        known = node_of(member(node), below) if node else LEAF
+        if known is not None:
+            result = union(result, {name: known})
     return result
 
 

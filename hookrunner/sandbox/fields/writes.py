@@ -1,181 +1,38 @@
 """Who owns what after a write: managed fields of creates, updates and patches, and server-side apply.
 
 The caller sends `new` with its defaults filled in, but before anything that the server itself decides at a create or an
-update (allocated addresses, `status` put back, generation): nobody owns that. After an apply it fills in defaults and
-calls `settled` again.
+update (allocated addresses, what admission adds, `status` put back, generation): nobody owns that. After an apply it
+fills in defaults and calls `settled` again.
 
 https://kubernetes.io/docs/reference/using-api/server-side-apply/ has the rules; where it is silent, a real API server
 was asked, and the tests ask it again.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.fields import conflicts, last_applied
-from hookrunner.sandbox.fields.checks import check
-from hookrunner.sandbox.fields.differences import Differences
-from hookrunner.sandbox.fields.elements import NoElement
-from hookrunner.sandbox.fields.entries import (
-    APPLY,
-    UPDATE,
-    Entries,
-    Entry,
-    Unreadable,
-    capped,
-    read,
-    read_foreign,
-    written,
-)
-from hookrunner.sandbox.fields.merge import merged, owned
-from hookrunner.sandbox.fields.prune import pruned
-from hookrunner.sandbox.fields.resets import resets
-from hookrunner.sandbox.fields.sets import Fields, difference, intersection, of, union, without
-from hookrunner.sandbox.fields.shapes import Shape, shape_of
+from hookrunner.sandbox.fields import scale, tracking
+from hookrunner.sandbox.fields.tracking import Write, settled
 from hookrunner.sandbox.kinds import Kind
 
-BEFORE_FIRST_APPLY = "before-first-apply"
-RESET: tuple[JSON, ...] = ([], [{}])
-SERVER_GIVEN = ("name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation")
-UNOWNED = of(
-    ("f:apiVersion",),
-    ("f:kind",),
-    ("f:metadata",),
-    *(("f:metadata", f"f:{name}") for name in (*SERVER_GIVEN, "managedFields", "resourceVersion")),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """Who writes: the field manager's name, the time (RFC 3339, UTC, whole seconds), and where to ("" or `status`)."""
-
-    manager: str
-    time: str
-    subresource: str = ""
+__all__ = ["Write", "applied", "settled", "updated"]
 
 
 def updated(live: JSON | None, new: JSON, kind: Kind, write: Write) -> JSON:
     """`new` as a create, an update or a patch leaves it: with `metadata.managedFields`.
 
     `live` is None at a create. `new` may carry managed fields that a client sent: they count if they can be read, an
-    empty list clears them all, and an object that has none is not tracked until somebody applies to it.
+    empty list clears them all, and an object that has none is not tracked until somebody applies to it. A write to
+    `scale` comes as the object with its new replica count.
     """
-    entries = _known(live, new, write)
-    bare = _managed_by(new, ())
-    if live is not None and not entries:
-        return bare
-    try:
-        entries = _taken(entries, Differences(_managed_by(live or {}, ()), bare, kind, write.subresource), kind, write)
-    except NoElement:
-        return bare
-    return settled(live, _managed_by(new, written(entries, managed(live) or ())))
+    if write.subresource == "scale" and live is not None:
+        return scale.updated(live, new, kind, write)
+    return tracking.updated(live, new, kind, write)
 
 
 def applied(live: JSON | None, config: JSON, kind: Kind, write: Write, force: bool) -> JSON:
-    """The live object with a configuration applied, and its managed fields.
+    """The live object with a configuration applied, and its managed fields; for `scale` the configuration is a Scale.
 
     Raises `Refused`: 409 with the fields that others own, 400 and 500 for a configuration that cannot be applied.
     """
-    check(config, kind)
-    entries = _tracked(live, kind, write)
-    mine = _stated(config, kind, write)
-    last = entries.get(mine.identity)
-    entries[mine.identity] = mine
-    base = live or {}
-    result = pruned(merged(base, config, _shape(kind)), last, entries, kind)
-    found = Differences(_managed_by(base, ()), _managed_by(result, ()), kind, write.subresource)
-    others = {who: one for who, one in entries.items() if who != mine.identity}
-    fought = {who: lost for who, one in others.items() if (lost := _lost(one, found))}
-    if fought and not force and (left := last_applied.not_inherited(fought, base, kind, write.manager)):
-        raise conflicts.refused(left, entries)
-    kept = _yielded(others, found)
-    time = write.time if result != base else last.time if last else None
-    if fields := difference(mine.fields, UNOWNED):
-        kept[mine.identity] = replace(mine, fields=fields, time=time)
-    if write.manager == last_applied.KUBECTL:
-        result = last_applied.refreshed(result, config)
-    return settled(live, _managed_by(result, written(kept, managed(live) or ())))
-
-
-def settled(live: JSON | None, new: JSON) -> JSON:
-    """`new`, with the times of `live` if nothing else is different: a write that changes nothing leaves no trace."""
-    before, after = managed(live), managed(new)
-    if not before or not after or before == after or _timeless(before) != _timeless(after):
-        return new
-    same = {**new, "metadata": {**new["metadata"], "managedFields": before}}
-    return same if same == live else new
-
-
-def managed(obj: JSON | None) -> list[JSON] | None:
-    """`metadata.managedFields`, None if there is none."""
-    found: list[JSON] | None = (obj or {}).get("metadata", {}).get("managedFields")
-    return found
-
-
-def _timeless(entries: Sequence[Mapping[str, JSON]]) -> list[dict[str, JSON]]:
-    return [{key: value for key, value in entry.items() if key != "time"} for entry in entries]
-
-
-def _managed_by(obj: JSON, entries: Sequence[JSON]) -> JSON:
-    metadata = {key: value for key, value in obj.get("metadata", {}).items() if key != "managedFields"}
-    return {**obj, "metadata": {**metadata, "managedFields": list(entries)} if entries else metadata}
-
-
-def _known(live: JSON | None, new: JSON, write: Write) -> Entries:
-    """The entries that a write starts from: those that the client sent, if they can be used, or the live ones."""
-    before, sent = managed(live) or [], managed(new)
-    if write.subresource or sent is None or sent == before != []:
-        return read(before)
-    if sent in RESET:
-        return {}
-    try:
-        return read_foreign(sent) or read(before)
-    except Unreadable:
-        return read(before)
-
-
-def _taken(entries: Entries, found: Differences, kind: Kind, write: Write) -> Entries:
-    """The entries after the writer took what it changed."""
-    kept = _yielded(entries, found)
-    if fields := difference(found.written.taken, UNOWNED):
-        mine = Entry(write.manager, UPDATE, kind.api_version, write.subresource, write.time, fields)
-        before = kept.get(mine.identity)
-        kept[mine.identity] = replace(mine, fields=union(fields, before.fields)) if before else mine
-    return capped(kept)
-
-
-def _yielded(entries: Entries, found: Differences) -> Entries:
-    """The entries without what was changed or removed; those of versions that nobody knows are gone."""
-    kept = {}
-    for who, entry in entries.items():
-        changed = found.of(entry.api_version)
-        if changed is None:
-            continue
-        fields = difference(difference(entry.fields, changed.taken), changed.removed)
-        if fields:
-            kept[who] = entry if fields is entry.fields else replace(entry, fields=fields)
-    return kept
-
-
-def _lost(entry: Entry, found: Differences) -> Fields:
-    changed = found.of(entry.api_version)
-    return intersection(entry.fields, changed.taken) if changed else {}
-
-
-def _tracked(live: JSON | None, kind: Kind, write: Write) -> Entries:
-    """The live entries; an object that was not tracked so far gets one for all that is in it."""
-    entries = read(managed(live) or ())
-    if entries or live is None:
-        return entries
-    first = replace(write, manager=BEFORE_FIRST_APPLY)
-    return _taken({}, Differences({"metadata": {}}, live, kind, write.subresource), kind, first)
-
-
-def _stated(config: JSON, kind: Kind, write: Write) -> Entry:
-    """What the applier claims."""
-    fields = without(owned(config, _shape(kind)), resets(kind, write.subresource))
-    return Entry(write.manager, APPLY, kind.api_version, write.subresource, None, fields)
-
-
-def _shape(kind: Kind) -> Shape:
-    return shape_of(kind.schema, kind.custom)
+    if write.subresource == "scale" and live is not None:
+        return scale.applied(live, config, kind, write, force)
+    return tracking.applied(live, config, kind, write, force)
