@@ -1,0 +1,44 @@
+"""`hookrunner new …`: files to begin with."""
+
+from pathlib import Path
+
+import click
+
+from hookrunner.testing.starting import LANGUAGES, starter
+
+
+@click.group()
+def new() -> None:
+    """Begin with something that works.
+
+    \b
+    hookrunner new hook label-namespaces                 hooks/label-namespaces.sh and its test cases
+    hookrunner new hook 10-teams/label --lang python     hooks/10-teams/label.py
+    """
+
+
+@new.command("hook")
+@click.argument("name")
+@click.option(
+    "--lang", type=click.Choice(list(LANGUAGES)), help="Its language. [default: by NAME's extension, or bash]"
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="hooks",
+    show_default=True,
+    help="The hooks directory; made if missing.",
+)
+def new_hook(name: str, lang: str | None, directory: Path) -> None:
+    """Write a small hook that works, with comments, and its test cases beside it. Nothing is overwritten.
+
+    \b
+    hookrunner new hook label-namespaces
+    hookrunner hook test hooks/label-namespaces.sh
+    """
+    made = starter(name, lang or ("python" if name.endswith(".py") else "bash"), directory)
+    made.write()
+    click.echo(f"{made.hook}\n{made.tests}\n\nNext:")
+    click.echo(f"  hookrunner hook test {made.hook}     it passes")
+    click.echo("  hookrunner start --sandbox           run it on a Kubernetes API in this process")

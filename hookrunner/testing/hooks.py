@@ -1,0 +1,202 @@
+"""Hooks in tests written in Python: what the pytest fixture `hook` gives.
+
+    def test_copies(hook: Hooks) -> None:
+        result = hook("hooks/copy.sh").given(namespace, secret).on_event("Added", secret)
+        assert result.patches == [{"operation": "CreateOrUpdate", "object": {...}}]
+
+Everything here waits until it is done, also where a test runs in an event loop. Objects are mappings, or names of files
+with one object each.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+
+from hookrunner.errors import BadInput, PatchFailed
+from hookrunner.model.bindings import Change, Hook
+from hookrunner.model.resources import JSON
+from hookrunner.settings import load
+from hookrunner.testing import manifests, shown
+from hookrunner.testing.bench import Bench, Result, bench
+from hookrunner.testing.happenings import (
+    Changed,
+    Conversion,
+    Given,
+    Grouped,
+    Happening,
+    Review,
+    Startup,
+    Synchronization,
+    Tick,
+)
+
+T = TypeVar("T")
+
+Object: TypeAlias = Mapping[str, Any] | str | Path
+
+
+class Tools:
+    """A bench and the event loop that it lives in, for a whole test session. A context manager."""
+
+    def __enter__(self) -> Self:
+        # A factory of our own, or the runner would make its loop that of the main thread, where others have theirs.
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._stack = AsyncExitStack()
+        self.bench: Bench = self.wait(self._stack.enter_async_context(bench(load({}, "hookrunner").hooks)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait(self._stack.aclose())
+        self._runner.close()
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of some work."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._runner.run(work)
+        with ThreadPoolExecutor(1) as thread:  # the test runs in a loop of its own, which must wait
+            return thread.submit(self._runner.run, work).result()
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Call it with the path of a hook, relative to the first of `directories` that has it."""
+
+    tools: Tools
+    directories: Sequence[Path]
+
+    def __call__(self, path: str | Path, timeout: float = 30.0) -> "HookUnderTest":
+        """The hook, asked for its configuration. `timeout` in seconds is the longest that a run may take.
+
+        Raises BadInput if there is no such file, BadHookConfig if the hook is no good.
+        """
+        found = next((one / path for one in self.directories if (one / path).is_file()), None)
+        if found is None:
+            places = " or ".join(map(str, self.directories))
+            raise BadInput(f"there is no hook {path} in {places}")
+        tried = replace(self.tools.bench, timeout=timeout)
+        return HookUnderTest(self.tools, tried, self.tools.wait(tried.load(found)), self.directories[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class HookUnderTest:
+    """A hook and what is given; each `on_…` lets something happen and returns what came of it."""
+
+    tools: Tools
+    bench: Bench
+    hook: Hook
+    directory: Path
+    _given: Given = field(default_factory=Given)
+
+    @property
+    def config(self) -> JSON:
+        """What the hook declares, every default written out."""
+        return shown.config(self.hook.config)
+
+    def given(self, *objects: Object) -> "HookUnderTest":
+        """The same hook in a cluster with these objects, too; every binding takes those that match."""
+        return self._with(replace(self._given, objects=self._given.objects + self._objects(objects)))
+
+    def with_snapshot(self, binding: str, *objects: Object) -> "HookUnderTest":
+        """The same hook with these objects for one binding alone."""
+        own = self._given.snapshots.get(binding, ()) + self._objects(objects)
+        return self._with(replace(self._given, snapshots={**self._given.snapshots, binding: own}))
+
+    def with_values(self, values: JSON, config_values: JSON = None) -> "HookUnderTest":
+        """The same hook as one of a module with these values."""
+        return self._with(replace(self._given, values=values, config_values=config_values))
+
+    def on_startup(self) -> "Run":
+        """hookrunner starts."""
+        return self._run(Startup())
+
+    def on_schedule(self, binding: str = "") -> "Run":
+        """A schedule comes due, named by its name or its crontab."""
+        return self._run(Tick(binding))
+
+    def on_event(
+        self, change: Literal["Added", "Modified", "Deleted"], obj: Object, old: Object | None = None, binding: str = ""
+    ) -> "Run":
+        """An object comes, changes or goes."""
+        return self._run(Changed(Change(change), self._object(obj), self._object(old), binding))
+
+    def on_synchronization(self, binding: str = "") -> "Run":
+        """The binding's objects have been listed for the first time."""
+        return self._run(Synchronization(binding))
+
+    def on_group(self, group: str) -> "Run":
+        """Something happened to a binding of this group."""
+        return self._run(Grouped(group))
+
+    def on_review(self, operation: str, obj: Object, old: Object | None = None, binding: str = "") -> "Run":
+        """The API server asks whether an operation is allowed, or how to change the object."""
+        return self._run(Review(operation, self._object(obj), self._object(old), binding))
+
+    def on_conversion(self, *objects: Object, to: str = "", binding: str = "") -> "Run":
+        """The API server wants objects in another version."""
+        return self._run(Conversion(self._objects(objects), to, binding))
+
+    def _with(self, given: Given) -> "HookUnderTest":
+        return replace(self, _given=given)
+
+    def _run(self, happening: Happening) -> "Run":
+        return Run(self.tools, self.tools.wait(self.bench.run(self.hook, self._given, happening)))
+
+    def _objects(self, objects: Sequence[Object]) -> tuple[JSON, ...]:
+        return tuple(self._object(obj) for obj in objects)
+
+    def _object(self, obj: Object | None) -> JSON:
+        """Raises BadInput."""
+        if isinstance(obj, str | Path):
+            return manifests.one(str(obj), self.directory)
+        if obj is not None and (problem := manifests.complaint(obj)):
+            raise BadInput(problem)
+        return obj
+
+
+class Run:
+    """What came of it. A hook that would not run has `ran` False and says why in `reason`."""
+
+    def __init__(self, tools: Tools, result: Result) -> None:
+        self._tools = tools
+        self.result = result
+        self.ran = result.ran
+        self.reason = result.reason
+        self.failure = result.failure
+        self.exit_code = result.exit_code
+        self.contexts: JSON = result.contexts
+        self.logs = list(result.logs)
+        self.patches: list[JSON] = result.patches
+        self.metrics: list[JSON] = list(result.metrics)
+        self.verdict: JSON = result.verdict
+        self.values: JSON = result.values.after if result.values else None
+        self.config_values: JSON = result.config_values.after if result.config_values else None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the hook ran and nothing failed."""
+        return self.result.ran and self.result.ok
+
+    @cached_property
+    def objects(self) -> list[JSON]:
+        """The given objects with the hook's operations carried out, and new ones. Raises PatchFailed if the API refuses
+        one."""
+        # The HTTP client and the sandbox take 0.3 s to import, and most tests do not ask for objects.
+        from hookrunner.testing.effects import effects
+
+        found = self._tools.wait(effects(self.result.objects, self.result.operations, self._tools.bench.jq))
+        if found.refusal:
+            raise PatchFailed(found.refusal)
+        return found.objects
+
+    def __repr__(self) -> str:
+        """For pytest's failure messages."""
+        if not self.ran:
+            return f"<would not run: {self.reason}>"
+        return f"<exit {self.exit_code}{': ' * bool(self.failure)}{self.failure}, {len(self.patches)} patches>"

@@ -1,0 +1,54 @@
+"""A hook to begin with, and its test cases: the texts are in `starters/`."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+from hookrunner.errors import BadInput
+from hookrunner.testing.cases.format import SUFFIX
+
+LANGUAGES = {"bash": "sh", "python": "py"}
+"""Each with the extension of its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Two files that are not written yet."""
+
+    hook: Path
+    tests: Path
+    language: str
+
+    def write(self) -> None:
+        """Make both, the hook executable. Raises BadInput if one is there already, or cannot be made."""
+        for path in (self.hook, self.tests):
+            if path.exists():
+                raise BadInput(f"{path} is there already, and nothing was changed; take another name")
+        try:
+            self.hook.parent.mkdir(parents=True, exist_ok=True)
+            self._make(self.hook, f"{self.language}.{LANGUAGES[self.language]}.txt", 0o777)
+            self._make(self.tests, "test.yaml.txt", 0o666)
+        except OSError as error:
+            raise BadInput(f"cannot write {error.filename}: {error.strerror}") from None
+
+    def _make(self, path: Path, template: str, mode: int) -> None:
+        """With the user's umask; "x" because somebody may have been faster."""
+        text = (files("hookrunner.testing.starters") / template).read_text()
+        path.touch(mode, exist_ok=False)
+        path.write_text(text.replace("@FILE@", self.hook.name).replace("@PATH@", str(self.hook)))
+
+
+def starter(name: str, language: str, directory: Path) -> Starter:
+    """A hook of this name (with folders, and with or without extension) in the hooks directory.
+
+    Raises BadInput for a name that hookrunner would not take for a hook's.
+    """
+    path = PurePosixPath(name)
+    parts = path.parts
+    if not parts or path.is_absolute() or ".." in parts or name.endswith("/"):
+        raise BadInput(f"'{name}' is not a file name below {directory}")
+    if any(part.startswith(".") for part in parts) or "lib" in parts[:-1]:
+        raise BadInput(f"'{name}': hidden files and what is in `lib` are never hooks; take another name")
+    extension = LANGUAGES[language]
+    hook = directory / (path if path.suffix == f".{extension}" else f"{path}.{extension}")
+    return Starter(hook, hook.with_name(hook.name + SUFFIX), language)
