@@ -169,23 +169,26 @@ class Api:
         return name
 
     def kind(self, plural: str = "things", **spec: Any) -> CustomKind:
-        """A kind as `crd` makes it, shared by the cases of a file that want the same one.
+        """A kind as `crd` makes it, shared by the cases of a file that want the same one."""
+        kind = self.define(plural, **spec)
+        self._until_served(kind, spec)
+        return kind
 
-        The real control plane keeps everybody waiting in the first two seconds of a kind's life.
+    def define(self, plural: str = "things", **spec: Any) -> CustomKind:
+        """The kind that `kind` returns, perhaps not yet served.
+
+        In the first two seconds of a kind's life the real control plane holds back who wants to create an object. So
+        define in time what will be needed.
         """
         key = json.dumps([plural, spec])
         if key not in self._kinds:
-            self._kinds[key] = self.crd(plural, **spec)
+            self._kinds[key] = self._defined(plural, spec)
         return self._kinds[key]
 
-    def crd(self, plural: str = "things", schema: object = None, **spec: Any) -> CustomKind:
-        """A new kind in a group of its own, served already; `schema` is the one of v1, `spec` as `objects.crd` says."""
-        kind = CustomKind(f"g{secrets.token_hex(4)}.example.com", plural, plural.title().removesuffix("s"))
-        self.post(at("customresourcedefinitions"), crd(kind.group, plural, schema, **spec))
-        self._made.append(at("customresourcedefinitions", name=kind.name))
-        for version in spec.get("versions", [{"name": "v1"}]):
-            if version.get("served", True):
-                self._until_served(kind.path(version=version["name"]))
+    def crd(self, plural: str = "things", **spec: Any) -> CustomKind:
+        """A new kind in a group of its own, served already; `spec` as `objects.crd` says."""
+        kind = self._defined(plural, spec)
+        self._until_served(kind, spec)
         return kind
 
     def clean(self) -> None:
@@ -212,7 +215,18 @@ class Api:
         )
         return done.returncode, done.stdout, done.stderr
 
-    def _until_served(self, path: str) -> None:
+    def _defined(self, plural: str, spec: dict[str, Any]) -> CustomKind:
+        kind = CustomKind(f"g{secrets.token_hex(4)}.example.com", plural, plural.title().removesuffix("s"))
+        self.post(at("customresourcedefinitions"), crd(kind.group, plural, **spec))
+        self._made.append(at("customresourcedefinitions", name=kind.name))
+        return kind
+
+    def _until_served(self, kind: CustomKind, spec: dict[str, Any]) -> None:
+        for version in spec.get("versions", [{"name": "v1"}]):
+            if version.get("served", True):
+                self._until_found(kind.path(version=version["name"]) + "?limit=1")
+
+    def _until_found(self, path: str) -> None:
         until(lambda: self.request("GET", path).status == http.HTTPStatus.OK, path)
 
     def _succeed(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> Any:

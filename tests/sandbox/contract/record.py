@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.foreign import adopt
 from tests.sandbox.contract.api import Api
-from tests.sandbox.contract.story import CASE, Story, tell
+from tests.sandbox.contract.story import CASE, Story, prepare, stories, tell
 
 STORIES = Path(__file__).parent / "stories"
 
@@ -31,6 +31,7 @@ def main() -> None:
 def record(api: Api, file: Path) -> None:
     """Tell every story of the file and replace what it gives."""
     namespace = api.namespace()
+    prepare(api, stories(file))
 
     def retold(found: re.Match[str]) -> str:
         story = Story(found[1], found[2], "")

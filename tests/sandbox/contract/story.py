@@ -17,9 +17,10 @@ that other stories may use too; its objects are at `things/…`, or `things@v2/�
 What is different each time (uid, time, resourceVersion, address) is shown in capitals.
 """
 
+import itertools
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,13 @@ def stories(file: Path) -> list[Story]:
     return [Story(m[1], m[2], m[3].strip()) for m in found]
 
 
+def prepare(api: Api, told: Iterable[Story]) -> None:
+    """Define in advance the kinds that the stories want, so that each need not wait for its own."""
+    for step in itertools.chain.from_iterable(steps(story.given) for story in told):
+        if step.method == "CRD":
+            api.define(step.path, **_spec(step))
+
+
 def tell(api: Api, namespace: str, story: Story) -> str:
     """Do what the story says and return what came of it."""
     name = f"x{secrets.token_hex(4)}"
@@ -100,7 +108,7 @@ def tell(api: Api, namespace: str, story: Story) -> str:
         elif reply.status >= 300:
             raise AssertionError(f"{step.method} {step.path} → {reply.status}: {reply.body}")
     text = "\n".join(shown)
-    for word, value in words.items():
+    for word, value in sorted(words.items(), key=lambda each: -len(each[1])):
         text = text.replace(value, word)
     return text.strip()
 
@@ -156,7 +164,8 @@ def answer(reply: Reply, picked: list[str]) -> str:
     elif not isinstance(body, dict | list):
         return "\n".join([*head, *([str(body)] if picked != ["code"] else [])])
     else:
-        shown = {path: _pick(body, path) for path in picked} if picked else _plain(body)
+        wanted = [path for path in picked if path not in {"reason", "message", "details", "causes"}]
+        shown = {path: _pick(body, path) for path in wanted} if wanted else _plain(body)
     return "\n".join(head if picked == ["code"] else [*head, _dump(shown)])
 
 

@@ -5,13 +5,20 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.contract.api import Api
-from tests.sandbox.contract.story import Story, stories, tell
+from tests.sandbox.contract.story import Story, prepare, stories, tell
 
 STORIES = [
     pytest.param(story, id=f"{file.stem}: {story.name}")
     for file in sorted((Path(__file__).parent / "stories").glob("*.golden"))
     for story in stories(file)
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _prepared(api: Api, request: pytest.FixtureRequest) -> None:
+    """The kinds of the stories that were chosen."""
+    chosen = (item.callspec.params.get("story") for item in request.session.items if hasattr(item, "callspec"))
+    prepare(api, (story for story in chosen if isinstance(story, Story)))
 
 
 @pytest.mark.parametrize("story", STORIES)
