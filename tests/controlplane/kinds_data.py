@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.controlplane.build import GO_MODULE
 from tests.controlplane.kubeconfig import Access, read_kubeconfig
-from tests.controlplane.rest import request
+from tests.controlplane.rest import content_type, request
 
 DATA = Path(__file__).parents[2] / "hookrunner/sandbox/data"
 
@@ -187,13 +187,15 @@ def path(group: str, version: str) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
 
 
-def fetch(access: Access, where: str, accept: str = "application/json") -> bytes:
-    """The body of an answer, as it came."""
-    headers = {"Authorization": f"Bearer {access.token}", "Accept": accept}
-    asked = urllib.request.Request(access.url + where, headers=headers)
+def fetch(
+    access: Access, where: str, accept: str = "application/json", *, method: str = "GET", body: bytes | None = None
+) -> bytes:
+    """The body of an answer, as it came. Raises `HTTPError` if it is a refusal."""
+    headers = {"Authorization": f"Bearer {access.token}", "Accept": accept, "Content-Type": content_type(method)}
+    asked = urllib.request.Request(access.url + where, body, headers, method=method)
     with urllib.request.urlopen(asked, context=ssl.create_default_context(cafile=str(access.ca))) as response:
-        body: bytes = response.read()
-        return body
+        answer: bytes = response.read()
+        return answer
 
 
 def write(files: dict[str, bytes], into: Path) -> None:

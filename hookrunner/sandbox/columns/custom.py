@@ -88,7 +88,7 @@ def _float(value: float) -> str:
     """The shortest digits, with an exponent from a million on and below 0.0001."""
     _, digits, shift = Decimal(repr(value)).normalize().as_tuple()
     exponent = len(digits) + int(shift) - 1
-    if -4 <= exponent < 21:
+    if -4 <= exponent < 6:
         return f"{Decimal(repr(value)).normalize():f}"
     mantissa = "".join(map(str, digits))
     sign = "-" if value < 0 else ""
