@@ -107,7 +107,7 @@ def written(operation: str, secret: Secret) -> dict:
 
 
 def deletion(place: Place) -> dict:
-    return {"operation": "Delete", "apiVersion": "v1", "kind": "Secret", "namespace": place[0], "name": place[1]}
+    return {"operation": "DeleteInBackground", "kind": "Secret", "namespace": place[0], "name": place[1]}
 
 
 if __name__ == "__main__":

@@ -1,20 +1,115 @@
-"""The hooks that ship with the project, as a newcomer runs them: on a real API server, changed by a real kubectl."""
+"""The hooks that ship with the project, as a newcomer runs them: all of them together, on the demo's objects, changed
+by a real kubectl; on a real API server and on the sandbox. What each does in detail: the test cases beside the hooks.
+"""
 
 import asyncio
+import json
+import re
 from pathlib import Path
 
-from tests.controlplane.cluster import Cluster
+import pytest
+
+from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.flows.conftest import Start
+from tests.flows.operator import Operator
 from tests.flows.waiting import until
 
-HOOKS = Path(__file__).parents[2] / "hooks"
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "docs/demo.yaml"
+FINISHED = {
+    "startTime": "2020-01-01T00:00:00Z",
+    "completionTime": "2020-01-01T00:00:01Z",
+    "succeeded": 1,
+    "conditions": [
+        {"type": kind, "status": "True", "lastTransitionTime": "2020-01-01T00:00:01Z"}
+        for kind in ("SuccessCriteriaMet", "Complete")
+    ],
+}
 
 
-async def test_a_new_namespace_gets_its_pod_security_label(operator: Start, own_cluster: Cluster) -> None:
-    """The README's hook and its first command: an object made with kubectl, and the hook's change to it."""
-    script = (HOOKS / "pod-security.sh").read_text()
-    await operator({"pod-security.sh": script}, kubeconfig=own_cluster.kubeconfig)
-    await asyncio.to_thread(own_cluster.kubectl, "create", "namespace", "demo")
-    path = r"jsonpath={.metadata.labels.pod-security\.kubernetes\.io/warn}"
-    await until(lambda: own_cluster.kubectl("get", "namespace", "demo", "-o", path) == "baseline", "the label")
-    await until(lambda: own_cluster.kubectl("get", "namespace", "default", "-o", path) == "baseline", "the label")
+def shipped() -> dict[str, str]:
+    """All hooks, those that run every minute made quicker."""
+    files = [file for file in (ROOT / "hooks").iterdir() if file.suffix in (".py", ".sh")]
+    return {file.name: file.read_text().replace('"* * * * *"', '"* * * * * *"') for file in files}
+
+
+@pytest.fixture
+async def running(
+    operator: Start, own_cluster: OwnCluster, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Operator, Cluster]:
+    """The shipped hooks on the demo's objects."""
+    monkeypatch.setenv("PENDING_PODS_MINUTES", "0")
+    await asyncio.to_thread(own_cluster.kubectl, "apply", "-f", str(DEMO))
+    return await operator(shipped(), kubeconfig=own_cluster.kubeconfig), own_cluster
+
+
+async def shows(cluster: Cluster, expected: str, *query: str) -> None:
+    """Wait until `kubectl get …` prints this."""
+
+    def answer() -> bool:
+        return cluster.kubectl("get", "--ignore-not-found", *query).strip() == expected
+
+    await until(answer, f"kubectl get {' '.join(query)}: {expected!r}")
+
+
+async def test_the_shipped_hooks_work_side_by_side(running: tuple[Operator, Cluster]) -> None:
+    one, cluster = running
+    await shows(cluster, "hookrunner.io/copy-of", *path("-n", "blog", "secret", "registry"))
+    await asyncio.to_thread(cluster.kubectl, "create", "namespace", "party")
+    await shows(cluster, "unassigned baseline", "namespace", "party", "-o", labels("team", WARN))
+    await shows(cluster, "limitrange/defaults\nresourcequota/defaults", "-n", "party", "limits,quota", "-o", "name")
+    await shows(cluster, "hookrunner.io/copy-of", *path("-n", "party", "secret", "registry"))
+    await one.wait_log("shop/web will be restarted when ConfigMap/greeting changes")
+    await asyncio.to_thread(cluster.kubectl, "-n", "shop", "patch", "configmap", "greeting", "-p", '{"data":{"a":"b"}}')
+    await one.wait_log("shop/web is restarted: ConfigMap/greeting has changed")
+    template = "jsonpath={.spec.template.metadata.annotations}"
+    await until(
+        lambda: "runs-with" in cluster.kubectl("-n", "shop", "get", "deployment", "web", "-o", template), "a restart"
+    )
+    await until(lambda: one.hook_metric("pods_pending_seconds", pod="picky") > 0, "the metric")
+
+
+async def test_a_finished_job_goes(running: tuple[Operator, Cluster]) -> None:
+    _, cluster = running
+    patch = json.dumps({"status": FINISHED})
+    arguments = ("-n", "shop", "patch", "job", "import", "--subresource=status", "--type=merge", "-p", patch)
+    await asyncio.to_thread(cluster.kubectl, *arguments)
+    await shows(cluster, "", "-n", "shop", "job", "import", "-o", "jsonpath={.metadata.name}")
+
+
+async def test_the_copies_of_a_secret_go_with_it(running: tuple[Operator, Cluster]) -> None:
+    _, cluster = running
+    await shows(cluster, "secret/registry", "-n", "shop", "secrets", "-o", "name")
+    await asyncio.to_thread(cluster.kubectl, "delete", "secret", "registry")
+    await shows(cluster, "", "-n", "shop", "secrets", "-o", "name")
+
+
+async def test_the_demo_runs_on_the_sandbox(tmp_path: Path) -> None:
+    """Its manifests are seeds; the Job has finished long ago, which only a sandbox can be told."""
+    one = Operator(tmp_path, tmp_path / "none", ("--sandbox", f"--seed={DEMO}", f"--sandbox-kubeconfig={tmp_path}/k"))
+    one.write_hooks(shipped())
+    one.start()
+    try:
+        log = tmp_path / "log"
+        await until(lambda: SAID.issubset(re.findall(r'"msg":"([^"]+)"', log.read_text())), f"{SAID} in the log")
+        assert await one.stop() == 0
+    finally:
+        one.kill()
+
+
+SAID = {
+    "default/registry is copied to blog, shop",
+    "shop/web will be restarted when ConfigMap/greeting changes",
+    "shop/import is deleted: it finished long ago",
+}
+WARN = "pod-security.kubernetes.io/warn"
+
+
+def labels(*names: str) -> str:
+    """What prints these labels with spaces between them."""
+    return "jsonpath=" + " ".join(f"{{.metadata.labels.{name.replace('.', chr(92) + '.')}}}" for name in names)
+
+
+def path(*query: str) -> tuple[str, ...]:
+    """What prints the first annotation's key of an object."""
+    return (*query, "-o", "go-template={{range $key, $_ := .metadata.annotations}}{{$key}}{{end}}")

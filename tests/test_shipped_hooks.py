@@ -1,0 +1,50 @@
+"""The hooks that ship are as good as we ask of others: linted, shellchecked, each with test cases that pass.
+
+At work together on an API server: flows/test_shipped_hooks.py.
+"""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookrunner.cli.main import run
+
+ROOT = Path(__file__).parents[1]
+HOOKS = sorted(file for file in (ROOT / "hooks").iterdir() if file.suffix in (".py", ".sh"))
+
+
+def test_the_linter_has_nothing_to_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hook", "lint", "--strict", str(ROOT / "hooks")], "hookrunner") == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_each_hook_has_test_cases_and_they_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [hook.name for hook in HOOKS if not hook.with_name(f"{hook.name}.test.yaml").exists()] == []
+    assert run(["hook", "test", str(ROOT / "hooks")], "hookrunner") == 0, capsys.readouterr().out
+
+
+def test_shellcheck_has_nothing_to_tell() -> None:
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    scripts = [str(hook) for hook in HOOKS if hook.suffix == ".sh"]
+    subprocess.run([shellcheck, *scripts], check=True)
+
+
+def imported(hook: Path) -> set[str]:
+    found = [node for node in ast.walk(ast.parse(hook.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = [one.module or "" if isinstance(one, ast.ImportFrom) else one.names[0].name for one in found]
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook.suffix == ".py"], ids=lambda hook: str(hook.name))
+def test_hooks_in_python_need_its_standard_library_only(hook: Path) -> None:
+    assert imported(hook) <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook.name != "pod-security.sh" and hook.suffix == ".sh"])
+def test_a_hook_without_jq_says_so_at_the_start(hook: Path, tmp_path: Path) -> None:
+    (tmp_path / "bash").symlink_to("/bin/bash")
+    asked = subprocess.run([hook, "--config"], env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert (asked.returncode, asked.stderr) == (1, "jq is missing: install it, or take this hook away\n")
