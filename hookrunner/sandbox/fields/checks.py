@@ -24,7 +24,7 @@ def check(config: JSON, kind: Kind) -> None:
     metadata = config.get("metadata") or {}
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    problems = list(_problems(config, shape_of(kind.schema, kind.custom), ""))
+    problems = list(_problems(config, shape_of(kind), ""))
     if problems:
         raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", _message(config, known, problems))
 

@@ -40,7 +40,7 @@ def changes(old: JSON, new: JSON, shape: Shape) -> Changes:
 
 
 def _compared(old: JSON, new: JSON, shape: Shape) -> Found:
-    if old is new or (shape.exact and old == new):
+    if old is new or (old == new and (shape.go or same(old, new))):
         return SAME
     if isinstance(old, dict | None) and isinstance(new, dict | None):
         return _maps(old or {}, new or {}, shape) if (old or new) and not shape.atomic else _leaf(old, new)
@@ -55,7 +55,11 @@ def _leaf(old: JSON, new: JSON) -> Found:
 
 def same(old: JSON, new: JSON) -> bool:
     """Equality as JSON has it: `1` is not `true`, `1` is `1.0`."""
-    return bool(old == new) and isinstance(old, bool) == isinstance(new, bool)
+    if old != new:
+        return False
+    if isinstance(old, dict):
+        return all(same(value, new[key]) for key, value in old.items())
+    return all(map(same, old, new)) if isinstance(old, list) else isinstance(old, bool) == isinstance(new, bool)
 
 
 def _retyped(old: JSON, new: JSON, shape: Shape) -> Found:
@@ -75,7 +79,7 @@ def _maps(old: dict[str, JSON], new: dict[str, JSON], shape: Shape) -> Found:
         below = shape.at(name) or deduced()
         if name in old or name in standing:
             nodes.put(f"f:{name}", _compared(old[name] if name in old else standing[name], value, below))
-        elif value is not None or not shape.struct:
+        else:
             nodes.added[f"f:{name}"] = whole(value, below)
     for name, value in old.items():
         if name in new:
@@ -83,7 +87,7 @@ def _maps(old: dict[str, JSON], new: dict[str, JSON], shape: Shape) -> Found:
         below = shape.at(name) or deduced()
         if name in standing:
             nodes.put(f"f:{name}", _compared(value, standing[name], below))
-        elif value is not None or not shape.struct:
+        else:
             nodes.removed[f"f:{name}"] = whole(value, below)
     return nodes.found()
 

@@ -6,7 +6,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.compare import Changes, changes
 from hookrunner.sandbox.fields.resets import resets
 from hookrunner.sandbox.fields.sets import without
-from hookrunner.sandbox.fields.shapes import Shape, shape_of
+from hookrunner.sandbox.fields.shapes import Shape, custom_shape, shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
 
@@ -17,12 +17,12 @@ def shape_in(kind: Kind, api_version: str) -> Shape | None:
     Versions of custom kinds are read from the definition. Built-in kinds look alike in all of theirs.
     """
     if api_version == kind.api_version:
-        return shape_of(kind.schema, kind.custom)
+        return shape_of(kind)
     group, _, version = api_version.rpartition("/")
     if group != kind.group:
         return None
     if kind.definition is None:
-        return shape_of(kind.schema, False)
+        return shape_of(kind)
     found = (one for one in kind.definition["versions"] if one["name"] == version)
     return next((_other_version(kind, one["name"]) for one in found), None)
 
@@ -31,7 +31,7 @@ def shape_in(kind: Kind, api_version: str) -> Shape | None:
 def _other_version(kind: Kind, version: str) -> Shape:
     versions = kind.definition["versions"] if kind.definition else []
     raw = next(one.get("schema", {}).get("openAPIV3Schema", {}) for one in versions if one["name"] == version)
-    return shape_of(Schema(raw), True)
+    return custom_shape(Schema(raw))
 
 
 class UnknownVersion(ValueError):

@@ -30,7 +30,7 @@ def not_inherited(fought: Mapping[str, Fields], live: JSON, kind: Kind, manager:
 
 
 def _inherited(live: JSON, kind: Kind) -> Fields:
-    shape = shape_of(kind.schema, kind.custom)
+    shape = shape_of(kind)
     try:
         config = orjson.loads(_annotation(live))
         if config["apiVersion"] != kind.api_version:

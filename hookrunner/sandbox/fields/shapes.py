@@ -13,6 +13,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox.builtin.types import Field, Type, type_of
+from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
 
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
@@ -59,6 +61,11 @@ METADATA: dict[str, Any] = {
 OBJECT: dict[str, dict[str, Any]] = {"apiVersion": TEXT, "kind": TEXT, "metadata": METADATA}
 """What every object has, for custom kinds: their own schema says nothing of it."""
 
+EMPTY: dict[str, JSON] = {"struct": {}, "string": "", "bool": False, "quantity": "0"} | dict.fromkeys(
+    ("pointer", "slice", "map", "any", "bytes", "time", "microtime")
+)
+"""What an empty Go value is in JSON; numbers are 0."""
+
 SCALARS = {"integer": "numeric", "number": "numeric", "boolean": "boolean", "string": "string"}
 
 
@@ -67,28 +74,29 @@ class Shape:
 
     `types` says what may stand here: any of `map`, `list`, `scalar`; `scalar` is `string`, `numeric`, `boolean` or
     `untyped`. `atomic` is about maps. Lists are atomic unless `associative`; then `keys` tell elements apart, none for
-    sets. `exact` means that equal JSON is equal here, so that whole subtrees can be compared at once. `struct` means
-    that a Go struct stands behind it.
+    sets. `go` is the type that stands behind it for built-in kinds, where no value can be of another type.
     """
 
-    def __init__(self, schema: Schema, struct: bool = False, preserves: bool = False) -> None:
+    def __init__(self, schema: Schema, go: Type | None = None, preserves: bool = False) -> None:
         self._schema = schema
-        self.struct = struct
+        self.go = go.inner if go is not None and go.kind == "pointer" else go
         self._preserves = preserves or schema.preserves_unknown
         kind = "" if schema.name == RAW_EXTENSION else "string" if schema.name == QUANTITY else schema.type
         known = {"object": "map", "array": "list"}.get(kind, "scalar")
         self.types = frozenset((known,) if kind else ("map", "list", "scalar"))
-        self.scalar = "untyped" if schema.format not in ("", "byte") else SCALARS.get(kind, "untyped")
-        self.exact = bool(kind) and schema.name != QUANTITY
-        if schema.name == QUANTITY:
-            self.scalar = "untyped"
+        loose = schema.name == QUANTITY or schema.format not in ("", "byte")
+        self.scalar = "untyped" if loose and kind == "string" else SCALARS.get(kind, "untyped")
         self.atomic = schema.atomic or schema.name == RAW_EXTENSION
         self.associative, self.keys = _told_apart(schema)
 
     @cached_property
     def fields(self) -> Mapping[str, "Shape"]:
         """The fields that the schema names."""
-        named = {name: self._below(schema) for name, schema in self._schema.properties.items()}
+        known = self.go.fields if self.go else {}
+        named = {
+            name: self._below(schema, known[name].type if name in known else None)
+            for name, schema in self._schema.properties.items()
+        }
         if self._schema.embedded:
             return named | {name: Shape(Schema(raw)) for name, raw in OBJECT.items()}
         return named
@@ -98,7 +106,7 @@ class Shape:
         """Every other field; None if there may be none."""
         schema = self._schema.additional
         if schema is not None:
-            return self._below(schema) if schema.raw else deduced()
+            return self._below(schema, self.go and self.go.elem) if schema.raw else deduced()
         refused = self._schema.raw.get("additionalProperties") is False
         free = not refused and (self._preserves or not self._schema.properties)
         return deduced() if free else None
@@ -106,7 +114,8 @@ class Shape:
     @cached_property
     def item(self) -> "Shape":
         """Elements of the list."""
-        return untyped() if self._schema.items is None else self._below(self._schema.items)
+        items = self._schema.items
+        return untyped() if items is None else self._below(items, self.go and self.go.elem)
 
     @cached_property
     def key_defaults(self) -> dict[str, JSON]:
@@ -117,19 +126,16 @@ class Shape:
 
     @cached_property
     def standing(self) -> dict[str, JSON]:
-        """The fields of a Go struct that are there even when empty, with that value."""
-        if not self.struct:
-            return {}
-        required = set(self._schema.required)
-        found = {name: _empty(schema, name in required) for name, schema in self._schema.properties.items()}
-        return {name: value[0] for name, value in found.items() if value}
+        """The fields of a Go struct that are there even when empty, with that value. `omitempty` leaves no struct out."""
+        fields = self.go.fields.values() if self.go else ()
+        return {one.name: EMPTY.get(one.type.kind, 0) for one in fields if _stands(one)}
 
     def at(self, name: str) -> "Shape | None":
         """The shape of a field or of a map's value."""
         return self.fields.get(name) or self.element
 
-    def _below(self, schema: Schema) -> "Shape":
-        return Shape(schema, self.struct, self._preserves)
+    def _below(self, schema: Schema, go: Type | None) -> "Shape":
+        return Shape(schema, go, self._preserves)
 
 
 def _told_apart(schema: Schema) -> tuple[bool, tuple[str, ...]]:
@@ -139,14 +145,8 @@ def _told_apart(schema: Schema) -> tuple[bool, tuple[str, ...]]:
     return merged, (schema.patch_merge_key,) if merged and schema.patch_merge_key else ()
 
 
-def _empty(schema: Schema, required: bool) -> tuple[JSON] | None:
-    """A struct by value has the default `{}`; a plain value that is always written has its zero; a list has null."""
-    default = schema.raw.get("default")
-    if default == {}:
-        return ({},)
-    if required and schema.type in ("array", "object"):
-        return (None,)
-    return (default,) if required and default in ("", 0, False) and default is not None else None
+def _stands(one: Field) -> bool:
+    return not one.omit or (one.type.kind == "struct" and one.omit == "omitempty")
 
 
 @lru_cache(maxsize=1)
@@ -162,9 +162,12 @@ def untyped() -> Shape:
 
 
 @lru_cache(maxsize=1024)
-def shape_of(schema: Schema, custom: bool) -> Shape:
+def shape_of(kind: Kind) -> Shape:
     """The shape of whole objects."""
-    if not custom:
-        return Shape(schema, struct=True)
+    return custom_shape(kind.schema) if kind.custom else Shape(kind.schema, type_of(kind.api_version, kind.kind))
+
+
+def custom_shape(schema: Schema) -> Shape:
+    """The shape of custom objects: what their schema says, and the metadata of every object."""
     raw = schema.raw or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return Shape(Schema({**raw, "properties": {**raw.get("properties", {}), **OBJECT}}))

@@ -24,7 +24,7 @@ from hookrunner.sandbox.fields.prune import pruned
 from hookrunner.sandbox.fields.reconcile import reconciled
 from hookrunner.sandbox.fields.resets import resets
 from hookrunner.sandbox.fields.sets import Fields, difference, intersection, of, union, without
-from hookrunner.sandbox.fields.shapes import Shape, shape_of
+from hookrunner.sandbox.fields.shapes import shape_of
 from hookrunner.sandbox.kinds import Kind
 
 BEFORE_FIRST_APPLY = "before-first-apply"
@@ -68,7 +68,7 @@ def applied(live: JSON | None, config: JSON, kind: Kind, write: Write, force: bo
     last = entries.get(mine.identity)
     entries[mine.identity] = mine
     base = live or {}
-    result = pruned(merged(base, config, _shape(kind)), last, entries, kind)
+    result = pruned(merged(base, config, shape_of(kind)), last, entries, kind)
     found = Differences(managed_by(base, ()), managed_by(result, ()), kind, write.subresource)
     others = {who: one for who, one in entries.items() if who != mine.identity}
     fought = {who: lost for who, one in others.items() if (lost := _lost(one, found))}
@@ -173,9 +173,5 @@ def _tracked(live: JSON | None, kind: Kind, write: Write) -> Entries:
 
 def _stated(config: JSON, kind: Kind, write: Write) -> Entry:
     """What the applier claims."""
-    fields = without(owned(config, _shape(kind)), resets(kind, write.subresource))
+    fields = without(owned(config, shape_of(kind)), resets(kind, write.subresource))
     return Entry(write.manager, APPLY, kind.api_version, write.subresource, None, fields)
-
-
-def _shape(kind: Kind) -> Shape:
-    return shape_of(kind.schema, kind.custom)
