@@ -43,12 +43,12 @@ class Checks:
     def __init__(self, raw: JSON) -> None:
         self.raw = raw
         self.types = ("integer", "string") if raw.get("x-kubernetes-int-or-string") else _types(raw)
-        self.format = _checked_format(self.types, raw.get("format", ""))
-        self.properties = {key: Checks(inner) for key, inner in raw.get("properties", {}).items()}
+        self.format = _checked_format(self.types, raw.get("format") or "")
+        self.properties = {key: Checks(inner) for key, inner in (raw.get("properties") or {}).items()}
         additional = raw.get("additionalProperties")
         self.additional = Checks(additional) if isinstance(additional, dict) else None
         self.items = Checks(raw["items"]) if isinstance(raw.get("items"), dict) else None
-        self.keys = raw.get("x-kubernetes-list-map-keys", ()) if raw.get("x-kubernetes-list-type") == "map" else ()
+        self.keys = (raw.get("x-kubernetes-list-map-keys") or ()) if raw.get("x-kubernetes-list-type") == "map" else ()
         self._table = {kind: self._checks_of(kind) for kind in NAMES}
 
     def run(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
@@ -131,10 +131,10 @@ class Checks:
         inherited = {key: self.raw[key] for key in INHERITED if key in self.raw}
         found: list[Step] = []
         for key, step in (("anyOf", _any_of), ("oneOf", _one_of), ("allOf", _all_of)):
-            branches = [Checks(inherited | branch) for branch in self.raw.get(key, ())]
+            branches = [Checks(inherited | branch) for branch in self.raw.get(key) or ()]
             if branches:
                 found.append(partial(step, branches))
-        if "not" in self.raw:
+        if self.raw.get("not") is not None:
             found.append(partial(_not, Checks(inherited | self.raw["not"])))
         return found
 
@@ -173,7 +173,7 @@ class Checks:
                 count += checks.run_ratcheting(inner, olds.get(key, NOTHING), named + key, found)
             elif self.additional is not None:
                 count += self.additional.run_ratcheting(inner, olds.get(key, NOTHING), f"{path}.{key}", found)
-        for key in self.raw.get("required", ()):
+        for key in self.raw.get("required") or ():
             if key not in value:
                 found.append(missing(f"{path}.{key}"))
         return count

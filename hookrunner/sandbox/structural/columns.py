@@ -3,16 +3,15 @@
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#advanced-topics
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, duplicate, required, wrong
+from hookrunner.sandbox.structural import paths
 
 TYPES = ("boolean", "date", "integer", "number", "string")
 FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 MOST_SELECTABLE = 8
-STEP = re.compile(r"\.([A-Za-z_]\w*)|\['((?:[^'\\]|\\.)*)'\]", re.ASCII)
 SELECTABLE_TYPES = ("string", "boolean", "integer")
 
 
@@ -63,9 +62,10 @@ def selectable(fields: Sequence[JSON], version: JSON, field: str) -> Iterator[Ca
         if not path:
             yield required(place)
             continue
-        leaf, why = _followed(path, schema)
-        if why:
-            yield wrong(place, path, f"is an invalid path: {why}")
+        try:
+            _, leaf = paths.followed(path, schema, brackets=False)
+        except paths.WrongPath as error:
+            yield wrong(place, path, f"is an invalid path: {error}")
             continue
         yield from _leaf(path, leaf, place)
         if path in seen:
@@ -81,21 +81,6 @@ def _leaf(path: str, leaf: JSON, place: str) -> Iterator[Cause]:
     if leaf.get("type") not in SELECTABLE_TYPES:
         kinds = "string, boolean or integer. Enum string fields and strings with formats are allowed."
         yield wrong(place, path, f"must point to a field of type {kinds}")
-
-
-def _followed(path: str, schema: JSON) -> tuple[JSON, str]:
-    """The schema at a path, or why there is none."""
-    at = 0
-    while at < len(path):
-        step = STEP.match(path, at)
-        if step is None:
-            return {}, "path must begin with '.' or '['" if at == 0 else "does not refer to a valid field"
-        name, at = step[1] or step[2], step.end()
-        inner = (schema.get("properties") or {}).get(name)
-        if inner is None:
-            return {}, "does not refer to a valid field"
-        schema = inner
-    return schema, ""
 
 
 def _not_simple(path: str, field: str) -> Cause:

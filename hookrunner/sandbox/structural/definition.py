@@ -67,6 +67,8 @@ def _spec(spec: JSON) -> Iterator[Cause]:
     yield from _group(spec.get("group", ""))
     yield from _one_of("spec.scope", spec.get("scope", ""), SCOPES)
     versions = spec["versions"]
+    if versions and (said := names.old_label(versions[0].get("name", ""))):
+        yield wrong("spec.version", versions[0].get("name", ""), ",".join(said))
     same = _moved(versions)
     for index, version in enumerate(versions):
         yield from _version(version, f"spec.versions[{index}]", same)
@@ -142,7 +144,7 @@ def _versions(versions: Sequence[JSON]) -> Iterator[Cause]:
     if len({one.get("name") for one in versions}) < len(versions):
         yield wrong("spec.versions", versions, "must contain unique version names")
     if sum(one["storage"] for one in versions) != 1:
-        yield wrong("spec.versions", versions, "must have exactly one version marked as storage version")
+        yield wrong("spec.versions", versions or None, "must have exactly one version marked as storage version")
 
 
 def _names(said: JSON, field: str) -> Iterator[Cause]:
@@ -190,7 +192,11 @@ def _stored(crd: JSON) -> Iterator[Cause]:
     there = {version.get("name") for version in crd["spec"]["versions"]}
     stored = stored_versions(crd)
     if not stored:
-        yield wrong("status.storedVersions", stored, "must have at least one stored version")
+        yield wrong("status.storedVersions", None, "must have at least one stored version")
+        return
+    for version in crd["spec"]["versions"]:
+        if version["storage"] and version["name"] not in stored:
+            yield wrong("status.storedVersions", stored, f"must have the storage version {version['name']}")
     for index, name in enumerate(stored):
         if name not in there:
             why = (

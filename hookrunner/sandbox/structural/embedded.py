@@ -43,6 +43,11 @@ def _object(value: dict[str, JSON], path: str) -> Iterator[Cause]:
     if namespace := held.get("namespace"):
         yield from (wrong(f"{field}.namespace", namespace, said) for said in names.label(namespace))
     yield from metadata.template(held, field)
+    for owner in held.get("ownerReferences") or ():
+        rules = ((key, said) for key, said in metadata.OWNER_FIELDS if not owner.get(key))
+        yield from (wrong(f"{field}.ownerReferences.{key}", "", said) for key, said in rules)
+    for name in held.get("finalizers") or ():
+        yield from (wrong(f"{field}.finalizers", name, said) for said in names.qualified(name))
 
 
 def _type(value: dict[str, JSON], path: str) -> Iterator[Cause]:

@@ -42,7 +42,8 @@ def status(crd: JSON, others: Iterable[JSON], now: str) -> JSON:
 def stored_versions(crd: JSON) -> list[str]:
     """The versions in which objects may be stored: those of the status, and the one in which they are stored now."""
     known = list((crd.get("status") or {}).get("storedVersions") or ())
-    return known + [one["name"] for one in crd["spec"]["versions"] if one["storage"] and one["name"] not in known]
+    stored = next((one["name"] for one in crd["spec"]["versions"] if one["storage"]), None)
+    return known if stored is None or stored in known else [*known, stored]
 
 
 def _accepted(crd: JSON) -> JSON:

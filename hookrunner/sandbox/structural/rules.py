@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, required, unsupported, wrong
+from hookrunner.sandbox.structural import paths
 
 KEY = "x-kubernetes-validations"
 REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -15,10 +16,10 @@ REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "F
 def problems(schema: JSON, field: str) -> Iterator[Cause]:
     """What is wrong with the rules of one schema."""
     for index, said in enumerate(schema.get(KEY) or ()):
-        yield from _said(said, f"{field}.{KEY}[{index}]")
+        yield from _said(said, schema, f"{field}.{KEY}[{index}]")
 
 
-def _said(rule: JSON, field: str) -> Iterator[Cause]:
+def _said(rule: JSON, schema: JSON, field: str) -> Iterator[Cause]:
     expression, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not expression:
         yield required(f"{field}.rule", "rule is not specified")
@@ -36,6 +37,16 @@ def _said(rule: JSON, field: str) -> Iterator[Cause]:
         yield wrong(f"{field}.fieldPath", rule["fieldPath"], "must be non-empty if specified")
     if _broken(rule.get("fieldPath") or ""):
         yield wrong(f"{field}.fieldPath", rule["fieldPath"], "must not contain line breaks")
+    if rule.get("fieldPath") and not _leads(rule["fieldPath"], schema):
+        yield wrong(f"{field}.fieldPath", rule["fieldPath"], "must be a valid path")
+
+
+def _leads(path: str, schema: JSON) -> bool:
+    try:
+        paths.followed(path, schema)
+    except paths.WrongPath:
+        return False
+    return True
 
 
 def _broken(text: str) -> bool:

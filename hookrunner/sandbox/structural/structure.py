@@ -37,7 +37,8 @@ def problems(schema: JSON, field: str, *, with_status: bool) -> Iterator[Cause]:
     if not constructs.unconvertible(schema):
         found = [*_invariants(schema, "root", field), *_complete(schema, schema, field, field)]
         found.sort(key=lambda cause: f"{cause.field}: {cause.message}")
-        yield from found or default_values.problems(schema, field)
+        # The root has apiVersion, kind and metadata as embedded objects have.
+        yield from found or default_values.problems({**schema, "x-kubernetes-embedded-resource": True}, field)
     yield from constructs.problems(schema, field)
 
 
@@ -45,7 +46,7 @@ def _root_beside_status(schema: JSON, field: str) -> Iterator[Cause]:
     if schema.get("type", "object") != "object":
         why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
         yield wrong(f"{field}.type", schema["type"], why)
-    elif any(schema.get(key) for key in NOT_AT_ROOT):
+    elif any(schema.get(key) not in (None, [], False) for key in NOT_AT_ROOT):
         allowed = f"only [{ALLOWED_AT_ROOT}] fields are allowed at the root of the schema"
         yield wrong(field, schema, f"{allowed} if the status subresource is enabled")
 
