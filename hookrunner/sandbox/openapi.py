@@ -2,7 +2,7 @@
 
 Documents of built-in group versions are served as a real API server wrote them. Those of custom kinds are put together
 from a real one's document with the names replaced, and the definition's schema as a real API server publishes it.
-OpenAPI v2 is not served: of kubectl only `explain --output=plaintext-openapiv2` asks for it.
+OpenAPI v2 describes nothing: kubectl asks it about kinds that v3 does not know, and then says that there are none.
 
 https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3
 """
@@ -19,6 +19,8 @@ from hookrunner.model.resources import JSON
 from hookrunner.sandbox import data
 from hookrunner.sandbox.kinds import Kind, Kinds
 
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The media type of OpenAPI v2 in protobuf. kubectl asks for it as `…v2@v1.0…`, which is no valid one to answer with."""
 SCALE = "io.k8s.api.autoscaling."
 INTEGER_OR_STRING: list[JSON] = [{"type": "integer"}, {"type": "string"}]
 KEPT_IF_TRUE = (
@@ -59,6 +61,21 @@ def index(kinds: Kinds) -> dict[str, JSON]:
 def document(kinds: Kinds, path: str) -> Document | None:
     """The document of `/openapi/v3/<path>`; None if there is none."""
     return next((one for one in _documents(kinds) if one.path == path), None)
+
+
+def empty_v2(*, protobuf: bool) -> bytes:
+    """`/openapi/v2` as JSON or as `V2_PROTOBUF`: valid, without any path or definition."""
+    title, version = "Kubernetes", data.kinds()["version"]["gitVersion"]
+    if not protobuf:
+        return orjson.dumps({"swagger": "2.0", "info": {"title": title, "version": version}, "paths": {}})
+    # Fields of openapi.v2.Document: 1 swagger, 2 info (1 title, 2 version), 8 paths.
+    info = _field(1, title.encode()) + _field(2, version.encode())
+    return _field(1, b"2.0") + _field(2, info) + _field(8, b"")
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A short text or message in protobuf."""
+    return bytes((number << 3 | 2, len(content))) + content
 
 
 def _documents(kinds: Iterable[Kind]) -> list[Document]:

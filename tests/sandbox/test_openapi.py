@@ -177,3 +177,11 @@ def test_operations_are_named_after_the_group(group: str, identifier: str) -> No
     found = openapi.document(kinds, f"apis/{group}/v1beta2")
     assert found is not None
     assert f'"tags":["{identifier}_v1beta2"]'.encode() in found.body()
+
+
+def test_version_2_describes_nothing() -> None:
+    told = orjson.loads(openapi.empty_v2(protobuf=False))
+    assert (told["swagger"], told["paths"]) == ("2.0", {})
+    packed = openapi.empty_v2(protobuf=True)
+    assert packed.startswith(b"\n\x032.0\x12")
+    assert packed.endswith(b"B\x00")
