@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import orjson
 import pytest
 
+from hookrunner.cli.main import cli
 from hookrunner.errors import BadHookConfig, BadOutput
 from hookrunner.hooks import metric_operations, patches
 from hookrunner.hooks.config import versions
@@ -197,9 +199,18 @@ def test_every_difference_names_its_proof() -> None:
     assert [line for line in table if not line.startswith(heads) and "`tests/" not in line] == []
 
 
+def flags_of(command: click.Command) -> Iterator[str]:
+    """The long flags of a command and of all below it."""
+    ctx = click.Context(command)
+    yield from (name.removeprefix("--") for parameter in command.params for name in parameter.opts)
+    if isinstance(command, click.Group):
+        below = (command.get_command(ctx, name) for name in command.list_commands(ctx))
+        yield from (flag for one in below if one for flag in flags_of(one))
+
+
 def test_every_flag_that_a_page_names_exists() -> None:
-    flags = {name for option in options() for name in (option.flag, *option.also)}
-    others = {"config", "set", "set-file", "values", "required", "help", "show-empty", "watch", "no-controllers"}
+    flags = {name for option in options() for name in (option.flag, *option.also)} | set(flags_of(cli))
+    others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
     others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 

@@ -1,0 +1,36 @@
+"""docs/lint.md has a section for each code, and its examples are what they say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hookrunner.linting.findings import CODES
+from hookrunner.linting.lint import Linter
+from tests.linting.conftest import Write
+
+PAGE = (Path(__file__).parents[2] / "docs/lint.md").read_text()
+SECTIONS = {text.partition("\n")[0]: text for text in PAGE.split("\n## ")[1:]}
+NOT_SHOWN = {"not-executable", "not-found", "crlf", "bom", "next-runs"}
+"""Nothing of these can be seen in a text; they have their samples beside this file."""
+
+
+def test_every_code_has_a_section_in_the_order_of_the_code() -> None:
+    assert list(SECTIONS) == list(CODES)
+
+
+def test_the_severity_is_told_where_it_is_not_a_warning() -> None:
+    told = {code: re.search(r"^\*(Error|Info)", text, re.MULTILINE) for code, text in SECTIONS.items()}
+    assert {code: found[1].lower() if found else "warning" for code, found in told.items()} == CODES
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if code not in NOT_SHOWN])
+async def test_the_bad_example_is_told_and_the_good_one_is_not(linter: Linter, write: Write, code: str) -> None:
+    bad, good = re.findall(r"^```(?:sh|python)\n(.*?)^```$", SECTIONS[code], re.MULTILINE | re.DOTALL)
+    # What is wrong with a first line is also why the hook cannot be asked.
+    assert {code} <= await told(linter, write("hook", bad)) <= {code, "refused"}
+    assert await told(linter, write("hook", good)) == set()
+
+
+async def told(linter: Linter, path: Path) -> set[str]:
+    return {finding.code for finding in (await linter.lint([path])).findings} - {"next-runs"}
