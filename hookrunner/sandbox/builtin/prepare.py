@@ -84,6 +84,16 @@ def _job(job: Object) -> Object:
     return {**job, "spec": {**spec, "selector": {**selector, "matchLabels": matched}}}
 
 
+def _attributes_class(obj: Object) -> Object:
+    return {**obj, "metadata": with_finalizer(obj["metadata"], "kubernetes.io/vac-protection")}
+
+
+def _definition(obj: Object) -> Object:
+    versions = obj["spec"].get("versions") or ()
+    stored = [one.get("name", "") for one in versions if one.get("storage")]
+    return {**obj, "status": {**(obj.get("status") or {}), "storedVersions": stored or None}}
+
+
 def _protected(finalizer: str) -> Callable[[Object], Object]:
     """A volume or a claim: pending, and kept while something uses it."""
 
@@ -146,6 +156,8 @@ CREATED: dict[str, Callable[[Object], Object]] = {
     "daemonsets.apps": _daemon_set,
     "persistentvolumeclaims": _protected("kubernetes.io/pvc-protection"),
     "persistentvolumes": _protected("kubernetes.io/pv-protection"),
+    "volumeattributesclasses.storage.k8s.io": _attributes_class,
+    "customresourcedefinitions.apiextensions.k8s.io": _definition,
     "namespaces": _namespace,
     "nodes": _node,
 }

@@ -10,10 +10,7 @@ from tests.controlplane.cluster import Cluster
 from tests.sandbox.builtin.ours import Object, comparable, kind_of, mine, theirs
 
 HERE = Path(__file__).parent
-NOT_HERE = {
-    ("v1", "Binding"),
-    ("v1", "ComponentStatus"),
-}
+UNCHECKED = {"CertificateSigningRequest"}  # the sandbox signs nothing and fills in no user
 
 
 def objects(file: str) -> list[Object]:
@@ -43,4 +40,5 @@ def test_a_rich_object_becomes_what_a_real_server_makes_of_it(cluster: Cluster, 
 def test_every_kind_that_can_be_created_has_a_least_object() -> None:
     shown = {kind_of(obj) for obj in objects("minimal.yaml")}
     lacking = [one.kind for one in kinds.builtin() if {"create", "get"} <= {*one.verbs} and one not in shown]
+    lacking = sorted({*lacking} - UNCHECKED)
     assert lacking == []

@@ -7,13 +7,36 @@ with `old`, updated. Objects come decoded and with defaults.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from hookrunner.sandbox.builtin.validation import (
+    cluster,
+    config,
+    jobs,
+    network,
+    pod_updates,
+    policy,
+    rbac,
+    services,
+    webhooks,
+    workloads,
+)
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Cause
 
 Object = dict[str, Any]
 Check = Callable[[Object, Object | None], Iterable[Cause]]
 
-CHECKS: dict[str, Check] = {}
+CHECKS: dict[str, Check] = {
+    **pod_updates.CHECKS,
+    **workloads.CHECKS,
+    **jobs.CHECKS,
+    **services.CHECKS,
+    **network.CHECKS,
+    **config.CHECKS,
+    **cluster.CHECKS,
+    **rbac.CHECKS,
+    **policy.CHECKS,
+    **webhooks.CHECKS,
+}
 
 
 def problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:

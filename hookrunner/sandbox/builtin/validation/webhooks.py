@@ -1,0 +1,135 @@
+"""Webhook configurations, https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/."""
+
+from urllib.parse import urlsplit
+
+from hookrunner.sandbox import names
+from hookrunner.sandbox.builtin.validation.common import (
+    Causes,
+    Object,
+    given,
+    label_selector,
+    named,
+    one_of,
+)
+from hookrunner.sandbox.status import duplicate, required, unsupported, wrong
+
+REVIEWS = ("v1", "v1beta1")
+OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+SCOPES = ("*", "Cluster", "Namespaced")
+WITHOUT_EFFECTS = ("None", "NoneOnDryRun")
+LONGEST_TIMEOUT = 30
+ONE_REQUIRED = "exactly one of url or service is required"
+
+
+def configuration(obj: Object, old: Object | None) -> Causes:
+    """Webhooks, validating or mutating."""
+    seen = set()
+    for at, hook in enumerate(obj.get("webhooks") or ()):
+        yield from _webhook(hook, f"webhooks[{at}]", mutating=obj["kind"].startswith("Mutating"))
+        if hook.get("name", "") in seen:
+            yield duplicate(f"webhooks[{at}].name", hook.get("name", ""))
+        seen.add(hook.get("name", ""))
+
+
+def _webhook(hook: Object, path: str, mutating: bool) -> Causes:
+    yield from _full_name(hook.get("name", ""), f"{path}.name")
+    yield from label_selector(hook.get("namespaceSelector"), f"{path}.namespaceSelector")
+    yield from label_selector(hook.get("objectSelector"), f"{path}.objectSelector")
+    if hook.get("sideEffects") not in WITHOUT_EFFECTS:
+        field = f"{path}.sideEffects"
+        if hook.get("sideEffects") is None:
+            yield required(field, f"must specify one of {', '.join(WITHOUT_EFFECTS)}")
+        else:
+            yield unsupported(field, hook["sideEffects"], WITHOUT_EFFECTS)
+    if not 1 <= hook.get("timeoutSeconds", 10) <= LONGEST_TIMEOUT:
+        why = "the timeout value must be between 1 and 30 seconds"
+        yield wrong(f"{path}.timeoutSeconds", hook["timeoutSeconds"], why)
+    yield from _client(hook.get("clientConfig") or {}, f"{path}.clientConfig")
+    yield from _reviews(hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions")
+    for at, rule in enumerate(hook.get("rules") or ()):
+        yield from rule_problems(rule, f"{path}.rules[{at}]")
+    yield from one_of(hook.get("failurePolicy"), f"{path}.failurePolicy", ("Fail", "Ignore"), needed=False)
+    yield from one_of(hook.get("matchPolicy"), f"{path}.matchPolicy", ("Equivalent", "Exact"), needed=False)
+    if mutating:
+        policies = ("IfNeeded", "Never")
+        yield from one_of(hook.get("reinvocationPolicy"), f"{path}.reinvocationPolicy", policies, needed=False)
+
+
+def _full_name(name: str, field: str) -> Causes:
+    if not name:
+        yield required(field)
+    elif names.subdomain(name):
+        yield wrong(field, name, ",".join(names.subdomain(name)))
+    elif name.count(".") < 2:
+        yield wrong(field, name, "should be a domain with at least three segments separated by dots")
+
+
+def _reviews(versions: list[str], field: str) -> Causes:
+    if not versions:
+        yield required(field, f"must specify one of {', '.join(REVIEWS)}")
+        return
+    seen = set()
+    for at, one in enumerate(versions):
+        if one in seen:
+            yield duplicate(f"{field}[{at}]", one)
+        seen.add(one)
+        yield from named(one, f"{field}[{at}]", names.old_label)
+    if not set(versions) & set(REVIEWS):
+        why = f"must include at least one of {', '.join(REVIEWS)}"
+        yield wrong(field, versions, why)
+
+
+def _client(config: Object, path: str) -> Causes:
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        yield required(path, ONE_REQUIRED)
+    elif url is not None:
+        yield from _url(url, f"{path}.url")
+    elif service is not None:
+        for key in ("name", "namespace"):
+            yield from given(service.get(key), f"{path}.service.{key}")
+        if not 1 <= service.get("port", 443) <= 65535:
+            why = "port is not valid: must be between 1 and 65535, inclusive"
+            yield wrong(f"{path}.service.port", service["port"], why)
+
+
+def _url(url: str, field: str) -> Causes:
+    form = "; desired format: https://host[/path]"
+    parts = urlsplit(url)
+    if parts.scheme != "https":
+        yield wrong(field, parts.scheme, f"'https' is the only allowed URL scheme{form}")
+    if not parts.netloc:
+        yield wrong(field, parts.netloc, f"host must be specified{form}")
+    if parts.username is not None:
+        yield wrong(field, parts.username, "user information is not permitted in the URL")
+    if parts.fragment:
+        yield wrong(field, parts.fragment, "fragments are not permitted in the URL")
+    if parts.query:
+        yield wrong(field, parts.query, "query parameters are not permitted in the URL")
+
+
+def rule_problems(rule: Object, path: str) -> Causes:
+    """What is wrong with a rule of which requests are meant."""
+    for key in ("apiGroups", "apiVersions", "resources"):
+        values = rule.get(key) or []
+        yield from given(values, f"{path}.{key}")
+        if len(values) > 1 and "*" in values and key != "resources":
+            yield wrong(f"{path}.{key}", values, "if '*' is present, must not specify other " + WORDS[key])
+    for at, version in enumerate(rule.get("apiVersions") or ()):
+        yield from given(version, f"{path}.apiVersions[{at}]")
+    operations = rule.get("operations") or []
+    yield from given(operations, f"{path}.operations")
+    if len(operations) > 1 and "*" in operations:
+        yield wrong(f"{path}.operations", operations, "if '*' is present, must not specify other operations")
+    for at, one in enumerate(operations):
+        if one not in OPERATIONS:
+            yield unsupported(f"{path}.operations[{at}]", one, OPERATIONS)
+    yield from one_of(rule.get("scope"), f"{path}.scope", SCOPES, needed=False)
+
+
+WORDS = {"apiGroups": "API groups", "apiVersions": "API versions"}
+
+CHECKS = {
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": configuration,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": configuration,
+}
