@@ -20,7 +20,7 @@ from hookrunner.sandbox import data
 from hookrunner.sandbox.kinds import Kind, Kinds
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""The media type of OpenAPI v2 in protobuf. kubectl asks for it as `…v2@v1.0…`, which is no valid one to answer with."""
+"""The media type of OpenAPI v2 in protobuf. kubectl asks for `…v2@v1.0…`, which is none to answer with."""
 SCALE = "io.k8s.api.autoscaling."
 INTEGER_OR_STRING: list[JSON] = [{"type": "integer"}, {"type": "string"}]
 KEPT_IF_TRUE = (
@@ -101,7 +101,7 @@ def _digests() -> dict[str, str]:
 # ── custom kinds ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _custom(kinds: tuple[Kind, ...]) -> bytes:
     """The document of a custom group version, kept while its kinds are the same objects."""
     parts = [_part(kind) for kind in kinds]
