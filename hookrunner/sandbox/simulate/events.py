@@ -1,0 +1,44 @@
+"""Events, as controllers, the scheduler and the kubelet write them.
+
+https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+"""
+
+import secrets
+from datetime import datetime
+
+from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.simulate.making import at
+from hookrunner.sandbox.simulate.steps import Tell
+
+
+def event(tell: Tell, component: str, now: datetime, host: str = "") -> Object:
+    """The core/v1 Event for what is told. `host` is the node where the component is the kubelet."""
+    meta = tell.about["metadata"]
+    about = {
+        "kind": tell.about["kind"],
+        "apiVersion": tell.about["apiVersion"],
+        "namespace": meta.get("namespace", ""),
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "resourceVersion": meta["resourceVersion"],
+        "fieldPath": tell.field,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": f"{meta['name']}.{secrets.token_hex(8)}",
+            "namespace": meta.get("namespace") or "default",
+        },
+        "involvedObject": {key: value for key, value in about.items() if value},
+        "reason": tell.reason,
+        "message": tell.message,
+        "type": "Warning" if tell.warning else "Normal",
+        "source": {"component": component, **({"host": host} if host else {})},
+        "reportingComponent": component,
+        "reportingInstance": host,
+        "count": 1,
+        "firstTimestamp": at(now),
+        "lastTimestamp": at(now),
+        "eventTime": None,
+    }

@@ -1,0 +1,38 @@
+"""What controllers can see: the objects of the store, read only, each look the newest."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.simulate.steps import USUAL, Pace
+from hookrunner.sandbox.store import Key, Store
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The store at one moment, `now`."""
+
+    store: Store
+    now: datetime
+    pace: Pace = USUAL
+
+    def one(self, resource: str, namespace: str, name: str) -> Object | None:
+        """An object, the caller's own; None if there is none of that name."""
+        stored = self.store.get(Key(resource, namespace, name))
+        return stored.json() if stored else None
+
+    def all(self, resource: str, namespace: str = "") -> list[Object]:
+        """Objects of a resource, of one namespace or all."""
+        return [stored.json() for stored in self.store.select(resource, namespace)]
+
+    def owned(self, resource: str, owner: Object) -> list[Object]:
+        """Those that an object controls."""
+        meta = owner["metadata"]
+        there = self.all(resource, meta.get("namespace", ""))
+        return [obj for obj in there if (controller(obj) or {}).get("uid") == meta["uid"]]
+
+
+def controller(obj: Object) -> Object | None:
+    """The owner reference of who controls an object."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller")), None)
