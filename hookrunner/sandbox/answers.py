@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 import yaml
 
-from hookrunner.sandbox import tables
+from hookrunner.sandbox import bodies, tables
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.reading import Page
-from hookrunner.sandbox.status import Refused, bad_request
+from hookrunner.sandbox.status import NOTHING, Refused, bad_request, not_acceptable
 from hookrunner.sandbox.watching import Event
 
 OFFERED = (
@@ -68,21 +68,25 @@ def _quality(media: Media) -> float:
         return 1.0
 
 
-def form(accept: str, query: Mapping[str, str], user_agent: str) -> Form:
-    """The first form that the client takes and we have. Raises Refused 406, 400."""
+def form(accept: str, query: Mapping[str, str], user_agent: str, lists: bool) -> Form:
+    """The first form that the client takes and we have, for a list or for single objects. Raises Refused 406, 400."""
     include = query.get("includeObject", "")
     if include not in INCLUDE:
         raise bad_request(f"unrecognized includeObject value: {include!r}")
+    strange = False
     for media in accepted(accept):
         shape, version = media.parameters.get("as", ""), media.parameters.get("v", "v1")
         if media.type not in ("application/json", "application/yaml", "application/*", "*/*"):
             continue
-        if shape not in ("", TABLE, PARTIAL, PARTIAL_LIST) or (shape and version not in ("v1", "v1beta1")):
+        if shape not in ("", TABLE, PARTIAL_LIST if lists else PARTIAL) or (shape and version not in ("v1", "v1beta1")):
+            strange = True
             continue
         as_yaml = media.type == "application/yaml"
         return Form(shape, version, as_yaml, _pretty(query, user_agent), include or "Metadata")
+    if strange:
+        raise not_acceptable(bodies.ACCEPTED)
     message = f"406: Not Acceptable\n\nAvailable representations: {OFFERED}"
-    raise Refused(HTTPStatus.NOT_ACCEPTABLE, "NotAcceptable", message)
+    raise Refused(HTTPStatus.NOT_ACCEPTABLE, "NotAcceptable", message, NOTHING)
 
 
 def _pretty(query: Mapping[str, str], user_agent: str) -> bool:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import deleting, names, reading, rules, status
+from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.fields import writes as fields
 from hookrunner.sandbox.fields.writes import Write
 from hookrunner.sandbox.kinds import Kind, Kinds
@@ -21,6 +22,8 @@ from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import Cause, Refused
 from hookrunner.sandbox.store import Key, Store, Stored
 
+STAYING = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
+OURS = ("generation", "creationTimestamp")
 BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
 
 
@@ -58,59 +61,63 @@ class Api:
 
     # ── create ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def create(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+    def create(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
         """Raises Refused 400, 403, 404, 409, 422."""
-        obj, warnings = rules.decoded(kind, body, options.validation)
-        made = self._made(kind, where, obj)
-        made = fields.updated(None, made, kind, self._write(where, options))
-        return self._stored(kind, made, options, warnings)
+        obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
+        obj = self._born(kind, rules.placed(kind, where, obj))
+        obj = fields.updated(None, obj, kind, self._write(where, options))
+        return self._stored(kind, self._checked(kind, where, obj), options, warnings)
 
-    def _made(self, kind: Kind, where: Place, obj: Object) -> Object:
-        obj = rules.placed(kind, where, obj)
+    def _born(self, kind: Kind, obj: Object) -> Object:
+        """With the metadata that only the server gives, and defaults."""
         meta = obj["metadata"]
-        if meta.pop("resourceVersion", ""):
-            raise Refused(
-                HTTPStatus.INTERNAL_SERVER_ERROR, "", "resourceVersion should not be set on objects to be created"
-            )
-        self._check_namespace(kind, where.namespace)
-        for key in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+        if meta.pop("resourceVersion", "") not in ("", "0"):
+            message = "resourceVersion should not be set on objects to be created"
+            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", message)
+        for key in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"):
             meta.pop(key, None)
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = names.generated(meta["generateName"])
         meta["uid"], meta["creationTimestamp"] = str(uuid4()), rfc3339(self.now())
+        return rules.defaulted(kind, obj)
+
+    def _checked(self, kind: Kind, where: Place, obj: Object) -> Object:
+        """What creating makes of it, and it is right so."""
+        self._check_namespace(kind, where.namespace, obj["metadata"].get("name", ""))
         obj = rules.for_create(kind, obj)
         rules.check(kind, obj, None)
         return obj
 
-    def _check_namespace(self, kind: Kind, namespace: str) -> None:
+    def _check_namespace(self, kind: Kind, namespace: str, name: str) -> None:
         if not kind.namespaced:
             return
         stored = self.store.get(Key("namespaces", "", namespace))
         if stored is None:
             raise status.not_found(status.About("", "namespaces", namespace))
         if "deletionTimestamp" in stored.json()["metadata"]:
-            refused = status.forbidden(kind.resource(), BEING_ENDED.format(namespace))
+            refused = status.forbidden(kind.resource(name), BEING_ENDED.format(namespace))
             message = f"namespace {namespace} is being terminated"
             refused.causes = [Cause("NamespaceTerminating", message, "metadata.namespace")]
             raise refused
 
-    def _stored(self, kind: Kind, obj: Object, options: WriteOptions, warnings: list[str]) -> Written:
+    def _stored(self, kind: Kind, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
         name = obj["metadata"]["name"]
         key = Key(kind.stored, obj["metadata"].get("namespace", ""), name)
-        if self.store.get(key) is not None:
-            raise status.already_exists(kind.resource(name))
+        known = self.store.get(key)
+        if known is not None:
+            raise status.already_exists(kind.resource(name), ending="deletionTimestamp" in known.json()["metadata"])
         if not options.dry_run:
             self.store.put(key, obj)
         return Written(obj, created=True, warnings=warnings)
 
     # ── update, patch ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    def update(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+    def update(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
         """Raises Refused 400, 404, 409, 422."""
-        obj, warnings = rules.decoded(kind, body, options.validation)
         if rules.created_by_update(kind) and not where.subresource and not self.store.get(reading.key(kind, where)):
             return self.create(kind, where, options, body)
-        return self.modify(kind, where, options, lambda _: obj, warnings)
+        obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
+        return self.modify(kind, where, options, lambda old: _meant(kind, obj, old), warnings)
 
     def patch(self, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
         """Raises Refused 400, 404, 409, 415, 422."""
@@ -119,7 +126,7 @@ class Api:
         warnings: list[str] = []
 
         def patched(old: Object) -> Object:
-            obj, said = rules.decoded(kind, patch.applied(old, kind), options.validation)
+            obj, said = rules.patched(kind, patch.applied(old, kind), options.validation)
             warnings.extend(said)
             return obj
 
@@ -132,63 +139,43 @@ class Api:
         stored = reading.found(self.store, kind, where)
         old = reading.obj(kind, stored)
         obj = rules.placed(kind, where, change(reading.obj(kind, stored)))
-        obj = self._next(kind, where, obj, old)
+        obj = rules.defaulted(kind, _continued(kind, obj, old))
         obj = fields.updated(old, obj, kind, self._write(where, options))
-        return self._replaced(stored, obj, options, warnings)
+        return self._replaced(kind, stored, self._next(kind, where, obj, old), options, warnings)
 
-    def _apply(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+    def _apply(self, kind: Kind, where: Place, options: WriteOptions, config: JSON) -> Written:
         """Server-side apply: the only patch that creates what is not there."""
-        config, warnings = rules.decoded(kind, body, options.validation)
-        config = rules.placed(kind, where, config)
+        config = rules.configured(kind, where, config)
         write = self._write(where, options)
         stored = self.store.get(reading.key(kind, where))
         if stored is None:
-            return self._created_by_apply(kind, where, options, config, warnings)
+            return self._created_by_apply(kind, where, options, config)
         old = reading.obj(kind, stored)
         merged = fields.applied(old, config, kind, write, options.force)
-        return self._replaced(stored, self._next(kind, where, merged, old), options, warnings)
+        obj, warnings = rules.decoded(kind, merged, options.validation)
+        obj = rules.defaulted(kind, _continued(kind, rules.placed(kind, where, obj), old))
+        return self._replaced(kind, stored, self._next(kind, where, obj, old), options, warnings)
 
-    def _created_by_apply(
-        self, kind: Kind, where: Place, options: WriteOptions, config: Object, warnings: list[str]
-    ) -> Written:
+    def _created_by_apply(self, kind: Kind, where: Place, options: WriteOptions, config: Object) -> Written:
         if where.subresource:
             raise status.not_found(kind.resource(where.name))
-        write = self._write(where, options)
-        merged = fields.applied(None, config, kind, write, options.force)
-        managed = merged["metadata"].pop("managedFields")
-        made = self._made(kind, where, merged)
-        made["metadata"]["managedFields"] = managed
-        return self._stored(kind, made, options, warnings)
+        if uid := config["metadata"].get("uid"):
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
+            raise status.conflict(kind.resource(where.name), why)
+        merged = fields.applied(None, config, kind, self._write(where, options), options.force)
+        obj, warnings = rules.decoded(kind, merged, options.validation)
+        obj = self._born(kind, rules.placed(kind, where, obj))
+        return self._stored(kind, self._checked(kind, where, obj), options, warnings)
 
     def _next(self, kind: Kind, where: Place, obj: Object, old: Object) -> Object:
-        """The object as an update leaves it, checked; managed fields apart."""
-        meta, known = obj["metadata"], old["metadata"]
-        wanted = meta.get("resourceVersion", "")
-        if not wanted and not rules.unconditional(kind):
-            cause = status.wrong("metadata.resourceVersion", 0, "must be specified for an update")
-            raise status.invalid(kind.named(where.name), [cause])
-        if wanted not in ("", known["resourceVersion"]):
-            raise status.conflict(kind.resource(where.name), status.STALE)
-        if meta.get("uid", known["uid"]) != known["uid"]:
-            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {known['uid']}"
-            raise status.conflict(kind.resource(where.name), why)
-        for field_name in (
-            "uid",
-            "creationTimestamp",
-            "generation",
-            "resourceVersion",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-        ):
-            if field_name in known:
-                meta[field_name] = known[field_name]
-            else:
-                meta.pop(field_name, None)
+        """What an update makes of it, and it is right so."""
         obj = rules.for_update(kind, obj, old, where.subresource)
-        rules.check(kind, obj, old)
+        rules.check(kind, obj, old, where.subresource)
         return obj
 
-    def _replaced(self, stored: Stored, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
+    def _replaced(
+        self, kind: Kind, stored: Stored, obj: Object, options: WriteOptions, warnings: Sequence[str]
+    ) -> Written:
         """Write what has changed. An object that only waited for its last finalizer goes away."""
         obj["metadata"]["resourceVersion"] = str(stored.revision)
         if options.dry_run or obj == stored.json():
@@ -228,3 +215,35 @@ class Api:
 
     def _write(self, where: Place, options: WriteOptions) -> Write:
         return Write(options.manager, rfc3339(self.now()), where.subresource)
+
+
+def _meant(kind: Kind, obj: Object, old: Object) -> Object:
+    """The object of a PUT, if it is meant for the one that is there. Raises Refused 409."""
+    there, uid = old["metadata"]["uid"], (obj.get("metadata") or {}).get("uid")
+    if uid and uid != there:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"
+        raise status.conflict(kind.resource(old["metadata"]["name"]), why)
+    return obj
+
+
+def _continued(kind: Kind, obj: Object, old: Object) -> Object:
+    """With the metadata that stays as it is where an update does not say it. Raises Refused 409, 422, 500."""
+    meta, known = obj["metadata"], old["metadata"]
+    wanted = meta.get("resourceVersion", "")
+    if wanted not in ("", known["resourceVersion"]):
+        if not wanted.isdigit():
+            why = f'strconv.ParseUint: parsing "{wanted}": invalid syntax'
+            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", why)
+        raise status.conflict(kind.resource(known["name"]), status.STALE)
+    if not wanted and not rules.unconditional(kind):
+        cause = status.wrong("metadata.resourceVersion", 0, "must be specified for an update")
+        raise status.invalid(kind.resource(known["name"]), [cause])
+    meta["resourceVersion"] = known["resourceVersion"]
+    for key in STAYING:
+        if key in known:
+            meta.setdefault(key, known[key])
+    for key in OURS:
+        meta.pop(key, None)
+        if key in known:
+            meta[key] = known[key]
+    return obj

@@ -1,12 +1,14 @@
 """A request's body: bytes become JSON values, by content type. What cannot be read is refused as the API refuses it."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 
 import orjson
 
 from hookrunner import yaml_values
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.builtin import protobuf
+from hookrunner.sandbox.builtin import decode, protobuf
 from hookrunner.sandbox.status import Refused, bad_request, unsupported_media_type
 from hookrunner.yaml_values import BadDocument
 
@@ -22,22 +24,23 @@ def too_large() -> Refused:
     return Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", message)
 
 
-def parsed(text: bytes, content_type: str, kind: str) -> JSON:
-    """The value of a body that is to be an object of `kind`. Raises Refused 400, 415."""
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a body says, and the paths of the fields that it says twice (the last one counts)."""
+
+    value: JSON
+    duplicates: Sequence[str] = ()
+
+
+def parsed(text: bytes, content_type: str, kind: str) -> Body:
+    """The body of a request, to be an object of `kind`. Raises Refused 400, 415."""
     if content_type == PROTOBUF_TYPE:
-        return protobuf.decoded(text)
+        return Body(protobuf.decoded(text))
     if content_type.endswith("yaml"):
-        return from_yaml(text, kind)
-    if content_type in ("", JSON_TYPE) or content_type.endswith("+json") or _read_as_json(content_type):
-        return from_json(text, kind)
+        return Body(from_yaml(text, kind))
+    if content_type in ("", JSON_TYPE) or content_type.endswith("+json"):
+        return Body(from_json(text, kind), decode.duplicates(text))
     raise unsupported_media_type(ACCEPTED)
-
-
-def _read_as_json(content_type: str) -> bool:
-    """The API takes what comes without saying what it is, from a form or as text, for JSON."""
-    return content_type in ("application/x-www-form-urlencoded", "application/octet-stream") or content_type.startswith(
-        "text/"
-    )
 
 
 def from_json(text: bytes, kind: str) -> JSON:

@@ -12,18 +12,23 @@ from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import DeleteOptions
 from hookrunner.sandbox.rules import Object
 
+IMMORTAL = ("default", "kube-system", "kube-public")
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 FINALIZER_OF = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
 
 def check_preconditions(kind: Kind, obj: Object, options: DeleteOptions) -> None:
-    """Raises Refused 409 where the object is not the one that was meant."""
+    """Raises Refused 409 where the object is not the one that was meant, 403 where it may never go."""
     meta = obj["metadata"]
     pairs = (("UID", options.uid, meta["uid"]), ("ResourceVersion", options.version, meta["resourceVersion"]))
     for what, wanted, there in pairs:
         if wanted and wanted != there:
             why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {there}"
-            raise status.conflict(kind.resource(meta["name"]), why)
+            refused = status.conflict(kind.resource(meta["name"]), why)
+            refused.about = kind.named(meta["name"])
+            raise refused
+    if kind.stored == "namespaces" and meta["name"] in IMMORTAL:
+        raise status.forbidden(kind.resource(meta["name"]), "this namespace may not be deleted")
 
 
 def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Object | None:

@@ -9,7 +9,7 @@ import orjson
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import answers, discovery, openapi, status
 from hookrunner.sandbox.kinds import Kinds
-from hookrunner.sandbox.status import Refused
+from hookrunner.sandbox.status import NoPage
 
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 JSON_TYPE = {"Content-Type": "application/json"}
@@ -39,7 +39,7 @@ def at(path: str, query: Mapping[str, str], headers: Mapping[str, str], kinds: K
         return Shown(orjson.dumps(found))
     parts = path.strip("/").split("/")
     if parts[0] not in ("api", "apis") or len(parts) < 3:
-        raise _no_page()
+        raise NoPage
     return None
 
 
@@ -71,7 +71,6 @@ def _aggregated(headers: Mapping[str, str]) -> bool:
         if media.type in ("application/json", "*/*") and "as" not in media.parameters:
             return False
     return False
-    return False
 
 
 def _tagged(document: JSON, headers: Mapping[str, str]) -> Shown:
@@ -87,15 +86,10 @@ def _openapi(path: str, query: Mapping[str, str], headers: Mapping[str, str], ki
         return Shown(orjson.dumps(openapi.index(kinds)))
     document = openapi.document(kinds, path)
     if document is None:
-        raise _no_page()
+        raise NoPage
     if query.get("hash") != document.digest:
         return Shown(b"", {"Location": document.url}, HTTPStatus.MOVED_PERMANENTLY)
     tag = f'"{document.digest}"'
     if headers.get("If-None-Match") == tag:
         return Shown(b"", {"ETag": tag}, HTTPStatus.NOT_MODIFIED)
     return Shown(document.body(), JSON_TYPE | {"ETag": tag, "Cache-Control": "public, immutable"})
-
-
-def _no_page() -> Refused:
-    """A path that means nothing at all."""
-    return status.no_such_path()

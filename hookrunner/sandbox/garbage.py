@@ -2,9 +2,11 @@
 
 Background (the default): the owner goes at once, its dependents after it. Foreground: dependents that block go first,
 the finalizer `foregroundDeletion` keeps the owner until then. Orphan: dependents lose the reference, then the finalizer
-`orphan` goes. https://kubernetes.io/docs/concepts/architecture/garbage-collection/
+`orphan` goes. What is made for an owner that is not there goes too, a moment later; but an owner that was missing from
+the beginning is taken to be elsewhere: who seeds a part of a cluster wants to keep that part. https://kubernetes.io/docs/concepts/architecture/garbage-collection/
 """
 
+import asyncio
 from collections import defaultdict
 from typing import Any
 
@@ -16,6 +18,8 @@ from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Change, Key, Stored
 
+PATIENCE = 1.0
+"""Seconds for an owner to come; clients make owners first, so it rarely does."""
 MANAGER = WriteOptions(manager="garbage-collector")
 
 
@@ -25,13 +29,17 @@ class Garbage:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._places: dict[str, Key] = {}
+        self._gone: set[str] = set()
+        self._elsewhere: set[str] = set()
+        self._missed: set[str] = set()
         self._owned: defaultdict[str, set[str]] = defaultdict(set)
         for resource in api.store.resources():
             for stored in api.store.select(resource):
                 self._learn(stored)
 
     def sweep(self) -> None:
-        """Look at everything once: what a restart or a seed may have left."""
+        """Look at everything once: what a restart has left. Owners that are not there are taken to be elsewhere."""
+        self._elsewhere |= self._owned.keys() - self._places.keys()
         for key in list(self._places.values()):
             if (stored := self._api.store.get(key)) is not None:
                 self._look_at(stored.json())
@@ -44,6 +52,8 @@ class Garbage:
         elif change.before is not None:
             meta = change.before.json()["metadata"]
             self._places.pop(meta["uid"], None)
+            if meta["uid"] in self._owned:
+                self._gone.add(meta["uid"])
             for uid in list(self._owned.pop(meta["uid"], ())):
                 self._look_at_uid(uid)
             for owner in meta.get("ownerReferences") or ():
@@ -91,9 +101,26 @@ class Garbage:
         """An owner is in the same namespace or in none, and is the one that was meant."""
         found = self._object(owner["uid"])
         if found is None:
-            return False
+            return self._may_come(owner["uid"])
         there = found["metadata"]
         return there.get("namespace", "") in ("", namespace) and there["name"] == owner["name"]
+
+    def _may_come(self, uid: str) -> bool:
+        """Whether an owner that was not seen yet may be somewhere. Its dependents are looked at again later."""
+        if uid in self._gone:
+            return False
+        if uid not in self._elsewhere and uid not in self._missed:
+            self._missed.add(uid)
+            asyncio.get_running_loop().call_later(PATIENCE, self._give_up, uid)
+        return True
+
+    def _give_up(self, uid: str) -> None:
+        self._missed.discard(uid)
+        if uid in self._places or uid in self._elsewhere:
+            return
+        self._gone.add(uid)
+        for dependent in list(self._owned.get(uid, ())):
+            self._look_at_uid(dependent)
 
     def _ends_in_foreground(self, owner: dict[str, Any]) -> bool:
         found = self._object(owner["uid"])

@@ -15,7 +15,7 @@ from hookrunner.sandbox.status import About
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 # What a real API server has beyond these needs a kubelet, or does something other than keeping an object.
-SERVED_SUBRESOURCES = frozenset({"status", "scale", "finalize"})
+SERVED_SUBRESOURCES = frozenset({"status", "scale", "finalize", "eviction", "binding"})
 NOT_SERVED = frozenset({"bindings", "componentstatuses"})
 
 
@@ -81,6 +81,15 @@ class Kind:
     def custom(self) -> bool:
         """Whether a CustomResourceDefinition made it."""
         return self.definition is not None
+
+    @property
+    def deprecation(self) -> str:
+        """What clients of a deprecated version are told; "" if it is none."""
+        versions = (self.definition or {}).get("versions", ())
+        said: dict[str, Any] = next((one for one in versions if one["name"] == self.version), {})
+        if not said.get("deprecated"):
+            return ""
+        return str(said.get("deprecationWarning") or f"{self.api_version} {self.kind} is deprecated")
 
     def resource(self, name: str = "", uid: str = "") -> About:
         """For refusals that name the resource (404, 409, 403)."""

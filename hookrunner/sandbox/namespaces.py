@@ -4,6 +4,7 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
 """
 
 from hookrunner.sandbox.api import Api
+from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
 from hookrunner.sandbox.rules import Object
@@ -26,7 +27,7 @@ def make_first(api: Api) -> None:
     for name in FIRST:
         if api.store.get(Key(NAMESPACES, "", name)) is None:
             where = Place("", "v1", NAMESPACES)
-            api.create(kind(api), where, WriteOptions(manager="kube-apiserver"), {"metadata": {"name": name}})
+            api.create(kind(api), where, WriteOptions(manager="kube-apiserver"), Body({"metadata": {"name": name}}))
 
 
 class Namespaces:

@@ -23,6 +23,15 @@ from hookrunner.sandbox.status import Cause, Refused, bad_request, expired
 from hookrunner.sandbox.store import Key, Store, Stored
 from hookrunner.sandbox.structural import versions
 
+AS_IT_IS_NOW = -1
+"""In a token: go on after the last object, in whatever is there now."""
+TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between "
+    "the time the first chunk was returned and now may show up in the list."
+)
+
 Matches = Callable[[dict[str, Any]], bool]
 
 
@@ -118,11 +127,12 @@ def _read_token(store: Store, options: ListOptions) -> tuple[int, tuple[str, str
         revision, (namespace, _, name) = int(said["rv"]), str(said["start"]).rstrip("\0").partition("/")
     except (binascii.Error, ValueError, TypeError, KeyError):
         raise bad_request("invalid continue token: continue key is not valid") from None
-    if not 0 < revision <= store.revision:
+    if revision != AS_IT_IS_NOW and not 0 < revision <= store.revision:
         raise bad_request("invalid continue token: continue key is not valid: incorrect encoded start resourceVersion")
+    if revision == AS_IT_IS_NOW:
+        return store.revision, (namespace, name)
     if revision < store.compacted:
-        raise expired(
-            "The provided continue parameter is too old to display a consistent list result. You can start a new list "
-            "without the continue parameter."
-        )
+        refused = expired(TOO_OLD)
+        refused.token = _token(AS_IT_IS_NOW, Key("", namespace, name))
+        raise refused
     return revision, (namespace, name)

@@ -82,9 +82,17 @@ def place(path: str) -> Place | None:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         return None
+    if old_watch(path):
+        rest = rest[1:]
     if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in ("status", "finalize"):
         return _place(group, version, rest[2:], rest[1])
     return _place(group, version, rest, "")
+
+
+def old_watch(path: str) -> bool:
+    """Whether it is a watch by its path, `/api/v1/watch/pods`, as before there was the parameter."""
+    parts = path.strip("/").split("/")
+    return parts[2 if parts[0] == "api" else 3 :][:1] == ["watch"]
 
 
 def _place(group: str, version: str, rest: list[str], namespace: str) -> Place | None:
@@ -202,14 +210,20 @@ def _forbidden(field: str, why: str) -> Cause:
     return status.forbidden_field(field, why)
 
 
-def write_options(query: Mapping[str, str], verb: str, user_agent: str) -> WriteOptions:
-    """Read and check what goes with create, update and patch. Raises Refused 400 or 422."""
+def write_options(query: Mapping[str, str], verb: str, user_agent: str, apply: bool | None = None) -> WriteOptions:
+    """Read and check what goes with create, update and patch (`apply`: whether it is server-side apply). Raises Refused
+    400 or 422."""
     manager, validation = query.get("fieldManager", ""), query.get("fieldValidation", "")
     causes = _dry_run_problems([query["dryRun"]] if "dryRun" in query else [])
     if len(manager.encode()) > DNS_LIMIT:
         causes.append(status.too_long("fieldManager", DNS_LIMIT))
-    elif not manager.isprintable():
-        causes.append(status.wrong("fieldManager", manager, "should only contain printable characters"))
+    elif (at := next((at for at, char in enumerate(manager) if not char.isprintable()), None)) is not None:
+        why = f"invalid character U+{ord(manager[at]):04X} (at position {at})"
+        causes.append(status.wrong("fieldManager", manager, why))
+    if apply and not manager:
+        causes.append(status.required("fieldManager", "is required for apply patch"))
+    if apply is False and "force" in query:
+        causes.append(_forbidden("force", "may not be specified for non-apply patch"))
     if validation not in VALIDATIONS:
         causes.append(status.unsupported("fieldValidation", validation, VALIDATIONS))
     if causes:

@@ -6,6 +6,8 @@ The api calls these steps in the order in which a real API server takes them: de
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
+
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import status
 from hookrunner.sandbox.builtin import decode, metadata, strategy, validation
@@ -19,7 +21,7 @@ from hookrunner.sandbox.builtin.strategy import (
 )
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place
-from hookrunner.sandbox.status import bad_request
+from hookrunner.sandbox.status import Refused, bad_request
 from hookrunner.sandbox.structural import defaults, definition, prune, validate
 
 __all__ = ["created_by_update", "default_propagation", "ending", "grace", "unconditional"]
@@ -42,47 +44,84 @@ def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] =
     """A request's body as an object of the kind, without what the kind does not know, and warnings.
 
     `strictness` is the request's `fieldValidation`, `duplicates` are the fields that the text had twice. Raises Refused
-    400.
+    400, 422.
     """
+    if body is None and not kind.custom:
+        body = {}
     if not isinstance(body, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
-    body = {"kind": kind.kind, "apiVersion": kind.api_version} | {
-        key: value for key, value in body.items() if value != ""
-    }
-    if (body["apiVersion"], body["kind"]) != (kind.api_version, kind.kind):
-        raise decode.cannot_handle(
-            str(body["apiVersion"]), str(body["kind"]), f"this is the place of {kind.api_version} {kind.kind}"
+    if kind.custom:
+        _check_custom_type(kind, body)
+        obj, unknown = prune.pruned(body, kind.schema)
+        return obj, decode.judged(kind.api_version, kind.kind, unknown, duplicates, strictness)
+    typed = {"kind": body.get("kind") or kind.kind, "apiVersion": body.get("apiVersion") or kind.api_version}
+    if typed != {"kind": kind.kind, "apiVersion": kind.api_version}:
+        why = f"this is the place of {kind.api_version} {kind.kind}"
+        raise decode.cannot_handle(str(typed["apiVersion"]), str(typed["kind"]), why)
+    obj, warnings = decode.decoded(kind.api_version, kind.kind, {**body, **typed}, strictness, duplicates)
+    if isinstance(body.get("metadata"), dict) and body["metadata"].get("managedFields") == []:
+        obj["metadata"]["managedFields"] = []  # which is a wish: forget who owns what
+    return obj, warnings
+
+
+def _check_custom_type(kind: Kind, body: Object) -> None:
+    version, name = body.get("apiVersion") or "", body.get("kind") or ""
+    if not version or not name:
+        raise bad_request(f"Object 'Kind' or 'apiVersion' is missing in the object (must be of type {kind.kind})")
+    if version != kind.api_version:
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
         )
-    if not kind.custom:
-        return decode.decoded(kind.api_version, kind.kind, body, strictness, duplicates)
-    obj, unknown = prune.pruned(body, kind.schema)
-    return obj, decode.judged(kind.api_version, kind.kind, unknown, duplicates, strictness)
+    if name != kind.kind:
+        about = status.About(kind.group, str(name), str((body.get("metadata") or {}).get("name", "")))
+        raise status.invalid(about, [status.wrong("kind", name, f"must be {kind.kind}")])
+
+
+def patched(kind: Kind, result: JSON, strictness: str) -> tuple[Object, list[str]]:
+    """What a patch has made, decoded. Raises Refused 422 where it is no object of the kind any more."""
+    try:
+        return decoded(kind, result, strictness)
+    except Refused as refused:
+        why = refused.message.partition(f"cannot be handled as a {kind.kind}: ")
+        text = orjson.dumps(result).decode()
+        name = (result.get("metadata") or {}).get("name", "") if isinstance(result, dict) else ""
+        raise status.invalid(kind.named(str(name)), [status.wrong("patch", text, why[2] or refused.message)]) from None
+
+
+def configured(kind: Kind, where: Place, config: JSON) -> Object:
+    """The configuration that is to be applied, not decoded: what it does not say is nobody's. Raises Refused 400."""
+    if not isinstance(config, dict) or not isinstance(config.get("metadata") or {}, dict):
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
+    said = (str(config.get("apiVersion") or ""), str(config.get("kind") or ""))
+    if said != (kind.api_version, kind.kind):
+        version = said[0] if "/" in said[0] else f"/{said[0]}"
+        raise bad_request(f"invalid object type: {version}, Kind={said[1]}")
+    stated: Object = {**config, "metadata": config.get("metadata") or {}}
+    placed(kind, where, stated)
+    return stated
 
 
 def placed(kind: Kind, where: Place, obj: Object) -> Object:
-    """With namespace and name as the path has them, and the keys in the API's order. Raises Refused 400."""
+    """With the path's namespace, and the keys in the API's order. Raises Refused 400 if it is another object's path."""
     meta = dict(obj.get("metadata") or {})
-    if meta.get("namespace", "") not in ("", where.namespace):
+    if not kind.namespaced:
+        meta.pop("namespace", None)
+    elif meta.get("namespace", "") not in ("", where.namespace):
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    if where.namespace:
+    else:
         meta["namespace"] = where.namespace
-    if where.name and meta.setdefault("name", where.name) != where.name:
+    if where.name and not meta.get("name"):
+        raise bad_request(
+            f"the name of the object ({where.name} based on URL) was undeterminable: name must be provided"
+        )
+    if where.name and meta["name"] != where.name:
         raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({where.name})")
     rest = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion", "metadata")}
     return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta, **rest}
 
 
-def for_create(kind: Kind, obj: Object) -> Object:
-    """Defaults, then what creating resets."""
-    return strategy.for_create(kind, _defaulted(kind, obj))
-
-
-def for_update(kind: Kind, obj: Object, old: Object, subresource: str) -> Object:
-    """Defaults; then what writing this (sub)resource may not change is as it was."""
-    return strategy.for_update(kind, _defaulted(kind, obj), old, subresource)
-
-
-def _defaulted(kind: Kind, obj: Object) -> Object:
+def defaulted(kind: Kind, obj: Object) -> Object:
+    """With everything filled in that the object does not say."""
     if kind.custom:
         filled: Object = defaults.defaulted(obj, kind.schema)
         return filled
@@ -92,11 +131,27 @@ def _defaulted(kind: Kind, obj: Object) -> Object:
     return builtin_defaults.defaulted(kind, obj)
 
 
+def for_create(kind: Kind, obj: Object) -> Object:
+    """What creating resets and makes up."""
+    return strategy.for_create(kind, obj)
+
+
+def for_update(kind: Kind, obj: Object, old: Object, subresource: str) -> Object:
+    """What writing this (sub)resource may not change is as it was."""
+    if kind.stored == "namespaces" and subresource == "finalize":
+        return {**old, "metadata": obj["metadata"], "spec": obj.get("spec") or {}}
+    if kind.stored == "namespaces":
+        obj = {**obj, "spec": old.get("spec") or {}}
+    return strategy.for_update(kind, obj, old, subresource)
+
+
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 def check(kind: Kind, obj: Object, old: Object | None, subresource: str = "") -> None:
     """Raises Refused 422 with every cause."""
+    if subresource == "binding":
+        return  # the one way in which a Pod comes to its node
     causes = list(metadata.problems(kind, obj, old))
     if kind.custom and subresource == "status" and old is not None:
         causes += validate.status_problems(obj, kind.schema, old)

@@ -107,12 +107,14 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
         every, faults = Kinds(kinds.builtin()), Faults()
         api = Api(store, every)
         namespaces.make_first(api)
-        controllers: list[Controller] = [Definitions(api), Namespaces(api), Garbage(api)]
+        garbage = Garbage(api)
+        controllers: list[Controller] = [Definitions(api), Namespaces(api), garbage]
         following = asyncio.create_task(_follow(store, controllers, store.revision))
         for controller in controllers:
             controller.sweep()
         try:
             await seeds.plant(api, options.seed)
+            garbage.sweep()
             async with _listening(options, Server(api, faults, options.token)) as url:
                 yield Sandbox(url, options, store, every, api, faults)
         finally:

@@ -8,6 +8,7 @@ from typing import Any
 from hookrunner import yaml_values
 from hookrunner.errors import BadConfig
 from hookrunner.sandbox.api import Api
+from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place, WriteOptions
 from hookrunner.sandbox.status import Refused
@@ -72,7 +73,7 @@ async def _create(api: Api, path: Path, obj: dict[str, Any]) -> None:
     try:
         if namespace:
             _make_namespace(api, namespace)
-        api.create(kind, where, OPTIONS, body)
+        api.create(kind, where, OPTIONS, Body(body))
         if "status" in obj and "status" in kind.subresources:
             api.modify(kind, _below(where, name), OPTIONS, lambda old: old | {"status": obj["status"]})
     except Refused as refused:
@@ -97,7 +98,7 @@ def _make_namespace(api: Api, name: str) -> None:
     kind = api.kinds.get("", "v1", "namespaces")
     assert kind is not None
     try:
-        api.create(kind, Place("", "v1", "namespaces"), OPTIONS, {"metadata": {"name": name}})
+        api.create(kind, Place("", "v1", "namespaces"), OPTIONS, Body({"metadata": {"name": name}}))
     except Refused as refused:
         if refused.reason != "AlreadyExists":
             raise

@@ -8,7 +8,6 @@ name of its own (DNS rebinding).
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import ip_address
 
@@ -17,7 +16,6 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from hookrunner import log
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import (
     answers,
     bodies,
@@ -30,40 +28,20 @@ from hookrunner.sandbox import (
     subresources,
     watching,
 )
-from hookrunner.sandbox.answers import Form
 from hookrunner.sandbox.api import Api, Written
+from hookrunner.sandbox.asked import Asked, understood
+from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.faults import Faults
-from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.patching import Patch
-from hookrunner.sandbox.requests import Place
-from hookrunner.sandbox.status import Refused
+from hookrunner.sandbox.requests import DeleteOptions
+from hookrunner.sandbox.status import NoPage, Refused
 
 WATCH_SECONDS = 3600
 """How long a watch lasts whose client names no timeout; real servers take 30 to 60 minutes."""
 
+SUCCESS: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+
 _log = log.get("sandbox")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request, understood as far as its path and headers go."""
-
-    http: web.BaseRequest
-    query: dict[str, str]
-    form: Form
-    where: Place
-    kind: Kind
-    verb: str
-
-    @property
-    def user_agent(self) -> str:
-        """Names the field manager where no parameter does."""
-        return self.http.headers.get("User-Agent", "")
-
-    @property
-    def content_type(self) -> str:
-        """Without parameters; "" where none was given."""
-        return self.http.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
 class Server:
@@ -99,14 +77,11 @@ class Server:
             if http.method not in ("GET", "HEAD"):
                 raise status.method_not_allowed()
             return web.Response(body=shown.body, headers=shown.headers, status=shown.code)
-        where = requests.place(http.path)
-        kind = self._kind(where)
-        assert where is not None
-        verb = requests.verb(http.method, where, query)
-        form = answers.form(http.headers.get("Accept", ""), query, http.headers.get("User-Agent", ""))
-        asked = Asked(http, query, form, where, kind, verb)
-        _check_served(asked)
-        return await _DO[verb](self, asked)
+        asked = understood(http, query, self._api.kinds)
+        response = await _DO[asked.verb](self, asked)
+        if (told := asked.kind.deprecation) and not response.prepared:
+            response.headers.add("Warning", f"299 - {orjson.dumps(told).decode()}")
+        return response
 
     async def _administer(self, http: web.BaseRequest) -> web.Response:
         """`POST /_sandbox/compact[?revision=N]` forgets history; the rest is for `faults.py`."""
@@ -126,17 +101,11 @@ class Server:
         if self._token and not hmac.compare_digest(given.encode(), self._token.encode()):
             raise Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
-    def _kind(self, where: Place | None) -> Kind:
-        kind = self._api.kinds.get(where.group, where.version, where.plural) if where else None
-        if where is None or kind is None:
-            raise status.no_such_path()
-        if (where.namespace and not kind.namespaced) or (where.name and kind.namespaced and not where.namespace):
-            raise status.no_such_path()
-        return kind
-
     # ── verbs ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _get(self, asked: Asked) -> web.StreamResponse:
+        if version := asked.query.get("resourceVersion"):
+            reading.check_not_ahead(self._api.store, requests.version(version))
         stored = reading.found(self._api.store, asked.kind, asked.where)
         if asked.where.subresource not in ("", "status"):
             return self._one(asked, subresources.get(asked.kind, asked.where, reading.obj(asked.kind, stored)))
@@ -151,7 +120,8 @@ class Server:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
         body = await _body(asked)
         if asked.where.subresource:
-            return self._written(asked, subresources.create(self._api, asked.kind, asked.where, options, body))
+            subresources.create(self._api, asked.kind, asked.where, options, body.value)
+            return _response(asked, answers.dumped(asked.form, SUCCESS | {"code": 201}), HTTPStatus.CREATED)
         return self._written(asked, self._api.create(asked.kind, asked.where, options, body))
 
     async def _update(self, asked: Asked) -> web.StreamResponse:
@@ -161,24 +131,24 @@ class Server:
 
     async def _patch(self, asked: Asked) -> web.StreamResponse:
         patching.check_type(asked.content_type, asked.kind)
-        options = requests.write_options(asked.query, asked.verb, asked.user_agent)
-        patch = Patch(asked.content_type, await _body(asked))
+        apply = asked.content_type == patching.APPLY
+        options = requests.write_options(asked.query, asked.verb, asked.user_agent, apply)
+        patch = Patch(asked.content_type, (await _body(asked)).value)
         return self._written(asked, subresources.patch(self._api, asked.kind, asked.where, options, patch))
 
     async def _delete(self, asked: Asked) -> web.StreamResponse:
-        options = requests.delete_options(asked.query, await _delete_body(asked), asked.verb)
+        options = await _delete_options(asked)
         done = self._api.delete(asked.kind, asked.where, options)
         if not done.gone or rules.shown_when_gone(asked.kind):
             return self._written(asked, done)
         meta = done.obj["metadata"]
         about = {"name": meta["name"], "group": asked.kind.group, "kind": asked.kind.plural, "uid": meta["uid"]}
         details = {key: value for key, value in about.items() if value}
-        said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-        return _response(asked, answers.dumped(asked.form, said))
+        return _response(asked, answers.dumped(asked.form, SUCCESS | {"details": details}))
 
     async def _delete_collection(self, asked: Asked) -> web.StreamResponse:
         listed = requests.list_options(asked.query, watch=False)
-        options = requests.delete_options(asked.query, await _delete_body(asked), asked.verb)
+        options = await _delete_options(asked)
         done = self._api.delete_collection(asked.kind, asked.where, listed, options)
         page = reading.Page([orjson.dumps(one.obj) for one in done], self._api.store.revision)
         return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
@@ -221,30 +191,6 @@ _DO: dict[str, Callable[[Server, Asked], Awaitable[web.StreamResponse]]] = {
 }
 
 
-def _check_served(asked: Asked) -> None:
-    """Raises Refused for what cannot be done: 405, 404, or 501 where only a real API server does it."""
-    where, kind = asked.where, asked.kind
-    if where.subresource:
-        below = kind.subresources.get(where.subresource.partition("/")[0])
-        if below is None:
-            raise status.no_such_path()
-        if not below.served:
-            raise status.not_done_here(f"{kind.plural}/{where.subresource}")
-        allowed = below.verbs
-    else:
-        if not kind.served:
-            raise status.not_done_here(kind.plural)
-        allowed = kind.verbs
-    if asked.verb not in allowed or (asked.verb == "create" and not _may_create(asked)):
-        raise status.method_not_allowed()
-
-
-def _may_create(asked: Asked) -> bool:
-    """A POST goes to a collection, or to what is below an object."""
-    where = asked.where
-    return bool(where.subresource) or (not where.name and bool(where.namespace) == asked.kind.namespaced)
-
-
 async def _read(http: web.BaseRequest) -> bytes:
     """The whole body. Raises Refused 413 as soon as it is too much."""
     text = bytearray()
@@ -255,13 +201,14 @@ async def _read(http: web.BaseRequest) -> bytes:
     return bytes(text)
 
 
-async def _body(asked: Asked) -> JSON:
+async def _body(asked: Asked) -> Body:
     return bodies.parsed(await _read(asked.http), asked.content_type, asked.kind.kind)
 
 
-async def _delete_body(asked: Asked) -> JSON:
+async def _delete_options(asked: Asked) -> DeleteOptions:
     text = await _read(asked.http)
-    return bodies.parsed(text, asked.content_type, "DeleteOptions") if text else None
+    body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
+    return requests.delete_options(asked.query, body, asked.verb)
 
 
 def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Response:
@@ -269,6 +216,8 @@ def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Respo
 
 
 def _refusal(refused: Refused) -> web.Response:
+    if isinstance(refused, NoPage):
+        return web.Response(text=f"{refused.message}\n", status=refused.code)
     headers = {"Content-Type": "application/json"}
     if refused.retry_after:
         headers["Retry-After"] = str(refused.retry_after)

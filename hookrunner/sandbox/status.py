@@ -4,8 +4,9 @@ https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ h
 those of apimachinery, compared with a real API server by the contract suite.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 
 import orjson
@@ -46,10 +47,13 @@ NOTHING = About()
 
 
 class Refused(Exception):
-    """A request is refused; `json()` is the answer's body, `code` its HTTP status."""
+    """A request is refused; `json()` is the answer's body, `code` its HTTP status.
+
+    `retry_after` is in seconds, `token` lets a list go on that has expired.
+    """
 
     def __init__(
-        self, code: int, reason: str, message: str, about: About = NOTHING, causes: Sequence[Cause] = ()
+        self, code: int, reason: str, message: str, about: About | None = None, causes: Sequence[Cause] = ()
     ) -> None:
         self.code = code
         self.reason = reason
@@ -57,18 +61,29 @@ class Refused(Exception):
         self.about = about
         self.causes = causes
         self.retry_after = 0
+        self.token = ""
         super().__init__(message)
 
     def json(self) -> dict[str, JSON]:
         """The `Status` object."""
-        about = {"name": self.about.name, "group": self.about.group, "kind": self.about.kind, "uid": self.about.uid}
+        about = asdict(self.about) if self.about else {}
         details: dict[str, JSON] = {key: value for key, value in about.items() if value}
         if self.causes:
             details["causes"] = [cause.json() for cause in self.causes]
         if self.retry_after:
             details["retryAfterSeconds"] = self.retry_after
-        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
-        return status | ({"reason": self.reason} if self.reason else {}) | {"details": details, "code": self.code}
+        metadata = {"continue": self.token} if self.token else {}
+        said = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": metadata,
+            "status": "Failure",
+            "message": self.message,
+        }
+        why = {"reason": self.reason} if self.reason else {}
+        # An empty one stands where the API's own error has one.
+        shown = {"details": details} if details or self.about else {}
+        return said | why | shown | {"code": self.code}
 
 
 def bad_request(message: str) -> Refused:
@@ -78,7 +93,14 @@ def bad_request(message: str) -> Refused:
 
 def no_such_path() -> Refused:
     """404 for a path that is no resource's."""
-    return Refused(HTTPStatus.NOT_FOUND, "NotFound", "the server could not find the requested resource")
+    return Refused(HTTPStatus.NOT_FOUND, "NotFound", "the server could not find the requested resource", NOTHING)
+
+
+class NoPage(Refused):
+    """404 for a path that means nothing at all: a line of text is the answer."""
+
+    def __init__(self) -> None:
+        super().__init__(HTTPStatus.NOT_FOUND, "NotFound", "404 page not found")
 
 
 def not_found(about: About) -> Refused:
@@ -86,9 +108,9 @@ def not_found(about: About) -> Refused:
     return Refused(HTTPStatus.NOT_FOUND, "NotFound", f'{about.qualified} "{about.name}" not found', about)
 
 
-def already_exists(about: About) -> Refused:
-    """409: the name is taken."""
-    message = f'{about.qualified} "{about.name}" already exists'
+def already_exists(about: About, *, ending: bool = False) -> Refused:
+    """409: the name is taken, perhaps by an object that is about to go."""
+    message = f'{"object is being deleted: " * ending}{about.qualified} "{about.name}" already exists'
     return Refused(HTTPStatus.CONFLICT, "AlreadyExists", message, about)
 
 
@@ -123,7 +145,7 @@ def expired(message: str) -> Refused:
 def method_not_allowed() -> Refused:
     """405."""
     message = "the server does not allow this method on the requested resource"
-    return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message)
+    return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message, NOTHING)
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> Refused:
@@ -177,10 +199,19 @@ def too_long(field: str, limit: int) -> Cause:
     return Cause("FieldValueTooLong", f"Too long: may not be more than {limit} bytes", field)
 
 
+GO_ESCAPES = re.compile(r"\\u00([01][0-9a-f])|\x7f")
+
+
+def _as_go(match: re.Match[str]) -> str:
+    """Go's words for control characters, where JSON has others."""
+    code = match[1] or "7f"
+    return {"07": "\\a", "0b": "\\v"}.get(code, f"\\x{code}")
+
+
 def shown(value: JSON) -> str:
     """A value in a message: texts quoted, numbers bare, objects and lists as compact JSON."""
     if isinstance(value, str):
-        return orjson.dumps(value).decode()
+        return GO_ESCAPES.sub(_as_go, orjson.dumps(value).decode())
     if value is None:
         return "null"
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

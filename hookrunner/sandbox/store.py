@@ -106,7 +106,7 @@ class Store:
     def changes(self, since: int) -> list[Change]:
         """What happened after a revision, oldest first. Raises Refused 410 where that is compacted."""
         if since < self.compacted:
-            raise expired(f"too old resource version: {since} ({self.compacted})")
+            raise expired("The resourceVersion for the provided watch is too old.")
         # Each revision is one entry, and the history has no gaps.
         return self._history[len(self._history) - (self.revision - since) :] if since < self.revision else []
 
@@ -190,7 +190,7 @@ class Store:
         try:
             changes = self.changes(at)
         except Refused:
-            raise expired(f"The resourceVersion for the provided list is too old: {at}") from None
+            raise expired("The resourceVersion for the provided list is too old.") from None
         for change in reversed(changes):
             if change.key.resource == resource:
                 place = (change.key.namespace, change.key.name)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import reading, status
 from hookrunner.sandbox.api import Api, Written
+from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.patching import APPLY, Patch
 from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
@@ -22,11 +23,11 @@ def get(kind: Kind, where: Place, obj: Object) -> Object:
     return scaling.scale(obj, kind) if where.subresource == "scale" else obj
 
 
-def update(api: Api, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+def update(api: Api, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
     """PUT of an object or of what is below it."""
     if where.subresource != "scale":
         return api.update(kind, where, options, body)
-    return _scaled(api, kind, where, options, body)
+    return _scaled(api, kind, where, options, body.value)
 
 
 def patch(api: Api, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
@@ -82,4 +83,7 @@ def _bound(pod: Object, node: str) -> Object:
         about = status.About("", "pods/binding", pod["metadata"]["name"])
         raise status.conflict(about, f'pod {pod["metadata"]["name"]} is already assigned to node "{known}"')
     pod["spec"]["nodeName"] = node
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+    conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+    conditions[:] = [one for one in conditions if one["type"] != "PodScheduled"] + [scheduled]
     return pod

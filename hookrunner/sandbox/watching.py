@@ -121,7 +121,7 @@ def _all(options: ListOptions) -> ListOptions:
 
 
 def _bookmark(kind: Kind, revision: int, annotations: dict[str, str] | None = None) -> Event:
-    metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+    metadata: dict[str, Any] = {"resourceVersion": str(revision)}
     if annotations:
         metadata["annotations"] = annotations
     return Event("BOOKMARK", orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}))

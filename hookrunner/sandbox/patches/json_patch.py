@@ -15,7 +15,7 @@ import orjson
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.patches.printed import wrong_type
-from hookrunner.sandbox.status import Refused, bad_request
+from hookrunner.sandbox.status import NOTHING, Refused, bad_request
 
 MOST_OPERATIONS = 10_000
 
@@ -149,4 +149,4 @@ def _undecodable(value: JSON, wanted: str) -> Refused:
 
 def _rejected() -> Refused:
     message = "the server rejected our request due to an error in our request"
-    return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message)
+    return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, NOTHING)
