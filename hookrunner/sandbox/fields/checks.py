@@ -15,29 +15,43 @@ from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused, bad_request
 
 
+DUPLICATE = "duplicate entries for key"
+
+
 def check(config: JSON, kind: Kind) -> None:
     """Raises `Refused`: 400 for the wrong kind, 500 without a reason for anything that the schema does not allow."""
     sent = _kind(config.get("apiVersion", ""), config.get("kind", ""))
-    known = _kind(kind.api_version, kind.kind)
-    if sent != known:
+    if sent != _kind(kind.api_version, kind.kind):
         raise bad_request(f"invalid object type: {sent}")
     metadata = config.get("metadata") or {}
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    problems = list(_problems(config, shape_of(kind), ""))
-    if problems:
-        raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", _message(config, known, problems))
+    _refuse("patch", config, kind, problems(config, kind))
+
+
+def check_live(live: JSON, kind: Kind) -> None:
+    """Raises `Refused` 500 if a custom object no longer fits a schema that was changed. Duplicates may stay."""
+    found = problems(live, kind) if kind.custom else ()
+    _refuse("live", live, kind, [one for one in found if DUPLICATE not in one])
+
+
+def problems(obj: JSON, kind: Kind) -> list[str]:
+    """What the schema of the kind does not allow."""
+    return list(_problems(obj, shape_of(kind), ""))
+
+
+def _refuse(which: str, obj: JSON, kind: Kind, found: list[str]) -> None:
+    if not found:
+        return
+    metadata = obj.get("metadata") or {}
+    place = "/".join(str(one) if isinstance(one := metadata.get(key, ""), str) else "" for key in ("namespace", "name"))
+    said = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {one}" for one in found)])
+    about = f"{place}; {_kind(kind.api_version, kind.kind)}"
+    raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", f"failed to create typed {which} object ({about}): {said}")
 
 
 def _kind(api_version: str, kind: str) -> str:
     return f"{api_version if '/' in api_version else f'/{api_version}'}, Kind={kind}"
-
-
-def _message(config: JSON, known: str, problems: list[str]) -> str:
-    metadata = config.get("metadata") or {}
-    place = "/".join(str(one) if isinstance(one := metadata.get(key, ""), str) else "" for key in ("namespace", "name"))
-    said = problems[0] if len(problems) == 1 else "\n".join(["errors:", *(f"  {one}" for one in problems)])
-    return f"failed to create typed patch object ({place}; {known}): {said}"
 
 
 def _problems(value: JSON, shape: Shape, path: str) -> Iterator[str]:
@@ -70,7 +84,7 @@ def _in_list(value: list[JSON], shape: Shape, path: str) -> Iterator[str]:
             yield f"{path}: element {index}: {problem}"
             return
         if key in seen:
-            yield f"{path}: duplicate entries for key {shown(key)}"
+            yield f"{path}: {DUPLICATE} {shown(key)}"
         seen.add(key)
         yield from _problems(one, shape.item, f"{path}{shown(key)}")
 

@@ -1,14 +1,18 @@
 """What a write changed, as each version of a kind sees it: an entry's paths are those of its own version."""
 
+from collections.abc import Iterable
 from functools import lru_cache
+from http import HTTPStatus
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.compare import Changes, changes
+from hookrunner.sandbox.fields.entries import Entry
 from hookrunner.sandbox.fields.resets import resets
 from hookrunner.sandbox.fields.sets import without
 from hookrunner.sandbox.fields.shapes import Shape, custom_shape, shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
+from hookrunner.sandbox.status import Refused
 
 
 def shape_in(kind: Kind, api_version: str) -> Shape | None:
@@ -36,6 +40,14 @@ def _other_version(kind: Kind, version: str) -> Shape:
 
 class UnknownVersion(ValueError):
     """An entry is of a version that the definition of a custom kind does not have."""
+
+
+def check_versions(entries: Iterable[Entry], kind: Kind) -> None:
+    """Raises `Refused` 500 if an entry is of a version that a custom kind no longer has."""
+    for entry in entries:
+        if kind.custom and shape_in(kind, entry.api_version) is None:
+            message = f"request to convert CR to an invalid group/version: {entry.api_version}"
+            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", message)
 
 
 class Differences:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 import orjson
 
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox.fields.checks import problems
 from hookrunner.sandbox.fields.compare import changes
-from hookrunner.sandbox.fields.elements import NoElement, written
+from hookrunner.sandbox.fields.elements import written
 from hookrunner.sandbox.fields.merge import owned
 from hookrunner.sandbox.fields.sets import Fields, difference
 from hookrunner.sandbox.fields.shapes import shape_of
@@ -30,18 +31,23 @@ def not_inherited(fought: Mapping[str, Fields], live: JSON, kind: Kind, manager:
 
 
 def _inherited(live: JSON, kind: Kind) -> Fields:
-    shape = shape_of(kind)
-    try:
-        config = orjson.loads(_annotation(live))
-        if config["apiVersion"] != kind.api_version:
-            return {}
-        found = changes(config, live, shape)
-        fields = owned(config, shape)
-    except (ValueError, KeyError, TypeError, AttributeError, NoElement):
+    """What the annotation states and the object still has."""
+    config = _last(live)
+    if (config.get("apiVersion"), config.get("kind")) != (kind.api_version, kind.kind) or problems(config, kind):
         return {}
-    for gone in found:
+    shape = shape_of(kind)
+    fields = owned(config, shape)
+    for gone in changes(config, live, shape):
         fields = difference(fields, gone)
     return fields
+
+
+def _last(live: JSON) -> dict[str, JSON]:
+    try:
+        config = orjson.loads(_annotation(live))
+    except ValueError:
+        return {}
+    return config if isinstance(config, dict) else {}
 
 
 def _annotation(obj: JSON) -> str:

@@ -66,6 +66,8 @@ EMPTY: dict[str, JSON] = {"struct": {}, "string": "", "bool": False, "quantity":
 )
 """What an empty Go value is in JSON; numbers are 0."""
 
+STRUCTS = ("struct", "time", "microtime", "quantity", "intorstring")
+
 SCALARS = {"integer": "numeric", "number": "numeric", "boolean": "boolean", "string": "string"}
 
 
@@ -126,7 +128,7 @@ class Shape:
 
     @cached_property
     def standing(self) -> dict[str, JSON]:
-        """The fields of a Go struct that are there even when empty, with that value. `omitempty` leaves no struct out."""
+        """The fields of a Go struct that are there even when empty, with that value."""
         fields = self.go.fields.values() if self.go else ()
         return {one.name: EMPTY.get(one.type.kind, 0) for one in fields if _stands(one)}
 
@@ -146,7 +148,8 @@ def _told_apart(schema: Schema) -> tuple[bool, tuple[str, ...]]:
 
 
 def _stands(one: Field) -> bool:
-    return not one.omit or (one.type.kind == "struct" and one.omit == "omitempty")
+    """`omitempty` does not leave out structs."""
+    return not one.omit or (one.type.kind in STRUCTS and one.omit == "omitempty")
 
 
 @lru_cache(maxsize=1)

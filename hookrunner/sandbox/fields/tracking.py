@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields import conflicts, last_applied
-from hookrunner.sandbox.fields.checks import check
-from hookrunner.sandbox.fields.differences import Differences, UnknownVersion, shape_in
+from hookrunner.sandbox.fields.checks import check, check_live
+from hookrunner.sandbox.fields.differences import Differences, UnknownVersion, check_versions, shape_in
 from hookrunner.sandbox.fields.elements import NoElement
 from hookrunner.sandbox.fields.entries import (
     APPLY,
@@ -26,6 +26,7 @@ from hookrunner.sandbox.fields.resets import resets
 from hookrunner.sandbox.fields.sets import Fields, difference, intersection, of, union, without
 from hookrunner.sandbox.fields.shapes import shape_of
 from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.status import Refused
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 RESET: tuple[JSON, ...] = ([], [{}])
@@ -54,8 +55,9 @@ def updated(live: JSON | None, new: JSON, kind: Kind, write: Write) -> JSON:
     if live is not None and not entries:
         return bare
     try:
+        check_live(live or {}, kind)
         entries = _taken(entries, Differences(managed_by(live or {}, ()), bare, kind, write.subresource), kind, write)
-    except (NoElement, UnknownVersion):
+    except (NoElement, UnknownVersion, Refused):
         return bare
     return settled(live, managed_by(new, written(entries, managed(live) or ())))
 
@@ -63,7 +65,9 @@ def updated(live: JSON | None, new: JSON, kind: Kind, write: Write) -> JSON:
 def applied(live: JSON | None, config: JSON, kind: Kind, write: Write, force: bool) -> JSON:
     """The live object with a configuration applied, and its managed fields. Raises `Refused`."""
     check(config, kind)
+    check_live(live or {}, kind)
     entries = _tracked(live, kind, write)
+    check_versions(entries.values(), kind)
     mine = _stated(config, kind, write)
     last = entries.get(mine.identity)
     entries[mine.identity] = mine
