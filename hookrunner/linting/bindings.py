@@ -7,7 +7,7 @@ from itertools import pairwise
 from hookrunner import cron
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Source
-from hookrunner.model.bindings import MAIN, HookConfig, Kubernetes, Schedule
+from hookrunner.model.bindings import MAIN, Admission, Conversion, HookConfig, Kubernetes, QueuedBinding, Schedule
 
 _BUSY = 5.0
 """Seconds. A hook that is run more often than this is hardly meant to be."""
@@ -32,6 +32,21 @@ def check(source: Source, config: HookConfig, now: datetime) -> Iterator[Remark]
         yield from _whole_cluster(source, binding)
     for schedule in config.schedules:
         yield from _cron(source, schedule, now)
+    yield from _unused(source, config)
+
+
+def _unused(source: Source, config: HookConfig) -> Iterator[Remark]:
+    """Bindings that run nothing and whose snapshot nobody gets."""
+    queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
+    others: tuple[Admission | Conversion, ...] = (*config.validating, *config.mutating, *config.conversions)
+    running = (one for one in queued if isinstance(one, Schedule) or one.changes or one.run_on_synchronization)
+    wanted = {name for one in (*running, *others) for name in one.snapshots}
+    for binding in config.kubernetes:
+        if not binding.changes and not binding.run_on_synchronization and binding.name not in wanted:
+            text = (
+                f"the binding '{binding.name}' runs nothing, and its snapshot is included nowhere; drop it, or add it"
+            )
+            yield Remark("binding-unused", source.find(binding.name, binding.kind), f"{text} to includeSnapshotsFrom")
 
 
 def _queue(source: Source, binding: Kubernetes) -> Iterator[Remark]:

@@ -22,6 +22,7 @@ def check(source: Source, config: HookConfig) -> Iterator[Remark]:
             "array, or set settings.combine: false",
         )
     yield from _synchronization(source, config, reading)
+    yield from _never_there(config, reading)
 
 
 def read(source: Source) -> Reading | None:
@@ -53,9 +54,8 @@ def may_combine(config: HookConfig) -> bool:
 def _synchronization(source: Source, config: HookConfig, reading: Reading) -> Iterator[Remark]:
     """Only of hooks whose whole way from the file to the object is in this text."""
     synchronized = [one for one in config.kubernetes if one.run_on_synchronization and not one.group]
-    webhooks = (*config.validating, *config.mutating, *config.conversions)
     knows = reading.aware or reading.guarded
-    if reading.change is None or knows or not synchronized or webhooks or source.sources_others:
+    if reading.change is None or knows or not synchronized or _webhooks(config) or source.sources_others:
         return
     names = _listed(synchronized)
     mend = 'handle `.type` == "Synchronization" with its `.objects`, or set executeHookOnSynchronization: false'
@@ -65,6 +65,23 @@ def _synchronization(source: Source, config: HookConfig, reading: Reading) -> It
     elif any(Change.ADDED in one.changes for one in synchronized):
         text = f"never looks at the Synchronization of {names}: objects that are there at the start are passed over"
         yield Remark("synchronization-ignored", reading.change, f"{text}; {mend}")
+
+
+def _never_there(config: HookConfig, reading: Reading) -> Iterator[Remark]:
+    """Keys that no binding brings, be it in an event or in a snapshot."""
+    if not config.kubernetes or _webhooks(config):
+        return
+    if reading.objects is not None and not any(one.keep_full_objects for one in config.kubernetes):
+        text = "reads `.object`, which no binding keeps: it is always null; read filterResult, or drop "
+        yield Remark("never-there", reading.objects, f"{text}keepFullObjectsInMemory: false")
+    if reading.filtered is not None and not any(one.jq_filter for one in config.kubernetes):
+        text = "reads `.filterResult`, but no binding has a jqFilter: it is always null; add one, or read `.object`"
+        yield Remark("never-there", reading.filtered, text)
+
+
+def _webhooks(config: HookConfig) -> bool:
+    """Reviews have objects of their own."""
+    return bool(config.validating or config.mutating or config.conversions)
 
 
 def _listed(bindings: Sequence[Kubernetes]) -> str:

@@ -22,6 +22,7 @@ from hookrunner.model.bindings import HookConfig
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 
+_HEAD = 8192
 _PLACE = re.compile(r"[\w./-]+(?:\[\d+])?(?:\.[\w./-]+(?:\[\d+])?)*")
 _ASKING = re.compile(r"^cannot get config for hook '.*?': ")
 _LAST_KEY = re.compile(r"([\w/-]+)(?:\[\d+])?$")
@@ -100,8 +101,11 @@ def _single(path: Path) -> HookFile | Skipped:
 
 
 def _read(path: Path) -> Source | None:
+    """Of a compiled program, which may be large, the beginning is enough."""
     try:
-        return Source(path, path.read_bytes())
+        with path.open("rb") as file:
+            head = Source(path, file.read(_HEAD))
+            return head if head.binary else Source(path, head.raw + file.read())
     except OSError:
         return None
 

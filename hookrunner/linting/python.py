@@ -25,6 +25,7 @@ def read(source: Source) -> Reading | None:
     parents = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
     reads = sorted(_reads(source.tree), key=lambda node: (_key(node) != "watchEvent", node.lineno))
     first = _first_only(parents)
+    places = {_key(node): source.offset(node) for node in reversed(reads)}
     return Reading(
         first_only=None if first is None else source.offset(first),
         change=source.offset(reads[0]) if reads else None,
@@ -32,6 +33,8 @@ def read(source: Source) -> Reading | None:
         aware=bool(_AWARE.search(source.code)),
         guarded=any(isinstance(node, ast.ExceptHandler) for node in parents),
         closed={name.partition(".")[0] for name in _imported(source.tree)} <= _KNOWN,
+        objects=places.get("object"),
+        filtered=places.get("filterResult"),
     )
 
 

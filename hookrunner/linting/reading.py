@@ -13,6 +13,7 @@ class Reading:
     `first_only`: where element 0 of the array is taken, if no other ever is. `change`: a read of what only an Event
     has, of `watchEvent` if that is ever read, and `name` of that key. `aware`: something in it knows that there is a
     Synchronization. `guarded`: it copes with keys that are not there. `closed`: nobody else is handed the contexts.
+    `objects` and `filtered`: where `object` and `filterResult` are first read.
     """
 
     first_only: int | None = None
@@ -21,3 +22,5 @@ class Reading:
     aware: bool = False
     guarded: bool = False
     closed: bool = False
+    objects: int | None = None
+    filtered: int | None = None

@@ -27,6 +27,7 @@ def read(code: str) -> Reading | None:
     programs = [_program(code, use) for use in uses]
     known = [(place, text) for place, text in programs if text]
     change = max(_CHANGE.finditer(code), key=lambda match: match[1] == "watchEvent", default=None)
+    first = {match[1]: match.start() for match in reversed(list(_CHANGE.finditer(code)))}
     return Reading(
         first_only=_first_only(known) if len(known) == len(uses) else None,
         change=change.start() if change else None,
@@ -34,6 +35,8 @@ def read(code: str) -> Reading | None:
         aware=bool(_AWARE.search(code)),
         guarded=bool(_GUARD.search(code)),
         closed=len(known) == len(uses) and not re.search(r"\bjq\b[^\n|]* (-f|--from-file)\b", code),
+        objects=first.get("object"),
+        filtered=first.get("filterResult"),
     )
 
 

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+if [[ $1 == --config ]]; then
+  cat <<'CONFIG'
+configVersion: v1
+kubernetes:
+- {name: pods, kind: Pod, group: all, keepFullObjectsInMemory: false, jqFilter: .metadata.name}
+- {name: nodes, kind: Node, group: all}
+CONFIG
+  exit
+fi
+jq -r '.[].snapshots | .pods[].filterResult, .nodes[].object.metadata.name' "$BINDING_CONTEXT_PATH"
