@@ -24,7 +24,7 @@ import pytest
 from tests.controlplane.cluster import Cluster
 from tests.sandbox.contract.api import Api
 
-SERVERS: list[Literal["real", "sandbox"]] = ["real"]
+SERVERS: list[Literal["real", "sandbox"]] = ["real", "sandbox"]
 
 
 @pytest.fixture(scope="session", params=SERVERS)

@@ -40,6 +40,7 @@ CASE = re.compile(r"^=== (.+)\n((?:.*\n)*?)--- gives\n((?:.*\n)*?)(?=\n*(?:^=== 
 STEP = re.compile(r"^(given )?([A-Z]+(?<!PATCH)|PATCH (?:json|merge|strategic|apply)) (\S+)(?: \| (.+))?$")
 VARYING = {"uid": "UID", "resourceVersion": "RV", "clusterIP": "IP", "nodePort": "PORT", "healthCheckNodePort": "PORT"}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+AGE = re.compile(r"(\d+[ydhms]){1,2}")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -213,9 +214,11 @@ def same_each_time(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
         return {name: same_each_time(item, name.rpartition(".")[2]) for name, item in value.items()}
     if isinstance(value, list):
-        return ["IP"] if key == "clusterIPs" and value != ["None"] else [same_each_time(item) for item in value]
+        return ["IP"] if key == "clusterIPs" and value != ["None"] else [same_each_time(item, key) for item in value]
     if key in VARYING and value not in ("", "None", "<none>"):
         return VARYING[key]
+    if key == "cells" and AGE.fullmatch(str(value)):
+        return "AGE"
     if isinstance(value, str):
         return UID.sub("UID", TIME.sub("TIME", value))
     return value

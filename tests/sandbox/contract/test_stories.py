@@ -22,5 +22,5 @@ def _prepared(api: Api, request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_a_story_gives_what_the_real_server_gives(api: Api, ns: str, story: Story) -> None:
+def test_a_story_ends_as_recorded(api: Api, ns: str, story: Story) -> None:
     assert tell(api, ns, story) == story.expected
