@@ -13,7 +13,7 @@ class _Commands(Lazy):
     table: ClassVar = {
         "lint": ("lint", "lint", "Check hooks: files, or directories of them."),
         "config": ("hook_config", "hook_config", "Show what hooks declare, with every default."),
-        "run": ("hook_run", "hook_run", "Run one hook on a made-up event and show what it asks for."),
+        "run": ("hook_run", "hook_run", "Run a hook on a made-up event and show what it asks for."),
         "test": ("hook_test", "hook_test", "Run test cases of hooks."),
         "list": ("debug", "hook_list", "Name all hooks that a running hookrunner has loaded."),
         "snapshot": ("debug", "hook_snapshot", "Show the snapshots of a hook that runs."),

@@ -95,7 +95,7 @@ hook_run = _Run(
         ),
         timeout_option(),
     ],
-    help="""Run the hook PATH on a made-up event; show its log lines, and what it asks for as a diff of the objects.
+    help="""Run a hook on a made-up event and show what it asks for.
 
     \b
     hookrunner hook run hooks/copy.sh --event Added --object secret.yaml
@@ -103,8 +103,9 @@ hook_run = _Run(
     hookrunner hook run hooks/report.py --event Schedule --snapshot pods='pods/*.yaml'
     hookrunner hook run hooks/policy.sh --operation CREATE --object pod.yaml --context-only
 
-    The context is what a running hookrunner would make of it: filters and selectors are applied. Nothing is sent to a
-    cluster. It ends with 0 if the hook succeeded, with 1 if it failed or would not run, with 2 for bad usage.""",
+    The context is what a running hookrunner would make of it: filters and selectors are applied. What the hook asks for
+    is shown as it wrote it, and as a diff of the given objects. No cluster is touched.
+    It ends with 0 if the hook succeeded, with 1 if it failed or would not run, with 2 for bad usage.""",
 )
 
 

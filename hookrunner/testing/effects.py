@@ -1,7 +1,8 @@
 """What a hook's operations do to the given objects: carried out on a sandbox of their own, by the code that carries
 them out on a cluster, with the sandbox's HTTP API in between.
 
-Given objects are put in raw: half an object is good enough for a test. A custom kind whose definition is not given is
+Given objects need not be complete: they are put in unchecked, with the API's defaults, which are not shown unless they
+changed. A custom kind whose definition is not given is
 served as one that takes any fields. What hooks write is checked as by a real API server.
 """
 
@@ -24,8 +25,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.operations import ObjectOperation
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox import rules
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Key
 from hookrunner.settings import KubeSettings
 from hookrunner.testing.kinds import plural
@@ -56,10 +59,16 @@ async def effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation]
         before = _all(sandbox)
         refusal = await _carried_out(sandbox, operations, jq)
         after = _all(sandbox)
-    given = {_key(sandbox, obj) for obj in objects}
+        given = {_key(sandbox, obj): obj for obj in objects}
     touched = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
-    kept = [after[key] for key in sorted(after) if key in given or key in touched]
-    return Effects(kept, [(before.get(key), after.get(key)) for key in touched], refusal)
+
+    def shown(key: Key, state: _Objects) -> JSON:
+        if key not in state or key not in given:
+            return state.get(key)
+        return _without_defaults(state[key], before[key], given[key])
+
+    kept = [shown(key, after) for key in sorted(after) if key in given or key in touched]
+    return Effects(kept, [(shown(key, before), shown(key, after)) for key in touched], refusal)
 
 
 async def _carried_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:
@@ -101,15 +110,18 @@ async def _served(sandbox: Sandbox, obj: JSON, awaited: Sequence[JSON]) -> bool:
 
 
 def _put(sandbox: Sandbox, obj: JSON) -> None:
-    """Past every check, as if it had been there always."""
+    """As if it had been there always: with the API's defaults, but unchecked."""
+    kind = _kind(sandbox, obj)
     metadata = {"uid": str(uuid4()), "creationTimestamp": "2026-01-01T00:00:00Z"} | obj["metadata"]
     body = {**obj, "metadata": metadata}
-    if "status" in _kind(sandbox, obj).subresources:  # no such object is without
-        body = {"spec": {}} | body
-    if obj["kind"] == "Namespace":  # which has these in every cluster
+    if kind.stored == "namespaces":  # which has these in every cluster
         metadata["labels"] = {"kubernetes.io/metadata.name": metadata["name"]} | (metadata.get("labels") or {})
-        body = {"status": {"phase": "Active"}} | body | {"spec": obj.get("spec") or {"finalizers": ["kubernetes"]}}
-    sandbox.store.put(_key(sandbox, obj), body)
+        body = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}} | body
+    try:
+        decoded, _ = rules.decoded(kind, body, "Ignore")
+    except Refused as refused:
+        raise BadInput(f"{obj['kind']} {metadata['name']}: {refused.message}") from None
+    sandbox.store.put(_key(sandbox, obj), rules.defaulted(kind, decoded))
 
 
 def _key(sandbox: Sandbox, obj: JSON) -> Key:
@@ -161,3 +173,17 @@ def _clean(obj: JSON) -> JSON:
     """Keys sorted, as `kubectl get -o yaml` has them."""
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVERS_OWN}
     return orjson.loads(orjson.dumps({**obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS))
+
+
+def _without_defaults(state: JSON, planted: JSON, given: JSON) -> JSON:
+    """An object without what planting it has filled in, as far as that is still the same."""
+    match state, planted, given:
+        case dict(), dict(), dict():
+            return {
+                key: _without_defaults(value, planted.get(key), given.get(key))
+                for key, value in state.items()
+                if key in given or key not in planted or value != planted[key]
+            }
+        case list(), list(), list() if len(state) == len(planted) == len(given):
+            return [_without_defaults(*items) for items in zip(state, planted, given, strict=True)]
+    return state

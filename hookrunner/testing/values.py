@@ -25,8 +25,9 @@ class Patched:
     @property
     def after(self) -> JSON:
         """The values with all operations applied. Raises BadOutput for one that cannot be."""
-        values = orjson.loads(orjson.dumps(self.before))
-        for step in self.patches:
+        # Copies: an operation may go on with what an earlier one has put in place.
+        values, steps = orjson.loads(orjson.dumps([self.before, self.patches]))
+        for step in steps:
             values = _stepped(values, step)
         return values
 

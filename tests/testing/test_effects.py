@@ -122,8 +122,33 @@ async def test_a_namespace_is_as_in_every_cluster(tools: Bench) -> None:
         "mergePatch": {"metadata": {"labels": {"a": "b"}}},
     }
     ((before, after),) = (await done(tools, [namespace("n")], label)).changes
-    assert before["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n"}
-    assert after["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n", "a": "b"}
+    assert before["metadata"] == {"name": "n", "labels": {}}
+    assert after["metadata"] == {"name": "n", "labels": {"a": "b"}}
+    assert "spec" not in after
+
+
+async def test_defaults_are_shown_where_they_changed(tools: Bench) -> None:
+    spec = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d", "namespace": "n"},
+        "spec": spec,
+    }
+    patch = {"spec": {"replicas": 3, "template": {"spec": {"restartPolicy": "Always"}}}}
+    target = {"operation": "MergePatch", "kind": "Deployment", "namespace": "n", "name": "d"}
+    selected = {**spec, "selector": {"matchLabels": {"a": "b"}}}
+    selected["template"] = {**spec["template"], "metadata": {"labels": {"a": "b"}}}
+    found = await done(tools, [deployment | {"spec": selected}], target | {"mergePatch": patch})
+    assert found.refusal == ""
+    ((before, after),) = found.changes
+    assert before["spec"] == selected
+    assert after["spec"] == {**selected, "replicas": 3}
+
+
+async def test_an_object_with_a_field_of_another_type_is_refused(tools: Bench) -> None:
+    with pytest.raises(BadInput, match="ConfigMap a: "):
+        await done(tools, [A | {"data": ["x"]}])
 
 
 async def test_an_object_of_no_kind_is_refused(tools: Bench) -> None:

@@ -37,8 +37,9 @@ class Outcome:
         if self.problem:
             return self.problem.splitlines()
         said = [line for one in self.wrong for line in (f"{one.key}:", *(f"  {line}" for line in one.lines))]
-        logs = [f"  | {line}" for line in self.result.logs] if not any(one.key == "logs" for one in self.wrong) else []
-        return said + (["the hook printed:", *logs] if logs else [])
+        if self.wrong and self.result.logs and not any(one.key == "logs" for one in self.wrong):
+            said += ["the hook printed:", *(f"  | {line}" for line in self.result.logs)]
+        return said
 
 
 def find(paths: Iterable[Path]) -> list[Path]:
@@ -110,19 +111,21 @@ async def _case(
         began = time.perf_counter()
         try:
             result = await tools.run(hook, case.given, asking.happening(hook, case.words))
-            objects = await _objects(tools, case, result)
+            objects, refusal = await _end(tools, case, result)
         except BadInput as error:
             return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")
     wrong = differences(case.expect, result, objects)
+    if refusal:
+        wrong.append(Difference("objects", (f"refused: {refusal}",)))
     return Outcome(file, case, time.perf_counter() - began, "", result, objects, tuple(wrong))
 
 
-async def _objects(tools: Bench, case: Case, result: Result) -> Objects:
-    """The objects in the end, where the case asks for them."""
+async def _end(tools: Bench, case: Case, result: Result) -> tuple[Objects, str]:
+    """The objects in the end, where the case asks for them, and what the API refused."""
     if "objects" not in case.expect or not result.ran:
-        return None
+        return None, ""
     # The HTTP client and the sandbox take 0.3 s to import, and most cases do not ask for objects.
     from hookrunner.testing.effects import effects
 
     found = await effects(result.objects, result.operations, tools.jq)
-    return found.objects
+    return found.objects, found.refusal

@@ -1,0 +1,243 @@
+"""`hook config`, `hook run`, `hook test` and `new hook` on the command line. What they do in detail: tests/testing."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from tests.cli.test_main import imported_by
+from tests.fakes.command_line import Command
+
+CONFIG = """\
+configVersion: v1
+onStartup: 5
+kubernetes: [{name: cms, kind: ConfigMap, jqFilter: .data.x, namespace: {nameSelector: {matchNames: [shop]}}}]
+schedule: [{name: hourly, crontab: "0 * * * *", includeSnapshotsFrom: [cms]}]
+"""
+SCRIPT = """\
+echo "hello from the hook"
+[ -z "${VALUES_PATH-}" ] || echo '{"op": "add", "path": "/m/b", "value": 1}' > "$VALUES_JSON_PATCH_PATH"
+echo '{"name": "seen", "add": 1}' > "$METRICS_PATH"
+if grep -q Added "$BINDING_CONTEXT_PATH"; then cat > "$KUBERNETES_PATCH_PATH" <<EOF
+{operation: MergePatch, kind: ConfigMap, namespace: shop, name: a, mergePatch: {data: {y: "2"}}}
+EOF
+fi
+if grep -q Deleted "$BINDING_CONTEXT_PATH"; then echo "not that" >&2; exit 3; fi
+"""
+CM: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "a", "namespace": "shop"},
+    "data": {"x": "1"},
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory to work in, with a hook and objects."""
+    (tmp_path / "hooks").mkdir()
+    hook = tmp_path / "hooks" / "copy.sh"
+    hook.write_text(f"#!/bin/bash\nif [ \"$1\" = --config ]; then cat <<'EOF'\n{CONFIG}EOF\nexit; fi\n{SCRIPT}")
+    hook.chmod(0o755)
+    (tmp_path / "cm.json").write_text(json.dumps(CM))
+    (tmp_path / "other.json").write_text(json.dumps(CM | {"metadata": {"name": "b", "namespace": "m"}}))
+    (tmp_path / "values.yaml").write_text("m: {a: 1}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return tmp_path
+
+
+def test_config_as_a_table_has_every_default(place: Path, command: Command) -> None:
+    ended = command("hook", "config", "hooks")
+    rows = dict(line.split(maxsplit=1) for line in ended.out.splitlines() if len(line.split(maxsplit=1)) == 2)
+    assert ended.code == 0
+    assert (rows["hook"], rows["onStartup"], rows["settings.onFailure"]) == ("copy.sh", "5.0", "retry")
+    assert (rows["kubernetes[0].queue"], rows["kubernetes[0].namespace.nameSelector"]) == ("main", '["shop"]')
+    assert rows["schedule[0].includeSnapshotsFrom"] == '["cms"]'
+
+
+def test_config_as_json_and_yaml(place: Path, command: Command) -> None:
+    (found,) = json.loads(command("hook", "config", "hooks/copy.sh", "-o", "json").out)
+    assert found["kubernetes"][0]["executeHookOnEvent"] == ["Added", "Deleted", "Modified"]
+    assert "  schedule:\n    - name: hourly\n" in command("hook", "config", "hooks/copy.sh", "-o", "yaml").out
+
+
+def test_config_of_a_bad_hook_ends_with_1_and_shows_the_others(place: Path, command: Command) -> None:
+    (place / "hooks" / "bad.sh").write_text("#!/bin/sh\necho '{}'\n")
+    (place / "hooks" / "bad.sh").chmod(0o755)
+    ended = command("hook", "config", "hooks")
+    assert (ended.code, "copy.sh" in ended.out) == (1, True)
+    assert "Error: hook 'bad.sh'" in ended.err
+
+
+def test_run_shows_what_the_hook_says_and_wants_as_a_diff(place: Path, command: Command) -> None:
+    ended = command("hook", "run", "hooks/copy.sh", "--event", "added", "--object", "cm.json")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[0] == "| hello from the hook"
+    assert lines[1].startswith("exit 0 after ")
+    assert "  - operation: MergePatch" in lines
+    assert lines[lines.index("--- shop/ConfigMap/a") + 1] == "+++ shop/ConfigMap/a"
+    assert "+  y: '2'" in lines
+    assert "  - name: seen" in lines
+
+
+def test_run_as_json_says_everything(place: Path, command: Command) -> None:
+    ended = command("hook", "run", "hooks/copy.sh", "-e", "Added", "--object", "cm.json", "-o", "json")
+    found = json.loads(ended.out)
+    assert (found["run"], found["exit"], found["logs"]) == (True, 0, ["hello from the hook"])
+    assert found["contexts"][0]["filterResult"] == "1"
+    assert found["changes"][0]["after"]["data"] == {"x": "1", "y": "2"}
+
+
+def test_a_context_can_be_looked_at_without_a_run(place: Path, command: Command) -> None:
+    words = ["hook", "run", "hooks/copy.sh", "--binding", "hourly", "--given", "*.json", "--context-only"]
+    (context,) = json.loads(command(*words).out)
+    assert (context["binding"], [entry["object"] for entry in context["snapshots"]["cms"]]) == ("hourly", [CM])
+    words = ["hook", "run", "hooks/copy.sh", "--binding", "hourly", "--snapshot", "cms=cm.json", "--context-only"]
+    assert len(json.loads(command(*words).out)[0]["snapshots"]["cms"]) == 1
+
+
+def test_values_are_shown_as_a_diff(place: Path, command: Command) -> None:
+    out = command("hook", "run", "hooks/copy.sh", "-e", "Startup", "--values", "values.yaml").out
+    assert out.splitlines()[-6:] == [
+        "--- values",
+        "+++ values, patched",
+        "@@ -1,2 +1,3 @@",
+        " m:",
+        "   a: 1",
+        "+  b: 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("-e Deleted --object cm.json", 1, "failed: copy.sh FAILED: not that"),
+        (
+            "-e Added --object other.json",
+            1,
+            "would not run: namespace: the object is in 'm', the binding watches 'shop'",
+        ),
+        ("-e Added --object other.json --context-only", 1, "would not run: namespace"),
+        ("-e Modified --object cm.json --old-object cm.json", 1, "would not run: filter result unchanged"),
+        ("-e Startup --timeout 1ms", 1, "timed out after"),
+        ("-e Added", 2, "Error: an event Added is about one object, not 0: give `object`"),
+        ("--object cm.json --binding cmss", 2, "Error: no binding is named 'cmss'; did you mean 'cms'?"),
+        ("--binding hourly --snapshot cm.json", 2, "'cm.json': write NAME=FILES"),
+        ("", 2, "Error: what happens? Say it by the event or by the binding; the hook has onStartup (onStartup)"),
+        ("-e Started", 2, "'Started' is not one of"),
+        ("--object no.json", 2, "Error: no.json: no such file"),
+        ("-e Startup --timeout soon", 2, "'soon' is no duration"),
+    ],
+)
+def test_how_a_run_ends(words: str, code: int, said: str, place: Path, command: Command) -> None:
+    ended = command("hook", "run", "hooks/copy.sh", *words.split())
+    assert ended.code == code
+    assert said in (ended.err if code == 2 else ended.out)
+
+
+CASES = """\
+- name: a new one   # comment
+  when: {event: Added, object: ../cm.json}
+  expect:
+    patches: [{kind: ConfigMap}]
+- name: a start
+  when: {event: Startup}
+  expect: {exit: 0, logs: [bye]}
+"""
+
+
+@pytest.fixture
+def cases(place: Path) -> Path:
+    path = place / "hooks" / "copy.sh.test.yaml"
+    path.write_text(CASES)
+    return path
+
+
+def test_test_tells_of_each_case_and_counts(cases: Path, command: Command) -> None:
+    ended = command("hook", "test")
+    lines = ended.out.splitlines()
+    assert ended.code == 1
+    assert lines[0] == "hooks/copy.sh.test.yaml"
+    assert [line.rpartition(" (")[0] for line in lines if line.endswith("ms)")] == [
+        "  ok a new one",
+        "  FAILED a start",
+    ]
+    assert lines[-4:-1] == ["     logs:", "       - bye", "       + hello from the hook"]
+    assert lines[-1].startswith("1 passed, 1 failed in ")
+
+
+def test_test_of_a_part_passes(cases: Path, command: Command) -> None:
+    ended = command("hook", "test", "hooks/copy.sh", "-k", "new", "-j", "1")
+    assert (ended.code, ended.out.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed")
+    ended = command("hook", "test", "-k", "nothing")
+    assert (ended.code, "no case has 'nothing' in its name" in ended.err) == (2, True)
+
+
+def test_test_with_update_rewrites_what_was_wrong(cases: Path, command: Command) -> None:
+    ended = command("hook", "test", "--update")
+    assert (ended.code, ended.out.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed, 1 updated")
+    expect = "  expect:\n    exit: 0\n    logs:\n      - hello from the hook\n"
+    assert cases.read_text() == CASES.replace("  expect: {exit: 0, logs: [bye]}\n", expect)
+    assert command("hook", "test").code == 0
+
+
+def test_test_writes_junit_and_json(cases: Path, command: Command) -> None:
+    ended = command("hook", "test", "--junit", "out.xml", "-o", "json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["passed"], found["failed"]) == (1, 1, 1)
+    assert found["cases"][1]["differences"] == {"logs": ["- bye", "+ hello from the hook"]}
+    assert Xml.parse("out.xml").getroot().get("failures") == "1"
+
+
+def test_test_of_a_bad_file_ends_with_2(cases: Path, command: Command) -> None:
+    cases.write_text("- name: a\n  wehn: {}\n")
+    ended = command("hook", "test")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(
+        "Error: hooks/copy.sh.test.yaml:2: [0].wehn is a forbidden property; did you mean 'when'?"
+    )
+
+
+def test_new_hook_says_what_it_made_and_what_is_next(place: Path, command: Command) -> None:
+    ended = command("new", "hook", "mine", "--lang", "python", "--dir", "h")
+    assert ended.out.startswith("h/mine.py\nh/mine.py.test.yaml\n\nNext:\n  hookrunner hook test h/mine.py ")
+    assert (ended.code, command("hook", "test", "h").code) == (0, 0)
+    assert command("new", "hook", "mine.py", "--dir", "h").code == 2
+
+
+def test_ctrl_c_ends_the_hook_and_says_nothing_more(place: Path) -> None:
+    hook = place / "hooks" / "slow.sh"
+    begun, config = place / "begun", '{"configVersion": "v1", "onStartup": 1}'
+    hook.write_text(
+        f"#!/bin/bash\n[ \"$1\" = --config ] && {{ echo '{config}'; exit; }}\nsleep 1000 & echo $! > {begun}\nwait\n"
+    )
+    hook.chmod(0o755)
+    command = [sys.executable, "-m", "hookrunner", "hook", "run", "hooks/slow.sh"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    while not (begun.exists() and begun.read_text().strip()):
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    assert (running.communicate(timeout=20)[0], running.returncode) == ("\n", 130)
+    assert not Path(f"/proc/{begun.read_text().strip()}/cwd").exists()
+
+
+@pytest.mark.parametrize("name", ["config", "run", "test", "lint", "list", "snapshot"])
+def test_each_tool_has_help_and_the_same_line_in_the_overview(name: str, command: Command) -> None:
+    words = " ".join(command("hook", name, "--help").out.split())
+    (line,) = [line for line in command("hook", "--help").out.splitlines() if line.startswith(f"  {name} ")]
+    assert line.split(maxsplit=1)[1].rstrip(".")[:40] in words
+
+
+def test_the_tools_start_without_http_and_the_debug_commands_without_the_tools(place: Path) -> None:
+    loaded = imported_by("hook", "config", "hooks")
+    assert not loaded & {"aiohttp", "hookrunner.app", "kubernetes"}
+    assert not imported_by("hook", "list") & {"hookrunner.testing", "asyncio", "structlog", "yaml"}

@@ -1,0 +1,151 @@
+"""Runs on the bench: what comes back of good ones, bad ones, and those that take too long."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadHookConfig
+from hookrunner.testing.bench import Bench, Result
+from hookrunner.testing.happenings import Given, Startup, Tick
+from tests.testing.conftest import Author
+
+CONFIG = {"onStartup": 1}
+
+
+NOTHING = Given()
+
+
+async def ran(tools: Bench, write_hook: Author, script: str, given: Given = NOTHING) -> Result:
+    return await tools.run(await tools.load(write_hook(CONFIG, script)), given, Startup())
+
+
+async def test_everything_that_a_hook_says_comes_back(tools: Bench, write_hook: Author) -> None:
+    script = """
+echo one; echo two >&2; echo '{"a":1}'
+echo '{kind: Pod, name: p, namespace: n, operation: Delete}' > "$KUBERNETES_PATCH_PATH"
+echo '{"name": "m", "set": 1.5, "labels": {"l": "x"}}{"group": "g", "action": "expire"}' > "$METRICS_PATH"
+"""
+    result = await ran(tools, write_hook, script)
+    assert (result.ran, result.ok, result.exit_code, result.contexts) == (True, True, 0, [{"binding": "onStartup"}])
+    assert sorted(result.logs) == ["one", "two", '{"a":1}']
+    assert result.patches == [{"operation": "Delete", "kind": "Pod", "namespace": "n", "name": "p"}]
+    assert result.metrics == (
+        {"name": "m", "action": "set", "value": 1.5, "labels": {"l": "x"}},
+        {"group": "g", "action": "expire"},
+    )
+    assert result.seconds > 0
+
+
+async def test_the_hook_runs_where_it_is_with_the_environment_of_hookrunner(tools: Bench, write_hook: Author) -> None:
+    result = await ran(tools, write_hook, 'pwd; echo "$PATH"; echo "${VALUES_PATH-unset}"; ls $(dirname $METRICS_PATH)')
+    assert result.logs[:3] == (str(write_hook(CONFIG).parent), os.environ["PATH"], "unset")
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        ("echo 'no such thing' >&2; exit 3", 3, "hook.sh FAILED: no such thing"),
+        ("kill -9 $$", None, "hook.sh FAILED: killed by SIGKILL"),
+        ("echo '{' > $METRICS_PATH", 0, "got bad metrics: document 1: not JSON"),
+        ("echo 'operation: Create' > $KUBERNETES_PATCH_PATH", 0, "can't validate document 1 of the patch file"),
+        ("rm $METRICS_PATH", 0, "a hook must leave its files where they are"),
+    ],
+)
+async def test_a_run_that_fails_says_why(
+    script: str, code: int | None, said: str, tools: Bench, write_hook: Author
+) -> None:
+    result = await ran(tools, write_hook, script)
+    assert (result.ran, result.ok, result.exit_code, result.patches) == (True, False, code, [])
+    assert said in result.failure
+
+
+async def test_a_failed_hook_gets_what_it_marked_so(tools: Bench, write_hook: Author) -> None:
+    patch = (
+        "{operation: MergePatch, kind: Pod, name: p, subresource: status, mergePatch: {a: 1}, ignoreHookError: true}"
+    )
+    result = await ran(tools, write_hook, f"echo '{patch}' > $KUBERNETES_PATCH_PATH; exit 1")
+    assert [one["subresource"] for one in result.patches] == ["status"]
+
+
+async def test_a_hook_that_hangs_is_ended_with_what_it_started(
+    tools: Bench, write_hook: Author, tmp_path: Path
+) -> None:
+    script = f"sleep 1000 & echo $! > {tmp_path}/pid; echo begun; wait"
+    result = await ran(replace(tools, timeout=0.5), write_hook, script)
+    assert (result.ok, result.logs) == (False, ("begun",))
+    assert "timed out after 0.5s" in result.failure
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/cwd").exists()
+
+
+async def test_a_hooks_own_timeout_counts_where_it_is_shorter(tools: Bench, write_hook: Author) -> None:
+    hook = await tools.load(write_hook({"onStartup": 1, "settings": {"timeout": "300ms"}}, "sleep 1000"))
+    assert "timed out after 0.3s" in (await tools.run(hook, Given(), Startup())).failure
+
+
+async def test_values_are_files_for_the_hook_of_a_module(tools: Bench, write_hook: Author) -> None:
+    script = """
+cat $VALUES_PATH; echo; cat $CONFIG_VALUES_PATH; echo
+exec > $VALUES_JSON_PATCH_PATH
+echo '[{"op": "add", "path": "/m/b~1c", "value": [1]}]{"op": "add", "path": "/m/b~1c/-", "value": 2}'
+echo '{"op": "remove", "path": "/m/x"}' > $CONFIG_VALUES_JSON_PATCH_PATH
+"""
+    result = await ran(tools, write_hook, script, Given(values={"m": {"a": 1}}, config_values={"m": {"x": 1}}))
+    assert result.logs == ('{"m":{"a":1}}', '{"m":{"x":1}}')
+    assert result.values is not None
+    assert result.values.after == {"m": {"a": 1, "b/c": [1, 2]}}
+    assert result.config_values is not None
+    assert (result.config_values.after, result.config_values.before) == ({"m": {}}, {"m": {"x": 1}})
+
+
+async def test_config_values_that_nobody_gave_are_empty_sections(tools: Bench, write_hook: Author) -> None:
+    result = await ran(tools, write_hook, "cat $CONFIG_VALUES_PATH", Given(values={"global": {"a": 1}, "m": {}}))
+    assert result.logs == ('{"global":{},"m":{}}',)
+
+
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        ('{"op": "replace", "path": "/m", "value": 1}', "unsupported patch operation 'replace', write add or remove"),
+        ('{"op": "add", "path": "m"}', "`path` must begin with a slash"),
+        ('{"op": "add", "path": "/m/x"}', "`value` is missing"),
+        ('"add"', "an operation is an object"),
+        ("{", "got bad values patch: document 1: not JSON"),
+        ('{"op": "remove", "path": "/m/x"}', "nothing to remove at '/m/x'"),
+        ('{"op": "add", "path": "/m/x/y", "value": 1}', "nothing to add at '/m/x/y'"),
+        ('{"op": "test", "path": "/m", "value": 1}', "nothing to test at '/m'"),
+    ],
+)
+async def test_a_values_patch_that_cannot_be_applied_fails_the_run(
+    patch: str, said: str, tools: Bench, write_hook: Author
+) -> None:
+    result = await ran(tools, write_hook, f"echo '{patch}' > $VALUES_JSON_PATCH_PATH", Given(values={"m": {}}))
+    assert said in result.failure
+
+
+async def test_a_hook_that_would_not_run_is_not_run(tools: Bench, write_hook: Author, tmp_path: Path) -> None:
+    hook = await tools.load(write_hook({"schedule": [{"crontab": "* * * * *"}]}, f"touch {tmp_path}/ran"))
+    result = await tools.run(hook, Given(), Startup())
+    assert (result.ran, result.ok, result.exit_code) == (False, True, None)
+    assert result.reason == "onStartup: the hook's configuration does not have it"
+    assert not (tmp_path / "ran").exists()
+    assert (await tools.run(hook, Given(), Tick())).ran
+    assert (tmp_path / "ran").exists()
+
+
+async def test_a_bad_configuration_is_told_as_at_the_start(tools: Bench, write_hook: Author) -> None:
+    with pytest.raises(BadHookConfig, match=r"schedule\[0\].crontab"):
+        await tools.load(write_hook({"schedule": [{"crontab": "x"}]}))
+    path = write_hook(CONFIG)
+    path.chmod(0o644)
+    with pytest.raises(BadHookConfig, match="make it executable: chmod"):
+        await tools.load(path)
+
+
+async def test_a_directory_has_the_hooks_that_a_start_would_find(tools: Bench, write_hook: Author) -> None:
+    directory = write_hook(CONFIG, name="a.sh").parent
+    write_hook({"nothing": 1}, name="b.sh")
+    (directory / "a.sh.test.yaml").write_text("[]")
+    found = await tools.catalog(directory)
+    assert ([hook.name for hook in found.hooks], [one.hook for one in found.problems]) == (["a.sh"], ["b.sh"])

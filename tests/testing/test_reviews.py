@@ -1,0 +1,197 @@
+"""Reviews: their contexts (shell-operator.md §5.3), whom the API server would ask, and verdicts."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.testing.bench import Bench, Result
+from hookrunner.testing.happenings import Conversion, Given, NotRun, Review
+from hookrunner.testing.reviews import UID
+from tests.fakes.cluster import namespace
+from tests.testing.conftest import Author
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n", "labels": {"app": "a"}}}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}}
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+
+
+def binding(**more: Any) -> dict[str, Any]:
+    return {"name": "a.example.com", "rules": [RULE], **more}
+
+
+async def contexts(
+    tools: Bench, write_hook: Author, config: dict[str, Any], happening: Review | Conversion, *given: Any
+) -> Any:
+    return await tools.contexts(await tools.load(write_hook(config)), Given(given), happening)
+
+
+async def test_a_created_object_is_reviewed(tools: Bench, write_hook: Author) -> None:
+    (context,) = await contexts(tools, write_hook, {"kubernetesValidating": [binding()]}, Review("CREATE", POD))
+    kind = {"group": "", "version": "v1", "kind": "Pod"}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    assert context == {
+        "binding": "a.example.com",
+        "type": "Validating",
+        "review": {
+            "request": {
+                "uid": UID,
+                "kind": kind,
+                "resource": resource,
+                "requestKind": kind,
+                "requestResource": resource,
+                "name": "p",
+                "namespace": "n",
+                "operation": "CREATE",
+                "userInfo": {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]},
+                "object": POD,
+                "oldObject": None,
+                "dryRun": False,
+                "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+            }
+        },
+    }
+
+
+async def test_a_deleted_object_is_the_old_one(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetesMutating": [binding(rules=[RULE | {"operations": ["*"], "resources": ["nodes"]}])]}
+    (context,) = await contexts(tools, write_hook, config, Review("DELETE", NODE, dry_run=True))
+    request = context["review"]["request"]
+    assert context["type"] == "Mutating"
+    assert (request["object"], request["oldObject"], request["dryRun"], "namespace" in request) == (
+        None,
+        NODE,
+        True,
+        False,
+    )
+
+
+async def test_a_review_carries_snapshots(tools: Bench, write_hook: Author) -> None:
+    own = binding(includeSnapshotsFrom=["ns"])
+    config = {"kubernetesValidating": [own], "kubernetes": [{"name": "ns", "kind": "ns", "jqFilter": ".metadata.name"}]}
+    (context,) = await contexts(tools, write_hook, config, Review("CREATE", POD), namespace("n"))
+    assert [entry["filterResult"] for entry in context["snapshots"]["ns"]] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"rules": [RULE | {"apiGroups": ["apps"]}]}, "rules: apiGroups: '' is none of ['apps']"),
+        ({"rules": [RULE | {"apiVersions": ["v2"]}]}, "apiVersions: 'v1' is none of ['v2']"),
+        ({"rules": [RULE | {"resources": ["nodes", "pods/status"]}]}, "resources: 'pods' is none of"),
+        ({"rules": [RULE | {"operations": ["UPDATE"]}]}, "operations: 'CREATE' is none of ['UPDATE']"),
+        ({"rules": [RULE | {"scope": "Cluster"}]}, "scope: the object is Namespaced, the rule is for Cluster"),
+        ({"labelSelector": {"matchLabels": {"app": "b"}}}, "labelSelector: 'app=b' does not hold"),
+        ({"namespace": {"labelSelector": {"matchLabels": {"t": "b"}}}}, "'t=b' does not hold for the labels"),
+    ],
+)
+async def test_what_the_api_server_would_not_ask_for_names_the_condition(
+    own: dict[str, Any], said: str, tools: Bench, write_hook: Author
+) -> None:
+    config = {"kubernetesValidating": [binding(**own)]}
+    with pytest.raises(NotRun) as found:
+        await contexts(tools, write_hook, config, Review("CREATE", POD), namespace("n", t="a"))
+    assert said in str(found.value)
+
+
+@pytest.mark.parametrize("resources", [["*"], ["*/*"], ["pods/*"], ["nodes", "pods"]])
+async def test_rules_may_have_wildcards(resources: list[str], tools: Bench, write_hook: Author) -> None:
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": resources, "scope": "*"}
+    assert await contexts(tools, write_hook, {"kubernetesValidating": [binding(rules=[rule])]}, Review("UPDATE", POD))
+
+
+async def test_the_binding_that_is_asked_is_the_one_whose_rules_fit(tools: Bench, write_hook: Author) -> None:
+    other = binding(name="b.example.com", rules=[RULE | {"resources": ["nodes"]}])
+    config = {"kubernetesValidating": [binding()], "kubernetesMutating": [other]}
+    (context,) = await contexts(tools, write_hook, config, Review("CREATE", NODE))
+    assert (context["binding"], context["type"]) == ("b.example.com", "Mutating")
+    with pytest.raises(NotRun, match="resources: 'pods' is none of"):
+        await contexts(tools, write_hook, config, Review("CREATE", POD, binding="b.example.com"))
+
+
+@pytest.mark.parametrize(
+    ("review", "said"),
+    [(Review("PATCH", POD), "operation 'PATCH' is none of CREATE"), (Review("CREATE"), "a review needs an object")],
+)
+async def test_a_review_that_makes_no_sense_is_refused(
+    review: Review, said: str, tools: Bench, write_hook: Author
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        await contexts(tools, write_hook, {"kubernetesValidating": [binding()]}, review)
+
+
+CRON = {"apiVersion": "stable.example.com/v1alpha1", "kind": "CronTab", "metadata": {"name": "c"}}
+UP = {
+    "name": "up",
+    "crdName": "crontabs.stable.example.com",
+    "conversions": [{"fromVersion": "v1alpha1", "toVersion": "v1beta1"}, {"fromVersion": "v1beta1", "toVersion": "v1"}],
+}
+
+
+async def test_a_conversion_goes_by_the_rule_that_fits(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetesCustomResourceConversion": [UP]}
+    (context,) = await contexts(tools, write_hook, config, Conversion((CRON,)))
+    request = {"uid": UID, "desiredAPIVersion": "stable.example.com/v1beta1", "objects": [CRON]}
+    assert context == {
+        "binding": "up",
+        "type": "Conversion",
+        "fromVersion": "v1alpha1",
+        "toVersion": "v1beta1",
+        "review": {"request": request},
+    }
+    with pytest.raises(NotRun, match="v1alpha1 to v1; it has v1alpha1→v1beta1, v1beta1→v1"):
+        await contexts(tools, write_hook, config, Conversion((CRON,), to="v1"))
+
+
+async def ran(tools: Bench, write_hook: Author, script: str, happening: Review | Conversion) -> Result:
+    config = {"kubernetesValidating": [binding()], "kubernetesCustomResourceConversion": [UP]}
+    return await tools.run(await tools.load(write_hook(config, script)), Given(), happening)
+
+
+@pytest.mark.parametrize(
+    ("script", "happening", "verdict"),
+    [
+        ("echo '{\"allowed\": true}' > $VALIDATING_RESPONSE_PATH", Review("CREATE", POD), {"allowed": True}),
+        (
+            'echo \'{"message": "no"}\' > $ADMISSION_RESPONSE_PATH',
+            Review("CREATE", POD),
+            {"allowed": False, "message": "no"},
+        ),
+        (
+            'echo "{\\"allowed\\": true, \\"patch\\": \\"$(echo \'[{"op": "remove", "path": "/a"}]\' | base64 -w0)\\"}"'
+            " > $ADMISSION_RESPONSE_PATH",
+            Review("CREATE", POD),
+            {"allowed": True, "patch": [{"op": "remove", "path": "/a"}]},
+        ),
+        (
+            "echo '{\"convertedObjects\": []}' > $CONVERSION_RESPONSE_PATH",
+            Conversion((CRON,)),
+            {"convertedObjects": []},
+        ),
+    ],
+)
+async def test_a_verdict_is_read(
+    script: str, happening: Review | Conversion, verdict: Any, tools: Bench, write_hook: Author
+) -> None:
+    result = await ran(tools, write_hook, script, happening)
+    assert (result.failure, result.verdict) == ("", verdict)
+
+
+@pytest.mark.parametrize(
+    ("script", "happening", "said"),
+    [
+        ("true", Review("CREATE", POD), "wrote nothing to VALIDATING_RESPONSE_PATH"),
+        ("true", Conversion((CRON,)), "wrote nothing to CONVERSION_RESPONSE_PATH"),
+        ('echo \'{"patch": "[]"}\' > $VALIDATING_RESPONSE_PATH', Review("CREATE", POD), "is not the base64 of a JSON"),
+        (
+            'echo \'{"patch": "e30="}\' > $VALIDATING_RESPONSE_PATH',
+            Review("CREATE", POD),
+            "not of a list of JSON patch",
+        ),
+        ("echo '[]' > $VALIDATING_RESPONSE_PATH", Review("CREATE", POD), "got bad validating response"),
+    ],
+)
+async def test_without_a_verdict_the_run_has_failed(
+    script: str, happening: Review | Conversion, said: str, tools: Bench, write_hook: Author
+) -> None:
+    assert said in (await ran(tools, write_hook, script, happening)).failure

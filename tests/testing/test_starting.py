@@ -1,0 +1,66 @@
+"""The hooks that `hookrunner new hook` writes: they pass their tests, the linter is content, nothing is overwritten."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.testing.bench import Bench
+from hookrunner.testing.cases import suite
+from hookrunner.testing.starting import LANGUAGES, starter
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_starter_passes_its_own_tests(language: str, tools: Bench, tmp_path: Path) -> None:
+    made = starter("10-teams/label", language, tmp_path / "hooks")
+    made.write()
+    assert made.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
+    outcomes = [outcome async for outcome in suite.run(tools, suite.load(suite.find([tmp_path / "hooks"])), "", 2)]
+    assert len(outcomes) == 4
+    assert [outcome.lines for outcome in outcomes if not outcome.passed] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_starter_leaves_the_linter_and_its_language_content(language: str, tmp_path: Path) -> None:
+    made = starter("label", language, tmp_path)
+    made.write()
+    linted = subprocess.run(["hookrunner", "hook", "lint", tmp_path], capture_output=True, text=True, check=False)
+    assert (linted.returncode, linted.stderr.strip()) == (0, "1 hook: nothing to tell")
+    command = ["ruff", "check", "--isolated"] if language == "python" else ["shellcheck"]
+    subprocess.run([*command, made.hook], check=True)
+
+
+def test_the_hook_is_executable_as_the_umask_allows(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        made = starter("a", "bash", tmp_path)
+        made.write()
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (made.hook, made.tests)] == [0o750, 0o640]
+
+
+@pytest.mark.parametrize("there", ["a.sh", "a.sh.test.yaml"])
+def test_nothing_is_overwritten(there: str, tmp_path: Path) -> None:
+    (tmp_path / there).write_text("mine")
+    with pytest.raises(BadInput, match=f"{there} is there already, and nothing was changed"):
+        starter("a", "bash", tmp_path).write()
+    assert [path.name for path in tmp_path.iterdir()] == [there]
+    assert (tmp_path / there).read_text() == "mine"
+
+
+def test_the_texts_name_the_hook_that_was_made(tmp_path: Path) -> None:
+    made = starter("b.py", "python", tmp_path)
+    made.write()
+    assert made.hook.name == "b.py"
+    for path in (made.hook, made.tests):
+        assert f"hookrunner hook test {made.hook}" in path.read_text()
+        assert "@" not in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["", "/a", "../a", "a/../../b", ".a", "x/.a", "lib/a", "a/"])
+def test_a_name_that_is_no_hooks_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        starter(name, "bash", tmp_path)
