@@ -95,7 +95,7 @@ def release() -> Document:
 def index(kinds: Kinds) -> Document:
     """`/`: every path that is no resource's."""
     versions = _versions(kinds)
-    paths = {"/api", "/api/v1", "/apis", "/apis/", "/openapi/v3", "/openapi/v3/", "/version"}
+    paths = {"/api", "/api/v1", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version"}
     paths |= {f"/apis/{name}" for name in versions if name}
     paths |= {f"/apis/{name}/{version}" for name, several in versions.items() if name for version in several}
     paths |= {f"/{name}" for name in HEALTH} | {f"/{name}/{one}" for name, checks in HEALTH.items() for one in checks}

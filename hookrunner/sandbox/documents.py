@@ -7,7 +7,7 @@ from http import HTTPStatus
 import orjson
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import answers, discovery, openapi, status
+from hookrunner.sandbox import answers, discovery, openapi
 from hookrunner.sandbox.kinds import Kinds
 from hookrunner.sandbox.status import NoPage
 
@@ -29,7 +29,7 @@ def at(path: str, query: Mapping[str, str], headers: Mapping[str, str], kinds: K
     if (text := discovery.health(path, verbose="verbose" in query)) is not None:
         return Shown(text.encode(), TEXT)
     if path == "/openapi/v2":
-        raise status.not_done_here("OpenAPI v2; /openapi/v3 has the same")
+        return _openapi_v2(headers)
     if path.startswith("/openapi/v3"):
         return _openapi(path.removeprefix("/openapi/v3").strip("/"), query, headers, kinds)
     if _aggregated(headers) and path in ("/api", "/apis"):
@@ -79,6 +79,12 @@ def _tagged(document: JSON, headers: Mapping[str, str]) -> Shown:
     if headers.get("If-None-Match") == tag:
         return Shown(b"", told, HTTPStatus.NOT_MODIFIED)
     return Shown(orjson.dumps(document), told)
+
+
+def _openapi_v2(headers: Mapping[str, str]) -> Shown:
+    if "protobuf" in headers.get("Accept", ""):
+        return Shown(openapi.empty_v2(protobuf=True), {"Content-Type": openapi.V2_PROTOBUF})
+    return Shown(openapi.empty_v2(protobuf=False))
 
 
 def _openapi(path: str, query: Mapping[str, str], headers: Mapping[str, str], kinds: Kinds) -> Shown:
