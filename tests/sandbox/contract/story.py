@@ -180,7 +180,7 @@ def _refusal(status: dict[str, Any], code: int, picked: set[str]) -> dict[str, A
     causes = status.get("details", {}).get("causes", [])
     shown = {key: value for key, value in status.items() if key not in same}
     if picked:
-        brief = {"causes": sorted(f"{cause.get('field')}: {cause['reason']}" for cause in causes)}
+        brief = {"causes": sorted({f"{cause.get('field')}: {cause['reason']}" for cause in causes})}
         return {key: value for key, value in (shown | brief).items() if key in picked}
     if causes and all(cause["message"] in status["message"] for cause in causes):
         del shown["message"]  # it only repeats them
