@@ -18,6 +18,14 @@ LABELS = frozenset({"services", "namespaces", "statefulsets.apps"})
 SEGMENTS = frozenset({"events", "poddisruptionbudgets.policy", "apiservices.apiregistration.k8s.io"}) | {
     f"{plural}.rbac.authorization.k8s.io" for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 }
+PLAIN_FINALIZERS = frozenset(
+    {
+        *("events", "poddisruptionbudgets.policy", "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io"),
+        *("apiservices.apiregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io"),
+    }
+)
+"""Built-in kinds whose finalizers need no prefix; those of admission have none of it either."""
+STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 OWNER_FIELDS = (
     ("apiVersion", "version must not be empty"),
     *((key, "must not be empty") for key in ("kind", "name", "uid")),
@@ -28,9 +36,14 @@ def problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
     """What is wrong with an object's metadata; with `old`, also what an update changes and may not."""
     meta = obj.get("metadata") or {}
     found = list(_changed(meta, old["metadata"])) if old else list(_name(kind, meta))
-    if len(meta) > 4 or "labels" in meta or "annotations" in meta or "finalizers" in meta or "ownerReferences" in meta:
-        found += _common(meta, new=old is None)
+    found += _common(meta, new=old is None)
+    if not old and meta.get("finalizers") and not _plain(kind):
+        found += _known_finalizers(meta["finalizers"])
     return found
+
+
+def _plain(kind: Kind) -> bool:
+    return kind.custom or kind.stored in PLAIN_FINALIZERS or kind.group == "admissionregistration.k8s.io"
 
 
 def name_rule(kind: Kind) -> names.Rule:
@@ -42,8 +55,8 @@ def name_rule(kind: Kind) -> names.Rule:
 
 def _name(kind: Kind, meta: Object) -> Iterator[Cause]:
     rule = name_rule(kind)
-    if prefix := meta.get("generateName"):
-        usual = prefix[:-1] + "a" if prefix.endswith("-") and rule is not names.path_segment else prefix
+    if kind.custom and (prefix := meta.get("generateName")):
+        usual = prefix[:-1] + "a" if prefix.endswith("-") else prefix
         yield from (wrong("metadata.generateName", prefix, said) for said in rule(usual))
     if name := meta.get("name"):
         yield from (wrong("metadata.name", name, said) for said in rule(name))
@@ -118,3 +131,11 @@ def _finalizers(given: list[str]) -> Iterator[Cause]:
         yield from (wrong("metadata.finalizers", one, said) for said in names.qualified(one))
     if {"orphan", "foregroundDeletion"} <= set(given):
         yield wrong("metadata.finalizers", given, "finalizer orphan and foregroundDeletion cannot be both set")
+
+
+def _known_finalizers(given: list[str]) -> Iterator[Cause]:
+    """Finalizers of most built-in kinds have a prefix or are the API's own."""
+    for at, one in enumerate(given):
+        if "/" not in one and one not in STANDARD_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            yield wrong(f"metadata.finalizers[{at}]", one, why)

@@ -85,7 +85,7 @@ def comparable(answer: tuple[int, Object]) -> tuple[int, Any]:
     code, body = answer
     if code >= 400:
         causes = body.get("details", {}).get("causes") or [] if body.get("details") else []
-        return code, [body.get("reason"), *sorted((one.get("field", ""), one["reason"]) for one in causes)]
+        return code, [body.get("reason"), *sorted({(one.get("field", ""), one["reason"]) for one in causes})]
     return code, constant({key: value for key, value in body.items() if key not in ("kind", "apiVersion")})
 
 

@@ -37,11 +37,11 @@ def claim_spec(spec: Object, path: str) -> Causes:
             yield from given(spec[key].get("kind"), f"{path}.{key}.kind")
 
 
-def access_modes(spec: Object, path: str) -> Causes:
+def access_modes(spec: Object, path: str, why: str = "at least 1 access mode is required") -> Causes:
     """How many nodes and Pods may use a volume."""
     modes = spec.get("accessModes") or []
     if not modes:
-        yield required(f"{path}.accessModes", "at least 1 access mode is required")
+        yield required(f"{path}.accessModes", why)
     for mode in modes:
         if mode not in MODES:
             yield unsupported(f"{path}.accessModes", mode, MODES)

@@ -51,7 +51,7 @@ def node(obj: Object, old: Object | None) -> Causes:
 def persistent_volume(obj: Object, old: Object | None) -> Causes:
     """https://kubernetes.io/docs/concepts/storage/persistent-volumes/"""
     spec = obj.get("spec") or {}
-    yield from claims.access_modes(spec, "spec")
+    yield from claims.access_modes(spec, "spec", "")
     capacity = spec.get("capacity") or {}
     if not capacity:
         yield required("spec.capacity")
@@ -125,8 +125,8 @@ def storage_class(obj: Object, old: Object | None) -> Causes:
 def volume_attachment(obj: Object, old: Object | None) -> Causes:
     """Its spec never changes."""
     spec = obj.get("spec") or {}
-    for key in ("attacher", "nodeName"):
-        yield from given(spec.get(key), f"spec.{key}")
+    yield from given(spec.get("attacher"), "spec.attacher")
+    yield from named(spec.get("nodeName", ""), "spec.nodeName", names.subdomain)
     source = spec.get("source") or {}
     if not source.get("persistentVolumeName") and "inlineVolumeSpec" not in source:
         yield required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
@@ -147,8 +147,6 @@ def lease(obj: Object, old: Object | None) -> Causes:
         yield wrong("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0")
     if spec.get("leaseTransitions", 0) < 0:
         yield wrong("spec.leaseTransitions", spec["leaseTransitions"], "must be greater than or equal to 0")
-    if "holderIdentity" in spec and not spec["holderIdentity"]:
-        yield wrong("spec.holderIdentity", "", "must not be empty")
 
 
 def event(obj: Object, old: Object | None) -> Causes:

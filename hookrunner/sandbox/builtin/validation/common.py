@@ -109,6 +109,15 @@ def label_selector(selector: Object | None, path: str) -> Causes:
             yield from named(value, f"{field}.values[{index}]", names.label_value)
 
 
+def usable(selector: Object | None) -> bool:
+    """Whether a selector makes sense; what it lacks has been told by `label_selector`."""
+    for one in (selector or {}).get("matchExpressions") or ():
+        takes = SELECTOR_OPERATORS.get(one.get("operator", ""))
+        if takes is None or takes != bool(one.get("values")):
+            return False
+    return True
+
+
 def matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
     """Whether a selector, not an empty one, selects labels."""
     wanted = (selector or {}).get("matchLabels") or {}

@@ -91,11 +91,9 @@ def _is_json(coded: str) -> bool:
 
 def namespace(obj: Object, old: Object | None) -> Causes:
     """Its finalizers are names with a prefix, or one of the API's own."""
-    for at, one in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
+    for one in (obj.get("spec") or {}).get("finalizers") or ():
         if "/" not in one and one not in ("kubernetes", "orphan", "foregroundDeletion"):
-            yield wrong(
-                f"spec.finalizers[{at}]", one, "name is neither a standard finalizer name nor is it fully qualified"
-            )
+            yield wrong("spec.finalizers", one, "name is neither a standard finalizer name nor is it fully qualified")
         yield from named(one, "spec.finalizers", names.qualified)
 
 

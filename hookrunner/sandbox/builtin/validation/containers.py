@@ -48,7 +48,7 @@ def container(one: Object, path: str, volumes: frozenset[str], claims: frozenset
     """What is wrong with a container, whatever its place. `volumes`, `claims` are the names that it can refer to."""
     yield from given_and_named(one.get("name"), f"{path}.name", names.label)
     yield from given(one.get("image"), f"{path}.image")
-    allowed = ("FallbackToLogsOnError", "File")
+    allowed = ("File", "FallbackToLogsOnError")
     yield from one_of(one.get("terminationMessagePolicy"), f"{path}.terminationMessagePolicy", allowed)
     yield from _ports(one.get("ports") or [], f"{path}.ports")
     yield from _environment(one.get("env") or [], f"{path}.env")
@@ -114,7 +114,7 @@ def _value_from(variable: Object, path: str) -> Causes:
         yield from resource_field(source["resourceFieldRef"], f"{path}.resourceFieldRef", in_volume=False)
     for key in ("configMapKeyRef", "secretKeyRef"):
         if key in source:
-            yield from given(source[key].get("name"), f"{path}.{key}.name")
+            yield from named(source[key].get("name", ""), f"{path}.{key}.name", names.subdomain)
             yield from given_and_named(source[key].get("key"), f"{path}.{key}.key", names.data_key)
     count = sum(key in source for key in SOURCES)
     if not count:
@@ -163,7 +163,7 @@ def _environment_from(sources: list[Object], path: str) -> Causes:
             yield from named(one["prefix"], f"{path}[{at}].prefix", names.environment)
         there = [key for key in ("configMapRef", "secretRef") if key in one]
         for key in there:
-            yield from given(one[key].get("name"), f"{path}[{at}].{key}.name")
+            yield from given_and_named(one[key].get("name"), f"{path}[{at}].{key}.name", names.subdomain)
         if not there:
             yield wrong(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(there) > 1:
@@ -241,9 +241,9 @@ def _within(key: str, value: str, limits: Object, path: str) -> Causes:
 def _resource(key: str, value: str, path: str) -> Causes:
     broken = names.qualified(key)
     yield from (wrong(path, key, said) for said in broken)
-    standard = key in STANDARD or key.startswith("hugepages-")
-    if not broken and "/" not in key and not standard:
-        yield wrong(path, key, "must be a standard resource type or fully qualified")
+    if "/" not in key and key not in STANDARD and not key.startswith("hugepages-"):
+        if not broken:
+            yield wrong(path, key, "must be a standard resource type or fully qualified")
         yield wrong(path, key, "must be a standard resource for containers")
     if quantity(value) < 0:
         yield wrong(path, value, NOT_NEGATIVE)
@@ -276,13 +276,15 @@ def _probe(probe: Object, path: str, once: bool) -> Causes:
 
 def _handler(handler: Object, path: str) -> Causes:
     there = [key for key in HANDLERS if key in handler]
+    if there:
+        yield from _action(there[0], handler[there[0]], f"{path}.{there[0]}")
+    else:
+        yield required(path, "must specify a handler type")
     for key in there[1:]:
         yield forbidden_field(f"{path}.{key}", "may not specify more than 1 handler type")
-    if not there:
-        yield required(path, "must specify a handler type")
-        return
-    kind, action = there[0], handler[there[0]]
-    field = f"{path}.{kind}"
+
+
+def _action(kind: str, action: Object, field: str) -> Causes:
     if kind == "exec":
         yield from given(action.get("command"), f"{field}.command")
     elif kind in ("httpGet", "tcpSocket", "grpc"):

@@ -29,6 +29,7 @@ NUMBERS = (
 )
 FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 INDEXED_ONLY = ("backoffLimitPerIndex", "maxFailedIndexes")
+BATCH = "batch.kubernetes.io/"
 LONGEST_CRON_NAME = 52
 MACROS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 CRON_NAMES = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat"
@@ -47,8 +48,12 @@ def job(obj: Object, old: Object | None) -> Causes:
         yield required("spec.selector")
     else:
         yield from label_selector(selector, "spec.selector")
-        if not matches(selector, labels):
-            yield wrong("spec.template.metadata.labels", labels or None, MISMATCH)
+    if not old and selector is not None and not spec.get("manualSelector"):
+        expected = {f"{BATCH}controller-uid": obj["metadata"].get("uid", "")}
+        if selector != {"matchLabels": expected}:
+            yield wrong("spec.selector", selector, "`selector` not auto-generated")
+    if selector is None or not matches(selector, labels):
+        yield wrong("spec.template.metadata.labels", labels or None, MISMATCH)
     if old:
         yield from _changed(spec, old["spec"], bool(old.get("status", {}).get("startTime")))
 

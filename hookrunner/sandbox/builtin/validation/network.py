@@ -7,6 +7,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     Causes,
     Object,
     given,
+    given_and_named,
     label_selector,
     named,
     one_of,
@@ -20,7 +21,7 @@ NOT_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
 BAD_ENDS = ("/..", "/.")
-PROTOCOLS = ("SCTP", "TCP", "UDP")
+PROTOCOLS = ("TCP", "UDP", "SCTP")
 WHOLE_PARENTS = "may not be specified when `scope` is set to 'Cluster'"
 
 
@@ -55,7 +56,7 @@ def ingress(obj: Object, old: Object | None) -> Causes:
     spec = obj.get("spec") or {}
     rules = spec.get("rules") or []
     if not rules and "defaultBackend" not in spec:
-        yield wrong("spec", rules, "either `defaultBackend` or `rules` must be specified")
+        yield wrong("spec", rules or None, "either `defaultBackend` or `rules` must be specified")
     if "defaultBackend" in spec:
         yield from _backend(spec["defaultBackend"], "spec.defaultBackend")
     for at, rule in enumerate(rules):
@@ -91,6 +92,7 @@ def _paths(http: Object, path: str) -> Causes:
         kind, value = one.get("pathType"), one.get("path", "")
         if kind is None:
             yield required(f"{field}.pathType", "pathType must be specified")
+            continue
         elif kind not in PATH_TYPES:
             yield unsupported(f"{field}.pathType", kind, PATH_TYPES)
         elif kind == "ImplementationSpecific":
@@ -120,24 +122,21 @@ def _backend(backend: Object, path: str) -> Causes:
         for key in ("kind", "name"):
             yield from given(resource.get(key), f"{path}.resource.{key}")
     elif service is None:
-        yield required(path, "resource or service backend is required")
+        yield wrong(path, "", "resource or service backend is required")
     else:
-        yield from _service(service, f"{path}.service")
+        yield from _service(service, path)
 
 
 def _service(service: Object, path: str) -> Causes:
-    if service.get("name"):
-        yield from named(service["name"], f"{path}.name", names.label)
-    else:
-        yield required(f"{path}.name")
+    yield from given_and_named(service.get("name"), f"{path}.service.name", names.label)
     which = service.get("port") or {}
     name, number = which.get("name"), which.get("number")
     if name and number:
         yield wrong(path, "", "cannot set both port name & port number")
     elif name:
-        yield from named(name, f"{path}.port.name", names.port_name)
+        yield from named(name, f"{path}.service.port.name", names.port_name)
     elif number:
-        yield from port(number, f"{path}.port.number")
+        yield from port(number, f"{path}.service.port.number")
     else:
         yield required(path, "port name or number is required")
 
@@ -182,7 +181,7 @@ def network_policy(obj: Object, old: Object | None) -> Causes:
         yield wrong("spec.policyTypes", types, "may not specify more than two policyTypes")
         return
     for at, one in enumerate(types):
-        yield from one_of(one, f"spec.policyTypes[{at}]", ("Egress", "Ingress"))
+        yield from one_of(one, f"spec.policyTypes[{at}]", ("Ingress", "Egress"))
 
 
 def _policy_port(one: Object, path: str) -> Causes:
@@ -193,7 +192,7 @@ def _policy_port(one: Object, path: str) -> Causes:
     if last is None:
         return
     if first is None:
-        yield required(f"{path}.port", "must be specified when `endPort` is specified")
+        yield wrong(f"{path}.endPort", last, "may not be specified when `port` is not specified")
     elif isinstance(first, str):
         yield wrong(f"{path}.endPort", last, "may not be specified when `port` is non-numeric")
     elif last < first:

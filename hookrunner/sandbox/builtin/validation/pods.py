@@ -7,7 +7,6 @@ from hookrunner.sandbox.builtin.validation.common import (
     HIGHEST_INT32,
     Causes,
     Object,
-    given,
     named,
     one_of,
 )
@@ -32,13 +31,24 @@ MOST_NAMESERVERS = 3
 def pod(obj: Object) -> Causes:
     """A Pod by itself, as it is created."""
     spec = obj.get("spec") or {}
+    yield from pod_spec(spec, "spec")
     for kind in ("containers", "initContainers"):
         for at, one in enumerate(spec.get(kind) or ()):
             if one.get("image", "") != one.get("image", "").strip():
                 yield wrong(f"spec.{kind}[{at}].image", one["image"], "must not have leading or trailing whitespace")
-    yield from pod_spec(spec, "spec")
+    if not spec.get("serviceAccountName"):
+        yield from _tokens(spec.get("volumes") or [])
     if spec.get("ephemeralContainers"):
         yield forbidden_field("spec.ephemeralContainers", "cannot be set on create")
+
+
+def _tokens(there: list[Object]) -> Causes:
+    """A token is some account's."""
+    for at, volume in enumerate(there):
+        for index, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            if "serviceAccountToken" in source:
+                field = f"spec.volumes[{at}].projected.sources[{index}].serviceAccountToken"
+                yield forbidden_field(field, "must not be specified when serviceAccountName is not set")
 
 
 def template(obj: Object | None, path: str) -> Causes:
@@ -64,8 +74,6 @@ def pod_spec(spec: Object, path: str) -> Causes:
     yield from one_of(spec.get("dnsPolicy"), f"{path}.dnsPolicy", DNS)
     yield from metadata.labels(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
     yield from _security(spec.get("securityContext") or {}, f"{path}.securityContext")
-    for at, secret in enumerate(spec.get("imagePullSecrets") or ()):
-        yield from given(secret.get("name"), f"{path}.imagePullSecrets[{at}].name")
     yield from scheduling.affinity(spec.get("affinity") or {}, f"{path}.affinity")
     yield from _dns(spec, f"{path}.dnsConfig")
     for at, gate in enumerate(spec.get("readinessGates") or ()):
@@ -90,7 +98,7 @@ def _rest(spec: Object, path: str) -> Causes:
     policies = ("PreemptLowerPriority", "Never")
     yield from one_of(spec.get("preemptionPolicy"), f"{path}.preemptionPolicy", policies, needed=False)
     if "os" in spec:
-        yield from one_of(spec["os"].get("name"), f"{path}.os.name", ("linux", "windows"))
+        yield from one_of(spec["os"].get("name"), f"{path}.os", ("linux", "windows"))
 
 
 def _containers(spec: Object, path: str, mountable: frozenset[str], claims: frozenset[str]) -> Causes:

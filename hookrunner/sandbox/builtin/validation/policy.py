@@ -22,7 +22,6 @@ SOURCES = {
     "External": "external",
     "ContainerResource": "containerResource",
 }
-TARGETS = ("averageUtilization", "averageValue", "value")
 HIGHEST_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 QUOTA_SCOPES = (
@@ -74,7 +73,9 @@ def autoscaler(obj: Object, old: Object | None) -> Causes:
     low, high = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if low < 1:
         yield wrong("spec.minReplicas", low, "must be greater than or equal to 1")
-    if high < 1:
+    if high == 0:
+        yield required("spec.maxReplicas", "must be set and greater than 0")
+    elif high < 1:
         yield wrong("spec.maxReplicas", high, "must be greater than 0")
     if high < low:
         yield wrong("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
@@ -84,6 +85,8 @@ def autoscaler(obj: Object, old: Object | None) -> Causes:
             yield from named(reference[key], f"spec.scaleTargetRef.{key}", names.path_segment)
         else:
             yield required(f"spec.scaleTargetRef.{key}")
+    if not reference.get("apiVersion") and not old:
+        yield wrong("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
     for at, metric in enumerate(spec.get("metrics") or ()):
         yield from _metric(metric, f"spec.metrics[{at}]")
     behavior = spec.get("behavior") or {}
@@ -95,7 +98,6 @@ def _metric(metric: Object, path: str) -> Causes:
     kind = metric.get("type", "")
     if not kind:
         yield required(f"{path}.type", "must specify a metric source type")
-        return
     if kind not in SOURCES:
         yield unsupported(f"{path}.type", kind, sorted(SOURCES))
         return
@@ -106,17 +108,23 @@ def _metric(metric: Object, path: str) -> Causes:
         return
     if kind in ("Resource", "ContainerResource"):
         yield from given(source.get("name"), f"{path}.{key}.name", "must specify a resource name")
-    target = source.get("target") or {}
+    yield from _target(source.get("target") or {}, f"{path}.{key}.target", kind)
+
+
+def _target(target: Object, path: str, kind: str) -> Causes:
     if not target.get("type"):
-        yield required(f"{path}.{key}.target.type", "must specify a metric target type")
-    else:
-        types = ("AverageValue", "Utilization", "Value")
-        yield from one_of(target["type"], f"{path}.{key}.target.type", types)
-    for name in TARGETS[1:]:
+        yield required(f"{path}.type", "must specify a metric target type")
+    if target.get("type") not in ("Utilization", "Value", "AverageValue"):
+        why = "must be either Utilization, Value, or AverageValue"
+        yield wrong(f"{path}.type", target.get("type", ""), why)
+    if kind == "Resource" and not any(name in target for name in ("averageUtilization", "averageValue")):
+        why = "must set either a target raw value or a target utilization"
+        yield required(f"{path}.averageUtilization", why)
+    for name in ("averageValue", "value"):
         if name in target and quantity(target[name]) <= 0:
-            yield wrong(f"{path}.{key}.target.{name}", target[name], "must be positive")
+            yield wrong(f"{path}.{name}", target[name], "must be positive")
     if target.get("averageUtilization", 1) < 1:
-        yield wrong(f"{path}.{key}.target.averageUtilization", target["averageUtilization"], "must be greater than 0")
+        yield wrong(f"{path}.averageUtilization", target["averageUtilization"], "must be greater than 0")
 
 
 def _scaling(rules: Object, path: str) -> Causes:
@@ -130,7 +138,8 @@ def _scaling(rules: Object, path: str) -> Causes:
         yield required(f"{path}.policies", "must specify at least one Policy")
     for at, one in enumerate(rules.get("policies") or ()):
         field = f"{path}.policies[{at}]"
-        yield from one_of(one.get("type"), f"{field}.type", ("Percent", "Pods"))
+        if one.get("type") not in ("Percent", "Pods"):
+            yield unsupported(f"{field}.type", one.get("type", ""), ("Percent", "Pods"))
         for key in ("value", "periodSeconds"):
             if one.get(key, 0) <= 0:
                 yield wrong(f"{field}.{key}", one.get(key, 0), "must be greater than zero")
@@ -153,7 +162,7 @@ def priority_class(obj: Object, old: Object | None) -> Causes:
     elif value > HIGHEST_PRIORITY:
         why = f"maximum allowed value of a user defined priority is {HIGHEST_PRIORITY}"
         yield forbidden_field("value", why)
-    policies = ("Never", "PreemptLowerPriority")
+    policies = ("PreemptLowerPriority", "Never")
     yield from one_of(obj.get("preemptionPolicy"), "preemptionPolicy", policies, needed=False)
 
 
@@ -164,8 +173,9 @@ def resource_quota(obj: Object, old: Object | None) -> Causes:
         field = f"spec.hard[{key}]"
         broken = names.qualified(key)
         yield from (wrong(field, key, said) for said in broken)
-        if not broken and "/" not in key and key not in STANDARD_QUOTA and "hugepages-" not in key:
-            yield wrong(field, key, "must be a standard resource type or fully qualified")
+        if "/" not in key and key not in STANDARD_QUOTA and "hugepages-" not in key:
+            if not broken:
+                yield wrong(field, key, "must be a standard resource type or fully qualified")
             yield wrong(field, key, "must be a standard resource for quota")
     yield from quantities(spec.get("hard") or {}, "spec.hard")
     for scope in spec.get("scopes") or ():

@@ -67,12 +67,12 @@ def _binding(obj: Object, old: Object | None, kinds: tuple[str, ...], namespaced
     else:
         yield required("roleRef.name")
     for at, subject in enumerate(obj.get("subjects") or ()):
-        yield from _subject(subject, f"subjects[{at}]")
+        yield from _subject(subject, f"subjects[{at}]", namespaced)
     if old and reference != old.get("roleRef"):
         yield wrong("roleRef", reference, "cannot change roleRef")
 
 
-def _subject(subject: Object, path: str) -> Causes:
+def _subject(subject: Object, path: str, namespaced: bool) -> Causes:
     kind, group = subject.get("kind", ""), subject.get("apiGroup", "")
     if not subject.get("name"):
         yield required(f"{path}.name")
@@ -81,7 +81,7 @@ def _subject(subject: Object, path: str) -> Causes:
             yield from named(subject["name"], f"{path}.name", names.subdomain)
         if group:
             yield unsupported(f"{path}.apiGroup", group, ("",))
-        if not subject.get("namespace"):
+        if not subject.get("namespace") and not namespaced:
             yield required(f"{path}.namespace")
     elif kind in KINDS:
         if group != GROUP:

@@ -42,10 +42,9 @@ def _pod_term(term: Object, path: str) -> Causes:
     yield from label_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector")
     for name in term.get("namespaces") or ():
         yield from named(name, f"{path}.namespace", names.label)
-    if term.get("topologyKey"):
-        yield from named(term["topologyKey"], f"{path}.topologyKey", names.qualified)
-    else:
+    if not term.get("topologyKey"):
         yield required(f"{path}.topologyKey", "can not be empty")
+    yield from named(term.get("topologyKey", ""), f"{path}.topologyKey", names.qualified)
 
 
 def node_selector(selector: Object, path: str) -> Causes:

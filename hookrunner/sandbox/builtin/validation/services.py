@@ -163,7 +163,7 @@ def _traffic(spec: Object, kind: str) -> Causes:
         yield wrong("spec.healthCheckNodePort", spec["healthCheckNodePort"], why)
     inside = spec.get("internalTrafficPolicy")
     yield from one_of(inside, "spec.internalTrafficPolicy", ("Cluster", "Local"), needed=kind != "ExternalName")
-    near = ("PreferClose", "PreferSameNode", "PreferSameZone")
+    near = ("PreferClose", "PreferSameZone", "PreferSameNode")
     yield from one_of(spec.get("trafficDistribution"), "spec.trafficDistribution", near, needed=False)
 
 
@@ -175,7 +175,10 @@ def endpoints(obj: Object, old: Object | None) -> Causes:
             yield required(path, "must specify `addresses` or `notReadyAddresses`")
         for key in ("addresses", "notReadyAddresses"):
             for index, one in enumerate(subset.get(key) or ()):
-                yield from _endpoint_address(one.get("ip", ""), f"{path}.{key}[{index}].ip")
+                field = f"{path}.{key}[{index}].ip"
+                if not is_address(one.get("ip", "")):
+                    yield wrong(field, one.get("ip", ""), NOT_ADDRESS)
+                yield from _endpoint_address(one.get("ip", ""), field, "must be a valid IP address")
                 if one.get("hostname"):
                     yield from named(one["hostname"], f"{path}.{key}[{index}].hostname", names.label)
         ports = subset.get("ports") or []
@@ -189,10 +192,10 @@ def endpoints(obj: Object, old: Object | None) -> Causes:
             yield from one_of(one.get("protocol"), f"{field}.protocol", PROTOCOLS)
 
 
-def _endpoint_address(value: str, field: str) -> Causes:
+def _endpoint_address(value: str, field: str, why: str = NOT_ADDRESS) -> Causes:
     """An address of something other than the machine itself."""
     if not is_address(value):
-        yield wrong(field, value, NOT_ADDRESS)
+        yield wrong(field, value, why)
         return
     parsed = ipaddress.ip_address(value)
     if parsed.is_unspecified:
@@ -233,7 +236,7 @@ def endpoint_slice(obj: Object, old: Object | None) -> Causes:
 
 def _endpoint(one: Object, path: str, kind: str) -> Causes:
     addresses = one.get("addresses") or []
-    yield from given(addresses, f"{path}.addresses")
+    yield from given(addresses, f"{path}.addresses", "must contain at least 1 address")
     if len(addresses) > MOST_ADDRESSES:
         yield too_many(f"{path}.addresses", len(addresses), MOST_ADDRESSES)
     for at, value in enumerate(addresses):
@@ -241,10 +244,11 @@ def _endpoint(one: Object, path: str, kind: str) -> Causes:
         if kind == "FQDN":
             yield from named(value, field, names.subdomain)
         elif kind in FAMILIES:
-            if not is_address(value) or (":" in value) != (kind == "IPv6"):
-                yield wrong(field, value, f"must be a valid {kind} address")
-            else:
-                yield from _endpoint_address(value, field)
+            if not is_address(value):
+                yield wrong(field, value, NOT_ADDRESS)
+            elif (":" in value) != (kind == "IPv6"):
+                yield wrong(f"{path}.addresses", value, f"must be an {kind} address")
+            yield from _endpoint_address(value, field, "must be a valid IP address")
     if one.get("nodeName"):
         yield from named(one["nodeName"], f"{path}.nodeName", names.subdomain)
     if one.get("hostname"):

@@ -3,6 +3,7 @@
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin.validation import claims, pods
 from hookrunner.sandbox.builtin.validation.common import (
+    NOT_NEGATIVE,
     Causes,
     Object,
     empty_selector,
@@ -14,6 +15,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     number_or_percent,
     one_of,
     unchanged,
+    usable,
 )
 from hookrunner.sandbox.status import forbidden_field, required, unsupported, wrong
 
@@ -43,6 +45,9 @@ def selector_and_template(spec: Object, called: str, template: Object | None = N
         yield from label_selector(selector, "spec.selector")
         if empty_selector(selector):
             yield wrong("spec.selector", selector, f"empty selector is invalid for {called}")
+        if not usable(selector):
+            yield wrong("spec.selector", selector, "invalid label selector" if called != "statefulset" else "")
+            return
     labels = (template.get("metadata") or {}).get("labels") or {}
     if selector is None or (not empty_selector(selector) and not matches(selector, labels)):
         yield wrong("spec.template.metadata.labels", labels or None, MISMATCH)
@@ -121,9 +126,7 @@ def daemon_set(obj: Object, old: Object | None) -> Causes:
     labels = (template.get("metadata") or {}).get("labels") or {}
     if selector is None or not matches(selector, labels):
         yield wrong("spec.template.metadata.labels", labels or None, MISMATCH)
-    if selector is None:
-        yield required("spec.selector")
-    elif empty_selector(selector):
+    if selector is not None and empty_selector(selector):
         yield wrong("spec.selector", selector, "empty selector is invalid for daemonset")
     yield from pods.template(template, "spec.template")
     yield from _forever(spec, "DaemonSet")
@@ -158,7 +161,7 @@ def stateful_set(obj: Object, old: Object | None) -> Causes:
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for key in ("whenDeleted", "whenScaled"):
         field = f"spec.persistentVolumeClaimRetentionPolicy.{key}"
-        yield from one_of(retention.get(key), field, ("Delete", "Retain"), needed=False)
+        yield from one_of(retention.get(key), field, ("Retain", "Delete"), needed=False)
     templates = spec.get("volumeClaimTemplates") or []
     if not old:
         for at, one in enumerate(templates):
@@ -225,7 +228,8 @@ def pod_template(obj: Object, old: Object | None) -> Causes:
 
 def controller_revision(obj: Object, old: Object | None) -> Causes:
     """A state of a DaemonSet or StatefulSet that was."""
-    yield from not_negative(obj, "", "revision")
+    if obj.get("revision", 0) < 0:
+        yield wrong("revision", obj["revision"], NOT_NEGATIVE)
     if obj.get("data") is None:
         yield required("data", "data is mandatory")
     if old:
