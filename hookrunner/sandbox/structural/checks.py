@@ -62,9 +62,26 @@ class Checks:
         """`run`, without complaints if the value is the old one."""
         before = len(found)
         count = self.run(value, old, path, found)
-        if len(found) > before and old is not NOTHING and same(value, old):
+        if len(found) > before and old is not NOTHING and self.unchanged(value, old):
             del found[before:]
         return count
+
+    def unchanged(self, value: JSON, old: JSON) -> bool:
+        """Whether a value is the old one. The order in lists that are maps does not count.
+
+        An object with undeclared fields never is: the API server cannot tell what they were.
+        """
+        if isinstance(value, dict) and isinstance(old, dict):
+            inside = ((key, self.properties.get(key) or self.additional) for key in value)
+            same_keys = value.keys() == old.keys()
+            return same_keys and all(place and place.unchanged(value[key], old[key]) for key, place in inside)
+        if isinstance(value, list) and isinstance(old, list) and self.keys and self.items:
+            olds = self._by_keys(old)
+            found = ((one, olds.get(self._key(one), NOTHING)) for one in value)
+            return len(value) == len(old) and all(
+                before is not NOTHING and self.items.unchanged(one, before) for one, before in found
+            )
+        return _written(value) == _written(old)
 
     def _checks_of(self, kind: type) -> tuple[tuple[Step, ...], int]:
         """The checks that can fail for values of a Python type, and how many others always match."""
@@ -123,7 +140,7 @@ class Checks:
         allowed = self.raw.get("enum")
         if not allowed:
             return []
-        known = {orjson.dumps(one, option=orjson.OPT_SORT_KEYS) for one in allowed if one is not None}
+        known = {_written(one) for one in allowed if one is not None}
         return [partial(_enumerated, allowed, known)]
 
     def _combinations(self) -> list[Step]:
@@ -186,9 +203,9 @@ class Checks:
             found.append(too_many(path, len(value), most, "properties"))
 
 
-def same(one: JSON, other: JSON) -> bool:
-    """Whether two values are equal as JSON: true is not 1, 1 is not 1.0."""
-    return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+def _written(value: JSON) -> bytes:
+    """A value to be compared as JSON: true is not 1, 1 is not 1.0."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _types(raw: JSON) -> tuple[str, ...]:
@@ -204,7 +221,7 @@ def _checked_format(types: tuple[str, ...], name: str) -> str:
 
 
 def _enumerated(allowed: JSON, known: set[bytes], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
-    if orjson.dumps(value, option=orjson.OPT_SORT_KEYS) not in known and not _as_number(value, allowed):
+    if _written(value) not in known and not _as_number(value, allowed):
         found.append(not_one_of(path, value, allowed))
     return 0
 

@@ -96,6 +96,8 @@ def email(text: str) -> bool:
 
 def uri(text: str) -> bool:
     """An absolute URI, or an absolute path, as Go's `url.ParseRequestURI` takes it."""
+    if text == "*":
+        return True
     if not text or any(char < " " or char == "\x7f" for char in text):
         return False
     scheme = SCHEME.match(text)

@@ -31,6 +31,7 @@ NOT_SPACE = r"\x00-\x08\x0b\x0e-\x1f!-\U0010ffff"
 REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}", re.ASCII)
 HEX_BRACES = re.compile(r"\{([0-9A-Fa-f]+)\}")
 GROUP = re.compile(r"\(\?(?:P?<(\w+)>|(-?[imsU]*(?:-[imsU]+)?)([:)]))", re.ASCII)
+BAD_RANGE = re.compile(r"bad character range (.*) at position")
 SAME_IN_BOTH = "dDwWbBAaftnrv"
 
 
@@ -49,6 +50,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(rewritten, re.ASCII)
     except (re.error, OverflowError) as error:
+        if found := BAD_RANGE.match(str(error)):
+            raise InvalidInGo(f"error parsing regexp: invalid character class range: `{found[1]}`") from None
         raise NotDoneHere(f"pattern {pattern}: {error}") from None
 
 
