@@ -24,6 +24,7 @@ Document = dict[str, JSON]
 
 KUBE_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 MATURITY = ("", "beta", "alpha")
+CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 CHECKS = ("ping", "log", "etcd")
 HEALTH = {"healthz": CHECKS, "livez": CHECKS, "readyz": (*CHECKS, "informer-sync", "shutdown")}
 
@@ -137,7 +138,7 @@ def _resources(kind: Kind) -> Iterator[Document]:
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": [*kind.verbs],
+        "verbs": _verbs(kind),
         **_names(kind),
         **_storage_hash(kind),
     }
@@ -168,10 +169,15 @@ def _resource(kind: Kind) -> Document:
         "responseKind": _response_kind(kind, kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
-        "verbs": [*kind.verbs],
+        "verbs": _verbs(kind),
         **_names(kind),
         **({"subresources": below} if below else {}),
     }
+
+
+def _verbs(kind: Kind) -> list[JSON]:
+    """A real API server has another order for custom kinds."""
+    return [*(sorted(kind.verbs, key=CUSTOM_VERBS.index) if kind.custom else kind.verbs)]
 
 
 def _names(kind: Kind) -> Document:

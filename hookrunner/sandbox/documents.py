@@ -93,9 +93,10 @@ def _openapi(path: str, query: Mapping[str, str], headers: Mapping[str, str], ki
     document = openapi.document(kinds, path)
     if document is None:
         raise NoPage
-    if query.get("hash") != document.digest:
+    if query.get("hash", document.digest) != document.digest:
         return Shown(b"", {"Location": document.url}, HTTPStatus.MOVED_PERMANENTLY)
     tag = f'"{document.digest}"'
     if headers.get("If-None-Match") == tag:
         return Shown(b"", {"ETag": tag}, HTTPStatus.NOT_MODIFIED)
-    return Shown(document.body(), JSON_TYPE | {"ETag": tag, "Cache-Control": "public, immutable"})
+    cached = "public, immutable" if "hash" in query else "no-cache, private"
+    return Shown(document.body(), JSON_TYPE | {"ETag": tag, "Cache-Control": cached})

@@ -44,7 +44,7 @@ class Document:
 
     @property
     def url(self) -> str:
-        """Where clients are sent. A request with another hash, or none, is redirected here (301)."""
+        """Where clients are sent. A request with another hash is redirected here (301)."""
         return f"/openapi/v3/{self.path}?hash={self.digest}"
 
     def body(self) -> bytes:
