@@ -5,7 +5,7 @@
 
 import gzip
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -35,22 +35,22 @@ def _unpacked(name: str) -> bytes:
 
 
 class Definitions(Mapping[str, dict[str, Any]]):
-    """`components.schemas` of a built-in group version, read when the first one is looked up."""
+    """`components.schemas` of a built-in group version, read once, when the first one is looked up."""
 
     def __init__(self, group: str, version: str) -> None:
         self._of = (group, version)
 
     def __getitem__(self, name: str) -> dict[str, Any]:
-        return self._schemas[name]
+        return _schemas(*self._of)[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._schemas)
+        return iter(_schemas(*self._of))
 
     def __len__(self) -> int:
-        return len(self._schemas)
+        return len(_schemas(*self._of))
 
-    @cached_property
-    def _schemas(self) -> dict[str, dict[str, Any]]:
-        document = orjson.loads(openapi(*self._of))
-        schemas: dict[str, dict[str, Any]] = document["components"]["schemas"]
-        return schemas
+
+@cache
+def _schemas(group: str, version: str) -> dict[str, dict[str, Any]]:
+    schemas: dict[str, dict[str, Any]] = orjson.loads(openapi(group, version))["components"]["schemas"]
+    return schemas
