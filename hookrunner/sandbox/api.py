@@ -78,6 +78,7 @@ class Api:
             meta.pop(key, None)
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = names.generated(meta["generateName"])
+        meta.setdefault("name", "")  # which is told later, with everything else that is wrong
         meta["uid"], meta["creationTimestamp"] = str(uuid4()), rfc3339(self.now())
         return rules.defaulted(kind, obj)
 

@@ -54,8 +54,9 @@ def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] =
         _check_custom_type(kind, body)
         obj, unknown = prune.pruned(body, kind.schema)
         return obj, decode.judged(kind.api_version, kind.kind, unknown, duplicates, strictness)
-    typed = {"kind": body.get("kind") or kind.kind, "apiVersion": body.get("apiVersion") or kind.api_version}
-    if typed != {"kind": kind.kind, "apiVersion": kind.api_version}:
+    wanted = {"kind": kind.kind, "apiVersion": kind.api_version}
+    typed = {key: wanted[key] if body.get(key) in (None, "") else body[key] for key in wanted}
+    if typed != wanted:
         why = f"this is the place of {kind.api_version} {kind.kind}"
         raise decode.cannot_handle(str(typed["apiVersion"]), str(typed["kind"]), why)
     obj, warnings = decode.decoded(kind.api_version, kind.kind, {**body, **typed}, strictness, duplicates)

@@ -151,7 +151,9 @@ async def _follow(store: Store, controllers: Sequence[Controller], since: int) -
 
 @asynccontextmanager
 async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
-    runner = web.ServerRunner(web.Server(server.answer, access_log=None), shutdown_timeout=STOP_GRACE)
+    # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
+    answering = web.Server(server.answer, access_log=None, handler_cancellation=True)
+    runner = web.ServerRunner(answering, shutdown_timeout=STOP_GRACE)
     await runner.setup()
     tls = None
     if options.certificate and options.key:

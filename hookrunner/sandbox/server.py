@@ -8,12 +8,12 @@ name of its own (DNS rebinding).
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import ip_address
 
 import orjson
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from hookrunner import log
 from hookrunner.sandbox import (
@@ -59,8 +59,8 @@ class Server:
             return await self._answered(http)
         except Refused as refused:
             return _refusal(refused)
-        except (web.HTTPException, HttpProcessingError, ConnectionError):
-            raise
+        except ConnectionError:
+            return web.Response(status=HTTPStatus.BAD_REQUEST)  # for nobody: the connection is gone
         except Exception as error:
             _log.error("a request met a bug", method=http.method, path=http.path_qs, exc_info=error)
             return _refusal(Refused(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}"))
@@ -161,9 +161,10 @@ class Server:
         await response.prepare(asked.http)
         first = True
         events = watching.events(self._api.store, watch, deadline)
-        async for event in self._faults.through(asked.http, response, events):
-            await response.write(answers.event(asked.form, asked.kind, event, self._api.now(), first))
-            first = False
+        with suppress(ConnectionError):  # the client has gone, as every watch ends some day
+            async for event in self._faults.through(asked.http, response, events):
+                await response.write(answers.event(asked.form, asked.kind, event, self._api.now(), first))
+                first = False
         return response
 
     # ── bodies and answers ────────────────────────────────────────────────────────────────────────────────────────

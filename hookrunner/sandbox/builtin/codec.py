@@ -106,7 +106,7 @@ def _droppable(field: Field) -> bool:
 
 
 def _joined(key: str, path: str) -> str:
-    return f"{key}{path}" if path[0] == "[" else f"{key}.{path}"
+    return f"{key}{path}" if path[:1] == "[" else f"{key}.{path}"
 
 
 def _later(type_: Type) -> Decoder:
