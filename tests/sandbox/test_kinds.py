@@ -62,8 +62,8 @@ def test_a_manifest_finds_its_kind(api_version: str, kind: str, stored: str) -> 
 
 def test_what_the_sandbox_cannot_do_has_no_verbs() -> None:
     below = pods().subresources
-    assert {name for name, one in below.items() if one.served} == {"status"}
-    assert {"exec", "log", "eviction", "binding", "portforward"} < below.keys()
+    assert {name for name, one in below.items() if one.served} == {"status", "eviction", "binding"}
+    assert {"exec", "log", "attach", "portforward", "proxy"} < below.keys()
     bindings = Kinds(builtin()).get("", "v1", "bindings")
     assert bindings is not None
     assert not bindings.served
