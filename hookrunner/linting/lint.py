@@ -125,7 +125,7 @@ def _skipped(found: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> 
 def _refused(source: Source, problem: BadHookConfig) -> Iterator[Remark]:
     """Every problem in the place that it names, if the text shows it; what the hook said, if it could not answer."""
     for text in problem.problems:
-        what = _ASKING.sub("on --config: ", text)
+        what = _ASKING.sub("it cannot be asked: ", text)
         said = [_excerpt(line) for line in problem.printed if not line.endswith(": nothing")] if what != text else []
         yield Remark("refused", _named(source, text), "; ".join([what, *said]))
 

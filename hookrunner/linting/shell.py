@@ -11,6 +11,7 @@ _PIPED = re.compile(r"[}\")]*[ \t]*\|[ \t]*jq\b((?:[^'\"\n|;]|'[^']*'|\"(?:\\.|[
 _FIRST = re.compile(r"(?<![\w\])])\.\[0]")
 _OTHERS = re.compile(r"(?<![\w\])])\.\[(?!0])")
 _NEUTRAL = re.compile(r"jq(\s+-\w+)*\s+(\.|'\.'|\"\.\")?\s*[\"'$({<]*\s*$")
+_FROM_FILE = re.compile(r"\bjq\b[^\n|]{0,200} (-f|--from-file)\b")
 _AWARE = re.compile(r"\bSynchronization\b|\.type\b|[\"']type[\"']|\bobjects\b|\bsnapshots\b|context::")
 _GUARD = re.compile(
     r"select\([^)]*\.(?:type|watchEvent|object|binding)\b|\.object\?|has\([^)]*object|[!=]=\s*[\"']?null\b"
@@ -34,7 +35,7 @@ def read(code: str) -> Reading | None:
         name=change[1] if change else "",
         aware=bool(_AWARE.search(code)),
         guarded=bool(_GUARD.search(code)),
-        closed=len(known) == len(uses) and not re.search(r"\bjq\b[^\n|]* (-f|--from-file)\b", code),
+        closed=len(known) == len(uses) and not _FROM_FILE.search(code),
         objects=first.get("object"),
         filtered=first.get("filterResult"),
     )

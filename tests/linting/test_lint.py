@@ -37,14 +37,14 @@ async def test_a_filter_that_does_not_compile_is_an_error(linter: Linter, write:
 
 async def test_a_hook_that_cannot_answer_is_told_with_what_it_said(linter: Linter) -> None:
     (finding,) = await found(linter, SAMPLES / "refused/bad-exit.py")
-    assert finding.text == "on --config: exit status 1; hook --config error output: no such thing"
+    assert finding.text == "it cannot be asked: exit status 1; hook --config error output: no such thing"
 
 
 async def test_a_hook_that_hangs_is_an_error(linter: Linter, write: Write) -> None:
     path = write("hook", "#!/bin/sh\nexec sleep 60\n")
     quick = replace(linter, settings=replace(linter.settings, config_timeout=0.05))
     (finding,) = await found(quick, path)
-    assert finding.text.startswith("on --config: timed out after")
+    assert finding.text.startswith("it cannot be asked: timed out after")
 
 
 async def test_hooks_are_asked_side_by_side(linter: Linter, write: Write, tmp_path: Path) -> None:

@@ -1,0 +1,96 @@
+"""No text makes a check fail or take long, whatever is in it: hooks are other people's, and some are large."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrunner.linting import bindings, contexts, files, handlers, snapshots
+from hookrunner.linting.source import Source
+from hookrunner.model.bindings import HookConfig, Kubernetes, Schedule
+
+CONFIG = HookConfig(
+    "v1",
+    kubernetes=(Kubernetes("pods", "Pod", queue="q"), Kubernetes("n", "Node", snapshots=("pods", "n"))),
+    schedules=(Schedule("s", "* * * * *", snapshots=("pods",)),),
+)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PIECES = st.sampled_from(
+    [
+        "#!/bin/bash\n",
+        "#!/usr/bin/env python3\n",
+        '"$BINDING_CONTEXT_PATH"',
+        "${BINDING_CONTEXT_PATH}",
+        "jq ",
+        " | jq ",
+        "'.[0].object'",
+        '".[$i].watchEvent"',
+        ".filterResult",
+        "snapshots.pods",
+        '["snapshots"]["n"]',
+        "json.load(f)",
+        "x = json.loads(t)[0]\n",
+        'x["object"]',
+        "import os, json\n",
+        "source shell_lib.sh\n",
+        "hook::run",
+        "__on_kubernetes::pods::added() {\n",
+        "select(",
+        "'",
+        '"',
+        "\\",
+        "\n",
+        "    ",
+        "(",
+        "#",
+        "\r\n",
+        "ä\u2028\x00",
+    ]
+)
+
+
+def looked_at(text: str, name: str = "hook") -> Source:
+    """All checks that read texts, each remark in its place."""
+    source = Source(Path(name), text.encode(errors="surrogatepass"))
+    for check in (contexts.check, handlers.check, snapshots.check):
+        for remark in check(source, CONFIG):
+            assert source.place(remark.offset) >= (1, 1)
+            assert remark.offset <= len(source.text)
+    list(files.check(source))
+    list(bindings.check(source, CONFIG, NOW))
+    return source
+
+
+@given(st.lists(PIECES, max_size=30).map("".join), st.sampled_from(["hook", "hook.py", "hook.sh"]))
+def test_no_text_makes_a_check_fail(text: str, name: str) -> None:
+    looked_at(text, name)
+
+
+@given(st.text(), st.sampled_from(["hook", "hook.py", "hook.sh"]))
+def test_nor_does_any_other(text: str, name: str) -> None:
+    looked_at(text, name)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "jq -r '.[0].type' \"$BINDING_CONTEXT_PATH\" | cat\n",
+        'jq "$BINDING_CONTEXT_PATH"',
+        'jq \' "$BINDING_CONTEXT_PATH" \\\n',
+        "select(",
+        "            ",
+        "cat $BINDING_CONTEXT_PATH | jq ''",
+        ".snapshots.pods ",
+        "jq -c -r -n",
+        "# comment\n",
+        'x["object"] = json.load(f)\n',
+    ],
+)
+@pytest.mark.parametrize("first", ["#!/bin/sh\n", "#!/usr/bin/python3\n"])
+def test_a_large_text_takes_no_longer_than_a_large_text_may(piece: str, first: str) -> None:
+    began = time.process_time()
+    looked_at(first + piece * (200_000 // len(piece)))
+    assert time.process_time() - began < 5.0
