@@ -4,6 +4,8 @@ At work together on an API server: flows/test_shipped_hooks.py.
 """
 
 import ast
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,3 +50,25 @@ def test_a_hook_without_jq_says_so_at_the_start(hook: Path, tmp_path: Path) -> N
     (tmp_path / "bash").symlink_to("/bin/bash")
     asked = subprocess.run([hook, "--config"], env={"PATH": str(tmp_path)}, capture_output=True, text=True)
     assert (asked.returncode, asked.stderr) == (1, "jq is missing: install it, or take this hook away\n")
+
+
+def test_several_new_namespaces_in_one_run_are_all_served(tmp_path: Path) -> None:
+    """Contexts are combined; one of the namespaces is gone again, another comes twice."""
+    kept = [{"name": name, "phase": "Active", "labels": None} for name in ("a", "b")]
+    snapshots = {"namespaces": [{"filterResult": one} for one in kept], "defaults": []}
+    contexts = [
+        {"type": "Event", "filterResult": {"name": name}, "snapshots": snapshots} for name in ("a", "gone", "b", "a")
+    ]
+    (tmp_path / "contexts").write_text(json.dumps(contexts))
+    files = {"BINDING_CONTEXT_PATH": f"{tmp_path}/contexts", "KUBERNETES_PATCH_PATH": f"{tmp_path}/patches"}
+    subprocess.run([ROOT / "hooks/namespace-defaults.py"], env={**os.environ, **files}, check=True)
+    patches = [json.loads(line) for line in (tmp_path / "patches").read_text().splitlines()]
+    assert [one["name"] for one in patches if one["operation"] == "MergePatch"] == ["a", "b"]
+    assert len(patches) == 6
+
+
+def test_the_readme_names_every_hook() -> None:
+    table = (ROOT / "hooks/README.md").read_text()
+    assert [
+        hook.name for hook in HOOKS if table.count(f"| [{hook.name}]") != 1 or f"\n| {hook.name} |" not in table
+    ] == []
