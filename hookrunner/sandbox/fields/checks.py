@@ -14,7 +14,6 @@ from hookrunner.sandbox.fields.shapes import Shape, shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused, bad_request
 
-
 DUPLICATE = "duplicate entries for key"
 
 
