@@ -57,12 +57,15 @@ def _table(config: JSON) -> str:
 
 
 def _rows(value: JSON, path: str) -> Iterator[tuple[str, str]]:
-    """A row for each value that is not itself a mapping or a list of them; what is empty is left out at the top."""
+    """A row for each value that is not itself a mapping or a list of them. `-` is nothing, but that is left out at the
+    top."""
     for key, item in value.items():
         if isinstance(item, dict):
             yield from _rows(item, f"{path}{key}.")
         elif isinstance(item, list) and item and isinstance(item[0], dict):
             for place, inner in enumerate(item):
                 yield from _rows(inner, f"{path}{key}[{place}].")
-        elif path or item not in (None, []):
+        elif item in (None, "", []):
+            yield from [(path + key, "-")] * bool(path)
+        else:
             yield path + key, item if isinstance(item, str) else orjson.dumps(item).decode()

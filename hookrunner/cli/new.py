@@ -39,6 +39,11 @@ def new_hook(name: str, lang: str | None, directory: Path) -> None:
     """
     made = starter(name, lang or ("python" if name.endswith(".py") else "bash"), directory)
     made.write()
-    click.echo(f"{made.hook}\n{made.tests}\n\nNext:")
-    click.echo(f"  hookrunner hook test {made.hook}     it passes")
-    click.echo("  hookrunner start --sandbox           run it on a Kubernetes API in this process")
+    steps = {
+        f"hookrunner hook test {made.hook}": "it passes",
+        f"hookrunner start --sandbox --hooks-dir {directory}": "run it on a Kubernetes API in this process",
+    }
+    width = max(map(len, steps))
+    click.echo(
+        "\n".join([f"{made.hook}\n{made.tests}\n\nNext:", *(f"  {k.ljust(width)}   {v}" for k, v in steps.items())])
+    )

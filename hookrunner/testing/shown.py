@@ -51,7 +51,7 @@ def config(found: HookConfig) -> JSON:
     """The effective configuration, every default written out. Durations are seconds."""
     return {
         "configVersion": found.version,
-        "onStartup": found.on_startup,
+        "onStartup": _json(found.on_startup),
         "settings": _plain(found.settings),
         "schedule": [_plain(binding) for binding in found.schedules],
         "kubernetes": [_plain(binding) for binding in found.kubernetes],
@@ -96,7 +96,7 @@ def _json(value: Any) -> JSON:
         return sorted(map(str, value))
     if isinstance(value, tuple):
         return [_json(item) for item in value]
-    return value
+    return _number(value) if isinstance(value, float) else value
 
 
 def _number(value: float) -> float | int:

@@ -57,7 +57,7 @@ def test_config_as_a_table_has_every_default(place: Path, command: Command) -> N
     ended = command("hook", "config", "hooks")
     rows = dict(line.split(maxsplit=1) for line in ended.out.splitlines() if len(line.split(maxsplit=1)) == 2)
     assert ended.code == 0
-    assert (rows["hook"], rows["onStartup"], rows["settings.onFailure"]) == ("copy.sh", "5.0", "retry")
+    assert (rows["hook"], rows["onStartup"], rows["settings.onFailure"]) == ("copy.sh", "5", "retry")
     assert (rows["kubernetes[0].queue"], rows["kubernetes[0].namespace.nameSelector"]) == ("main", '["shop"]')
     assert rows["schedule[0].includeSnapshotsFrom"] == '["cms"]'
 

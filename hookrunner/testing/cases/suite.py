@@ -2,16 +2,32 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from hookrunner.errors import BadHookConfig, BadInput
+from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook
+from hookrunner.model.operations import ObjectOperation
+from hookrunner.model.resources import JSON
 from hookrunner.testing import asking
 from hookrunner.testing.bench import Bench, Result
 from hookrunner.testing.cases.expect import Difference, Objects, differences
 from hookrunner.testing.cases.format import SUFFIX, Case, CaseFile, read
+
+
+class _Ended(Protocol):
+    @property
+    def objects(self) -> list[JSON]: ...
+
+    @property
+    def refusal(self) -> str: ...
+
+
+CarryOut = Callable[[Sequence[JSON], Sequence[ObjectOperation], Jq], Awaitable[_Ended]]
+"""`effects.effects`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,41 +93,56 @@ def load(paths: Iterable[Path]) -> list[CaseFile]:
     return files
 
 
+@dataclass(frozen=True, slots=True)
+class _Floor:
+    """Where cases run. `carry_out` finds out what operations do to objects."""
+
+    tools: Bench
+    turns: asyncio.Semaphore
+    carry_out: CarryOut | None
+
+
 async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncIterator[Outcome]:
     """Every case whose name contains `named`, `at_once` of them side by side, in order."""
-    turns = asyncio.Semaphore(at_once)
+    chosen = [(file, [case for case in file.cases if named in case.name]) for file in files]
+    asked = any("objects" in case.expect for _, cases in chosen for case in cases)
+    floor = _Floor(tools, asyncio.Semaphore(at_once), _carry_out() if asked else None)
     async with asyncio.TaskGroup() as group:
         going = []
-        for file in files:
-            cases = [case for case in file.cases if named in case.name]
-            hook = group.create_task(_hook(tools, file.hook, turns)) if cases else None
-            going += [group.create_task(_case(tools, hook, file, case, turns)) for case in cases if hook]
+        for file, cases in chosen:
+            hook = group.create_task(_hook(floor, file.hook)) if cases else None
+            going += [group.create_task(_case(floor, hook, file, case)) for case in cases if hook]
         for one in going:
             yield await one
 
 
-async def _hook(tools: Bench, path: Path, turns: asyncio.Semaphore) -> Hook | str:
+def _carry_out() -> CarryOut:
+    # The HTTP client and the sandbox take 0.3 s to import, and most cases do not ask for objects.
+    from hookrunner.testing.effects import effects
+
+    return effects
+
+
+async def _hook(floor: _Floor, path: Path) -> Hook | str:
     """The hook, or why there is none."""
     if not path.exists():
         return f"there is no hook {path}: the test file of a hook is called as the hook with {SUFFIX} after it"
-    async with turns:
+    async with floor.turns:
         try:
-            return await tools.load(path)
+            return await floor.tools.load(path)
         except BadHookConfig as error:
             return str(error)
 
 
-async def _case(
-    tools: Bench, loading: "asyncio.Task[Hook | str]", file: CaseFile, case: Case, turns: asyncio.Semaphore
-) -> Outcome:
+async def _case(floor: _Floor, loading: "asyncio.Task[Hook | str]", file: CaseFile, case: Case) -> Outcome:
     hook = await loading
     if isinstance(hook, str):
         return Outcome(file, case, problem=hook)
-    async with turns:
+    async with floor.turns:
         began = time.perf_counter()
         try:
-            result = await tools.run(hook, case.given, asking.happening(hook, case.words))
-            objects, refusal = await _end(tools, case, result)
+            result = await floor.tools.run(hook, case.given, asking.happening(hook, case.words))
+            objects, refusal = await _end(floor, case, result)
         except BadInput as error:
             return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")
     wrong = differences(case.expect, result, objects)
@@ -120,12 +151,9 @@ async def _case(
     return Outcome(file, case, time.perf_counter() - began, "", result, objects, tuple(wrong))
 
 
-async def _end(tools: Bench, case: Case, result: Result) -> tuple[Objects, str]:
+async def _end(floor: _Floor, case: Case, result: Result) -> tuple[Objects, str]:
     """The objects in the end, where the case asks for them, and what the API refused."""
-    if "objects" not in case.expect or not result.ran:
+    if "objects" not in case.expect or not result.ran or floor.carry_out is None:
         return None, ""
-    # The HTTP client and the sandbox take 0.3 s to import, and most cases do not ask for objects.
-    from hookrunner.testing.effects import effects
-
-    found = await effects(result.objects, result.operations, tools.jq)
+    found = await floor.carry_out(result.objects, result.operations, floor.tools.jq)
     return found.objects, found.refusal

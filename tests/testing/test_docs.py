@@ -1,0 +1,52 @@
+"""docs/testing-hooks.md is true: its files are written, its commands run one after another, and what they print is what
+the page shows, but for times."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.command_line import Command, command
+
+__all__ = ["command"]
+
+PAGE = (Path(__file__).parents[2] / "docs/testing-hooks.md").read_text()
+_BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TIME = re.compile(r"\d+(\.\d+)?(?= ?m?s\b)")
+
+
+def test_the_console_shows_what_the_page_shows(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for kind, name, text in _BLOCK.findall(PAGE):
+        if kind == "console":
+            for line, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
+                assert _TIME.sub("N", printed(line, command)) == _TIME.sub("N", shown), line
+        else:
+            (path := tmp_path / name).parent.mkdir(exist_ok=True)
+            path.write_text(text)
+            path.chmod(0o755 if kind == "sh" else 0o644)
+
+
+def printed(line: str, command: Command) -> str:
+    """Our own commands run in this process."""
+    program, *words = line.split()
+    if program == "hookrunner":
+        ended = command(*words)
+        return ended.out + ended.err
+    line = line.replace("python", sys.executable)
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p hookrunner", "COLUMNS": "80"}
+    return subprocess.run(line.split(), env=env, capture_output=True, text=True, check=False).stdout
+
+
+def test_every_command_and_option_has_its_place(command: Command) -> None:
+    assert command("hook", "run", "--help").code == 0
+    options = set(
+        re.findall(r"--[a-z][-a-z]+", command("hook", "run", "--help").out + command("hook", "test", "--help").out)
+    )
+    assert options - {"--help"} <= set(re.findall(r"--[a-z][-a-z]+", PAGE))
