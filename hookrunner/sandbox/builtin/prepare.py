@@ -143,11 +143,18 @@ def counted_template(meta: Object, generation: int) -> Object:
     return {**meta, "annotations": {**meta.get("annotations", {}), TEMPLATE_GENERATION: str(generation)}}
 
 
-def template_counted(daemons: Object, old: Object) -> Object:
-    """Metadata of an updated DaemonSet."""
+def _changed_daemon_set(daemons: Object, old: Object) -> Object:
     count = int(old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION, "1"))
     changed = daemons["spec"].get("template") != old["spec"].get("template")
-    return counted_template(daemons["metadata"], count + changed)
+    return {**daemons, "metadata": counted_template(daemons["metadata"], count + changed)}
+
+
+def _changed_pod(pod: Object, old: Object) -> Object:
+    return {**pod, "spec": {**pod["spec"], "tolerations": _tolerations(pod["spec"].get("tolerations") or [])}}
+
+
+def _changed_namespace(namespace: Object, old: Object) -> Object:
+    return {**namespace, "spec": old.get("spec") or {}}
 
 
 CREATED: dict[str, Callable[[Object], Object]] = {
@@ -160,4 +167,9 @@ CREATED: dict[str, Callable[[Object], Object]] = {
     "customresourcedefinitions.apiextensions.k8s.io": _definition,
     "namespaces": _namespace,
     "nodes": _node,
+}
+UPDATED: dict[str, Callable[[Object, Object], Object]] = {
+    "daemonsets.apps": _changed_daemon_set,
+    "pods": _changed_pod,
+    "namespaces": _changed_namespace,
 }

@@ -65,11 +65,13 @@ COUNTED = {
     "priorityclasses.scheduling.k8s.io": (),
     "flowschemas.flowcontrol.apiserver.k8s.io": ("spec",),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": ("spec",),
+    "csidrivers.storage.k8s.io": ("spec",),
     "deviceclasses.resource.k8s.io": ("spec",),
     "resourceslices.resource.k8s.io": ("spec",),
     "customresourcedefinitions.apiextensions.k8s.io": ("spec",),
 } | {stored: ("webhooks",) if "webhook" in stored else ("spec",) for stored in ADMISSION}
 """Kinds with a generation, and the fields whose change counts."""
+UNCOUNTED_AT_FIRST = frozenset({"csidrivers.storage.k8s.io"})
 STATUS_KEPT = frozenset({"nodes"})
 STATUS_ONLY = frozenset(
     {
@@ -125,7 +127,7 @@ def for_create(kind: Kind, obj: Object) -> Object:
         if "status" in kind.subresources:
             made.pop("status", None)
         return made
-    if kind.stored in COUNTED:
+    if kind.stored in COUNTED and kind.stored not in UNCOUNTED_AT_FIRST:
         made["metadata"]["generation"] = 1
     if "status" in kind.subresources and kind.stored not in STATUS_KEPT:
         _set(made, "status", _no_status(kind))
@@ -140,12 +142,12 @@ def for_update(kind: Kind, obj: Object, old: Object, subresource: str = "") -> O
     if subresource == "status":
         return _status_update(kind, obj, old)
     made = {**obj, "metadata": dict(obj["metadata"])}
-    if "status" in kind.subresources and kind.stored != "nodes":
+    if "status" in kind.subresources:
         _set(made, "status", old.get("status"))
     if kind.stored == "services":
         made = services.updated(made, old)
-    if kind.stored == "daemonsets.apps":
-        made["metadata"] = prepare.template_counted(made, old)
+    elif kind.stored in prepare.UPDATED:
+        made = prepare.UPDATED[kind.stored](made, old)
     if _counts(kind, made, old):
         made["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     return made

@@ -47,6 +47,8 @@ def updated(obj: Object, old: Object, subresource: str = "") -> Object:
     """The object as an update would answer. Raises Refused."""
     kind = kind_of(obj)
     made, _ = decode.decoded(kind.api_version, kind.kind, obj)
+    kept = {key: value for key, value in old["metadata"].items() if key in ("uid", "creationTimestamp", "generation")}
+    made["metadata"] |= kept
     made = strategy.for_update(kind, defaults.defaulted(kind, made), old, subresource)
     return checked(kind, made, old)
 

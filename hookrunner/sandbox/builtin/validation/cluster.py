@@ -107,10 +107,7 @@ def storage_class(obj: Object, old: Object | None) -> Causes:
     if old:
         for key in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
             if (obj.get(key) or None) != (old.get(key) or None):
-                if key in ("parameters", "provisioner"):
-                    yield forbidden_field(key, f"updates to {key} are forbidden.")
-                else:
-                    yield wrong(key, obj.get(key), UNCHANGEABLE)
+                yield wrong(key, obj.get(key), UNCHANGEABLE)
     if not obj.get("provisioner"):
         yield required("provisioner")
     else:
@@ -137,7 +134,10 @@ def volume_attachment(obj: Object, old: Object | None) -> Causes:
 def csi_driver(obj: Object, old: Object | None) -> Causes:
     """Most of its spec never changes."""
     if old:
-        yield from unchanged(obj["spec"], old["spec"], "spec", "attachRequired", "volumeLifecycleModes")
+        spec, known = obj["spec"], old["spec"]
+        if spec.get("attachRequired") != known.get("attachRequired"):
+            yield wrong("spec.attachedRequired", spec.get("attachRequired"), UNCHANGEABLE)
+        yield from unchanged(spec, known, "spec", "volumeLifecycleModes")
 
 
 def lease(obj: Object, old: Object | None) -> Causes:

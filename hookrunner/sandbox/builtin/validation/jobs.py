@@ -28,6 +28,7 @@ NUMBERS = (
     "maxFailedIndexes",
 )
 FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+PLACING = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
 INDEXED_ONLY = ("backoffLimitPerIndex", "maxFailedIndexes")
 BATCH = "batch.kubernetes.io/"
 LONGEST_CRON_NAME = 52
@@ -65,9 +66,22 @@ def _changed(spec: Object, known: Object, started: bool) -> Causes:
         why = "can only be modified in tandem with spec.parallelism"
         yield wrong("spec.completions", spec.get("completions"), why)
     yield from unchanged(spec, known, "spec", "selector")
-    if spec.get("template") != known.get("template") and not (known.get("suspend") and not started):
+    if known.get("suspend") and not started:
+        if _placed_anywhere(spec) != _placed_anywhere(known):
+            yield wrong("spec.template.spec", spec["template"].get("spec"), UNCHANGEABLE)
+    elif spec.get("template") != known.get("template"):
         yield wrong("spec.template", spec.get("template"), UNCHANGEABLE)
     yield from unchanged(spec, known, "spec", *FIXED)
+
+
+def _placed_anywhere(spec: Object) -> Object:
+    """The template's spec without what may change while a Job is suspended: where its Pods run, what they get."""
+    inner = (spec.get("template") or {}).get("spec") or {}
+    rest = {key: value for key, value in inner.items() if key not in PLACING}
+    for kind in ("containers", "initContainers"):
+        if rest.get(kind):
+            rest[kind] = [{**one, "resources": None} for one in rest[kind]]
+    return rest
 
 
 def _job_spec(spec: Object, path: str) -> Causes:

@@ -56,7 +56,12 @@ def _addresses_changed(spec: Object, known: Object) -> Causes:
         return
     if spec.get("clusterIPs") and known.get("clusterIPs") and spec["clusterIPs"][0] != known["clusterIPs"][0]:
         yield wrong("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set")
-    if spec.get("ipFamilies") and known.get("ipFamilies") and spec["ipFamilies"][0] != known["ipFamilies"][0]:
+    if (
+        spec.get("clusterIP") == "None"
+        and spec.get("ipFamilies")
+        and known.get("ipFamilies")
+        and spec["ipFamilies"][0] != known["ipFamilies"][0]
+    ):
         yield wrong("spec.ipFamilies[0]", spec["ipFamilies"], "may not change once set")
     if {spec.get("type"), known.get("type")} == {"LoadBalancer"} and spec.get("loadBalancerClass") != known.get(
         "loadBalancerClass"
@@ -133,6 +138,10 @@ def _addresses(spec: Object) -> Causes:
     for at, one in enumerate(addresses):
         if one != "None":
             yield from address(one, f"spec.clusterIPs[{at}]")
+            family = (spec.get("ipFamilies") or [])[at : at + 1]
+            if is_address(one) and family and (":" in one) != (family[0] == "IPv6"):
+                why = f"expected an {family[0]} value as indicated by `ipFamilies[{at}]`"
+                yield wrong(f"spec.clusterIPs[{at}]", one, why)
         elif len(addresses) > 1:
             yield wrong("spec.clusterIPs", addresses, "'None' must be the first and only value")
     if len(addresses) > 2:
