@@ -1,7 +1,6 @@
 """A real API server to compare with, and Widgets on it."""
 
 import secrets
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -28,8 +27,9 @@ def group(cluster: Cluster, oracle: Oracle) -> Iterator[str]:
     """The group of Widgets, served in both versions."""
     group = f"g{secrets.token_hex(4)}.fields.test"
     oracle.made(DEFINITIONS, definition(group))
-    while cluster.request("GET", f"/apis/{group}/v2/namespaces/{oracle.namespace}/widgets").status != 200:
-        time.sleep(0.05)
+    versions = [f"/apis/{group}/{version}/namespaces/{oracle.namespace}/widgets" for version in ("v1", "v2")]
+    while not all(cluster.request("GET", path).status == 200 for path in versions):
+        pass
     yield group
     oracle.ask("DELETE", f"{DEFINITIONS}/widgets.{group}")
 
