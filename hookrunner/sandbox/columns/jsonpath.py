@@ -47,7 +47,10 @@ class Path:
 
     def find(self, value: JSON) -> list[Any]:
         """What is at the path; empty if nothing is. Raises `PathError` where the real one gives up."""
-        return self.from_each([value])
+        try:
+            return self.from_each([value])
+        except RecursionError:
+            raise PathError("too deep") from None
 
     def from_each(self, values: list[Any]) -> list[Any]:
         """What is at the path in each of several values."""
@@ -58,18 +61,25 @@ class Path:
 
 def parse(text: str) -> Path:
     """Read a path, without braces. Raises `PathError`."""
-    return Path(tuple(_steps(text)))
+    try:
+        return Path(tuple(_steps(text)))
+    except PathError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise PathError(f"cannot read the path {text[:100]}: {error}") from None
 
 
 def _steps(text: str) -> Iterator[Step]:
-    rest = text
+    rest, before = text, None
     while rest:
         if rest[0] in " @$":
             rest = rest[1:]
             continue
         step, length = _next(rest)
+        if step is before is _recursive:
+            raise PathError("invalid multiple recursive descent")
         yield step
-        rest = rest[length:]
+        rest, before = rest[length:], step
 
 
 def _next(rest: str) -> tuple[Step, int]:

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookrunner.sandbox.columns.custom import custom_cells
 from hookrunner.sandbox.columns.jsonpath import PathError, parse
@@ -198,3 +200,30 @@ def test_what_is_no_path_is_refused(path: str) -> None:
 def test_maps_are_gone_through_in_their_order(path: str, found: list[object]) -> None:
     value = {"map": {"a": "<&>", "b": "2"}, "parts": [{"name": "a"}, {"name": "b"}]}
     assert parse(path).find(value) == found
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+)
+PATHS = st.lists(
+    st.sampled_from([*".abc[]?()@$'\"*:,=<>!-01 \\{}", "..", "[?(@.", "==", "true", "[0]", ".a"]), max_size=12
+)
+
+
+@given(VALUES, PATHS, st.sampled_from(["string", "integer", "number", "boolean", "date"]))
+def test_no_path_and_no_object_break_a_table(value: Any, path: list[str], kind: str) -> None:
+    (cell,) = custom_cells(({"type": kind, "jsonPath": "." + "".join(path)},), {"a": value}, datetime.now(UTC))
+    assert cell is None or isinstance(cell, str | int | float)
+
+
+@pytest.mark.parametrize("path", [".a[" + "9" * 5000 + "]", ".a" + "[?(@.b" * 3000, "." + "['a'," * 3000, ".." * 3000])
+def test_paths_of_any_length_are_read_or_refused(path: str) -> None:
+    assert custom_cells(({"type": "string", "jsonPath": path},), {"a": {"b": []}}, datetime.now(UTC)) == [None]
+
+
+def test_an_object_of_any_depth_has_its_row() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    assert custom_cells(({"type": "string", "jsonPath": ".."},), deep, datetime.now(UTC)) == [None]
