@@ -9,7 +9,7 @@ from functools import lru_cache
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Cause
-from hookrunner.sandbox.structural import embedded, lists
+from hookrunner.sandbox.structural import embedded, evaluated, expressions, lists
 from hookrunner.sandbox.structural.checks import NOTHING, Checks
 from hookrunner.sandbox.structural.found import Found, causes
 
@@ -22,7 +22,7 @@ def problems(obj: JSON, schema: Schema, old: JSON | None = None) -> list[Cause]:
     prepared = _prepared(schema)
     found: list[Found] = []
     prepared.checks.run_ratcheting(obj, NOTHING if old is None else old, "", found)
-    return [*causes(found), *prepared.more(obj, old)]
+    return prepared.with_rules([*causes(found), *prepared.more(obj, old)], obj, old)
 
 
 def status_problems(obj: JSON, schema: Schema, old: JSON) -> list[Cause]:
@@ -32,7 +32,7 @@ def status_problems(obj: JSON, schema: Schema, old: JSON) -> list[Cause]:
     checks = prepared.checks.properties.get("status")
     if checks is not None and "status" in obj:
         checks.run_ratcheting(obj["status"], old.get("status", NOTHING), "", found)
-    return [*causes(found, "status"), *prepared.lists(obj, old)]
+    return prepared.with_rules([*causes(found, "status"), *prepared.lists(obj, old)], obj, old)
 
 
 class _Prepared:
@@ -43,11 +43,20 @@ class _Prepared:
         self.checks = Checks(schema.raw)
         self._lists = lists.matter(schema)
         self._embedded = embedded.matter(schema)
+        self._rules = evaluated.Rules(schema.raw) if expressions.available() else None
 
     def more(self, obj: JSON, old: JSON | None) -> Iterator[Cause]:
         if self._embedded:
             yield from embedded.problems(obj, self._schema)
         yield from self.lists(obj, old)
+
+    def with_rules(self, found: list[Cause], obj: JSON, old: JSON | None) -> list[Cause]:
+        """With what the rules say, if nothing else stands in the way of asking them."""
+        if self._rules is None or not self._rules.matter:
+            return found
+        if evaluated.blocked(found):
+            return [*found, evaluated.SKIPPED]
+        return [*found, *self._rules.problems(obj, old)]
 
     def lists(self, obj: JSON, old: JSON | None) -> Iterator[Cause]:
         if self._lists and (old is None or not any(lists.problems(old, self._schema))):

@@ -23,7 +23,10 @@ TEXT = {"type": "string"}
 A_IS = {"properties": {"t": {"enum": ["A"]}}, "required": ["s"]}
 B_IS = {"properties": {"t": {"enum": ["B"]}}, "required": ["n"]}
 KIND = {"t": TEXT, "s": TEXT, "n": {"type": "integer"}}
-DEEP = {"x": {"type": "integer", "default": 5}, "y": {"type": "array", "default": [{}], "items": {"type": "object"}}}
+DEEP: Raw = {
+    "x": {"type": "integer", "default": 5},
+    "y": {"type": "array", "default": [{}], "items": {"type": "object"}},
+}
 DEEP["y"]["items"]["properties"] = {"z": {"type": "string", "default": "q"}}
 
 FOR_SCALARS: list[Raw] = [
