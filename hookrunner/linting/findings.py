@@ -29,6 +29,7 @@ CODES = {
     "handler-missing": Severity.WARNING,
     "handler-unknown": Severity.WARNING,
     "never-there": Severity.WARNING,
+    "snapshot-unknown": Severity.WARNING,
     "snapshot-unused": Severity.WARNING,
     "binding-unused": Severity.WARNING,
     "filter-noisy": Severity.WARNING,
