@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from hookrunner.sandbox.builtin import scalars
-from hookrunner.sandbox.builtin.quantities import canonical
+from hookrunner.sandbox.builtin.quantities import canonical, of_resource
 from hookrunner.sandbox.builtin.types import Field, Type
 
 Unknown = list[str]
@@ -16,6 +16,7 @@ Decoder = Callable[[Any, Unknown], Any]
 """Takes a JSON value that is not null and the list to which paths of unknown fields go."""
 
 WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+RESOURCES = "v1.ResourceList"
 SIZES = {"int32": 2**31, "int64": 2**63}
 
 
@@ -141,7 +142,7 @@ def _slice(type_: Type) -> Decoder:
 
 
 def _map(type_: Type) -> Decoder:
-    inner = decoder(type_.inner)
+    inner = _quantity(type_) if type_.go == RESOURCES else decoder(type_.inner)
 
     def decode(value: Any, unknown: Unknown) -> Any:
         if type(value) is not dict:
@@ -197,10 +198,17 @@ def _int_or_string(type_: Type) -> Decoder:
 
 
 def _quantity(type_: Type) -> Decoder:
+    write = of_resource if type_.go == RESOURCES else canonical
+
     def decode(value: Any, unknown: Unknown) -> Any:
-        return canonical(value.strip() if type(value) is str else str(value))
+        return write(value.strip() if type(value) is str else _literal(value))
 
     return decode
+
+
+def _literal(value: Any) -> str:
+    """A number as it may have stood in the text."""
+    return repr(value) if type(value) is float else str(value)
 
 
 def _read(read: Callable[[str], str]) -> Callable[[Type], Decoder]:

@@ -10,10 +10,12 @@ from functools import lru_cache
 from hookrunner.sandbox.status import Refused, bad_request
 
 SYNTAX = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)")
+ROUGHLY = re.compile(r"[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*")
 BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 DECIMAL_SUFFIX = {power: suffix for suffix, power in DECIMAL.items()}
-SMALLEST = Fraction(1, 10**9)
+SMALLEST, THOUSANDTH = Fraction(1, 10**9), Fraction(1, 1000)
+LONGEST, LONGEST_BINARY = 18, 14
 WRONG = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
@@ -24,8 +26,23 @@ def quantity(text: str) -> Fraction:
 
 @lru_cache(4096)
 def canonical(text: str) -> str:
-    """The form in which the API writes it: no fraction, the largest suffix that fits, the family of suffix kept."""
+    """The form in which the API writes it: no fraction, the largest suffix that fits, the family of suffix kept.
+
+    As in Go, a text that looks canonical is not touched, even if it has zeros in front.
+    """
     value, family = _parsed(text)
+    return text if _looks_canonical(text) else _written(value, family)
+
+
+@lru_cache(4096)
+def of_resource(text: str) -> str:
+    """The same for amounts of resources, which have no less than a thousandth."""
+    value, family = _parsed(text)
+    whole = -(-value // THOUSANDTH) * THOUSANDTH
+    return canonical(text) if whole == value else _written(whole, family)
+
+
+def _written(value: Fraction, family: str) -> str:
     if family == "binary" and (abs(value) < 1024 or value.denominator != 1):
         family = "decimal"
     if family == "binary":
@@ -34,11 +51,24 @@ def canonical(text: str) -> str:
     return f"{number}{(f'e{power}' if power else '') if family == 'exponent' else DECIMAL_SUFFIX[power]}"
 
 
+def _looks_canonical(text: str) -> bool:
+    found = SYNTAX.fullmatch(text)
+    if not found:
+        return False
+    whole, _, fraction = found[2].partition(".")
+    digits = (whole.lstrip("0") or "0") + fraction
+    if found[3] in BINARY[1:]:
+        return not fraction and len(digits) < LONGEST_BINARY and int(digits) % 8 != 0
+    power = DECIMAL.get(found[3], 0) if found[3] in DECIMAL else int(found[3][1:])
+    right_scale = (power - len(fraction)) % 3 == 0 and power - len(fraction) >= -9
+    return right_scale and len(digits) <= LONGEST and not digits.endswith("000") and digits[0] != "0"
+
+
 @lru_cache(4096)
 def _parsed(text: str) -> tuple[Fraction, str]:
     found = SYNTAX.fullmatch(text)
     if not found:
-        raise _wrong()
+        raise _wrong(text)
     sign, digits, suffix = found.groups()
     if suffix in BINARY[1:]:
         family, factor = "binary", Fraction(1024 ** BINARY.index(suffix))
@@ -51,8 +81,8 @@ def _parsed(text: str) -> tuple[Fraction, str]:
     return (-value if sign == "-" else value), family
 
 
-def _wrong() -> Refused:
-    return bad_request(WRONG)
+def _wrong(text: str) -> Refused:
+    return bad_request("unable to parse quantity's suffix" if ROUGHLY.fullmatch(text) else WRONG)
 
 
 def _binary(value: Fraction) -> str:

@@ -61,10 +61,14 @@ def base64_text(text: str) -> str:
 
 def _bad_byte(text: str) -> int:
     """Where Go's decoder stops: at a byte that has no place, or at the start of the last group if that is too short."""
-    good = re.match(r"(?:[A-Za-z0-9+/\r\n])*", text)
+    good = re.match(r"[A-Za-z0-9+/\r\n]*", text)
     at = good.end() if good else 0
-    if at < len(text) and text[at] != "=":
+    have = len(re.sub(r"[\r\n]", "", text[:at])) % 4
+    if at == len(text):
+        return at - have
+    if text[at] != "=" or have < 2:
         return at
-    if at < len(text):
-        return at
-    return at - len(text.replace("\n", "").replace("\r", "")) % 4
+    rest = re.match(r"=[\r\n]*=" if have == 2 else "=", text[at:])
+    if rest:
+        return at + rest.end()
+    return at + 1
