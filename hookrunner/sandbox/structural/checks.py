@@ -43,7 +43,7 @@ class Checks:
     def __init__(self, raw: JSON) -> None:
         self.raw = raw
         self.types = ("integer", "string") if raw.get("x-kubernetes-int-or-string") else _types(raw)
-        self.format = _checked_format(self.types, raw.get("format") or "")
+        self.format = checked_format(self.types, raw.get("format") or "")
         self.properties = {key: Checks(inner) for key, inner in (raw.get("properties") or {}).items()}
         additional = raw.get("additionalProperties")
         self.additional = Checks(additional) if isinstance(additional, dict) else None
@@ -212,7 +212,7 @@ def _types(raw: JSON) -> tuple[str, ...]:
     return (raw["type"],) if raw.get("type") else ()
 
 
-def _checked_format(types: tuple[str, ...], name: str) -> str:
+def checked_format(types: tuple[str, ...], name: str) -> str:
     """The format if the server checks it for that type, else ""."""
     known = {"integer": ("int32", "int64"), "number": ("float", "double")}
     if len(types) == 1 and types[0] != "string":

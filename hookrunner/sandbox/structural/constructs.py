@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, forbidden_field, unsupported, wrong
-from hookrunner.sandbox.structural import lists_and_maps, rules
+from hookrunner.sandbox.structural import checks, lists_and_maps, rules
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 TYPE_FIELDS = ("apiVersion", "kind", "metadata")
@@ -31,6 +31,15 @@ def unconvertible(schema: JSON) -> bool:
     inner = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
     inner += [schema.get("not"), *(one for key in ("allOf", "anyOf", "oneOf") for one in schema.get(key) or ())]
     return any(unconvertible(one) for one in inner if isinstance(one, dict))
+
+
+def unrecognized_formats(schema: JSON) -> Iterator[str]:
+    """Formats that nobody checks, for the schema's type."""
+    form, kind = schema.get("format") or "", schema.get("type") or ""
+    if form and not checks.checked_format((kind,) if kind else (), form):
+        yield form
+    for _, inner, _ in _inside(schema, _Place(), root=False):
+        yield from unrecognized_formats(inner)
 
 
 def problems(schema: JSON, field: str) -> Iterator[Cause]:

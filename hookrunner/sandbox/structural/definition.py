@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import names
 from hookrunner.sandbox.status import Cause, forbidden_field, required, unsupported, wrong
-from hookrunner.sandbox.structural import approval, columns, served, structure
+from hookrunner.sandbox.structural import approval, columns, constructs, rules, served, structure
 from hookrunner.sandbox.structural.names import stored_versions
 
 MOVED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 SCOPES = ("Cluster", "Namespaced")
+NO_RULES = "the sandbox does not evaluate x-kubernetes-validations until you pip install 'hookrunner[cel]', here"
 NO_WEBHOOK = "the sandbox does not convert with webhooks: only None"
 
 
@@ -51,6 +52,15 @@ def problems(crd: JSON, old: JSON | None) -> list[Cause]:
         why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         found.append(wrong("spec.preserveUnknownFields", True, why))
     return found
+
+
+def warnings(crd: JSON) -> list[str]:
+    """What to warn of: formats that nobody checks, rules that the sandbox cannot evaluate without its CEL library."""
+    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") or {} for version in crd["spec"]["versions"]]
+    strange = dict.fromkeys(name for schema in schemas for name in constructs.unrecognized_formats(schema))
+    places = dict.fromkeys(place or "the object" for schema in schemas for place in rules.unevaluated(schema, ""))
+    said = [f'unrecognized format "{name}"' for name in strange]
+    return said + ([f"{NO_RULES}: {', '.join(places)}"] if places else [])
 
 
 def _with_flags(version: JSON) -> JSON:
