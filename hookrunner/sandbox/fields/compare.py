@@ -1,6 +1,5 @@
 """What a write changed: the paths that were added, modified and removed between two states of an object."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from hookrunner.model.resources import JSON
@@ -113,7 +112,7 @@ def _elements(same_key: tuple[JSON, ...], shape: Shape) -> Fields | None:
     return whole(same_key[0], shape.item) if len(same_key) == 1 else LEAF
 
 
-def indexed(items: Iterable[JSON], shape: Shape) -> dict[str, tuple[JSON, ...]]:
+def indexed(items: list[JSON], shape: Shape) -> dict[str, tuple[JSON, ...]]:
     """The elements of a list by their path elements, in order. Raises `NoElement`."""
     found: dict[str, tuple[JSON, ...]] = {}
     for item in items:
@@ -128,7 +127,8 @@ def whole(value: JSON, shape: Shape) -> Fields:
     if isinstance(value, dict) and value and not shape.atomic:
         node = {SELF: LEAF}
         for name, one in value.items():
-            node[f"f:{name}"] = LEAF if isinstance(one, str) else whole(one, shape.at(name) or deduced())
+            plain = isinstance(one, str | int)
+            node[f"f:{name}"] = LEAF if plain else whole(one, shape.at(name) or deduced())
         return node
     if isinstance(value, list) and value and shape.associative:
         node = {SELF: LEAF}

@@ -29,9 +29,12 @@ def element(item: JSON, shape: Shape) -> str:
         raise NoElement(f"associative list with keys may not have {what}")
     parts = []
     for key in shape.keys:
-        value = item.get(key, shape.key_defaults.get(key))
-        if value is not None or key in item:
-            parts.append(f'"{key}":{written(value)}')
+        value = item.get(key)
+        if value is None and key not in item:
+            value = shape.key_defaults.get(key)
+            if value is None:
+                continue
+        parts.append(f'"{key}":{written(value)}')
     if not parts:
         names = " ".join(f'"{key}"' for key in shape.keys)
         why = "(and doesn't have default values for any key fields)"
@@ -51,8 +54,18 @@ def _of_set(item: JSON) -> str:
 
 def written(value: JSON) -> str:
     """JSON as Go writes it."""
-    if isinstance(value, float):
-        return _number(value)
+    if isinstance(value, str):
+        return _text(value)
+    return _number(value) if isinstance(value, float) else _json(value)
+
+
+@lru_cache(maxsize=16384)
+def _text(value: str) -> str:
+    """The same few names stand in all keys."""
+    return _json(value)
+
+
+def _json(value: JSON) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().translate(ESCAPED)
 
 

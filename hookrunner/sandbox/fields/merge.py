@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.compare import indexed
@@ -22,18 +21,25 @@ def _owned(value: JSON, shape: Shape, itself: bool) -> Fields | None:
         nodes = ((f"f:{name}", _field(name, one, shape)) for name, one in value.items())
         return node_of(itself, {key: node for key, node in nodes if node is not None})
     if isinstance(value, list) and shape.associative:
-        elements = indexed(_told_apart(value, shape), shape).items()
+        elements = _told_apart(value, shape).items()
         nodes = ((key, _owned(same[0], shape.item, True) if len(same) == 1 else LEAF) for key, same in elements)
         return node_of(itself, {key: node for key, node in nodes if node is not None})
     return LEAF
 
 
-def _told_apart(items: list[JSON], shape: Shape) -> Iterator[JSON]:
-    """Only those that still have their keys: pruning may have taken them from an element that stays."""
-    for item in items:
-        with suppress(NoElement):
-            element(item, shape)
-            yield item
+def _told_apart(items: list[JSON], shape: Shape) -> dict[str, tuple[JSON, ...]]:
+    """Only elements that still have their keys: pruning may have taken them from one that stays."""
+    try:
+        return indexed(items, shape)
+    except NoElement:
+        return indexed([item for item in items if _has_keys(item, shape)], shape)
+
+
+def _has_keys(item: JSON, shape: Shape) -> bool:
+    try:
+        return bool(element(item, shape))
+    except NoElement:
+        return False
 
 
 def _field(name: str, value: JSON, shape: Shape) -> Fields | None:

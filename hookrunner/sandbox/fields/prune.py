@@ -17,7 +17,7 @@ def pruned(merged: JSON, last: Entry | None, entries: Entries, kind: Kind) -> JS
     A struct or an element goes with its last field. What the applier did not own itself stays, wherever it stands.
     """
     shape = shape_in(kind, last.api_version) if last else None
-    if last is None or shape is None:
+    if last is None or shape is None or not difference(last.fields, _all_owned(entries.values(), last.api_version)):
         return merged
     left = removed(merged, named(last.fields, shape), shape) or {}
     for version in _versions(entries.values(), last.api_version):

@@ -144,4 +144,6 @@ def ordered(fields: Fields) -> Fields:
     """The same set with its keys in the order in which the API server writes them."""
     if len(fields) < 2:
         return {key: ordered(node) if node else node for key, node in fields.items()}
-    return {key: ordered(node) if (node := fields[key]) else node for key in sorted(fields, key=order)}
+    plain = max(fields) < "g"  # Fields and no elements of a list: their own order is the right one.
+    keys = sorted(fields) if plain else sorted(fields, key=order)
+    return {key: ordered(node) if (node := fields[key]) else node for key in keys}
