@@ -56,7 +56,7 @@ def _options(settings: SandboxSettings) -> Options:
 
 def _tell(sandbox: Sandbox, settings: SandboxSettings) -> None:
     """The one line on standard output that a shell can run; what a person wants to know goes to standard error."""
-    who = "only this machine" if "127.0.0.1" in sandbox.url or "[::1]" in sandbox.url else "whoever has the token"
+    who = "whoever has the token" if settings.token else "only this machine"
     print(
         f"sandbox: a Kubernetes API at {sandbox.url}, for {who}; objects are kept in "
         f"{settings.data or 'memory'}. In another terminal:",

@@ -89,6 +89,11 @@ def form(accept: str, query: Mapping[str, str], user_agent: str, lists: bool) ->
     raise Refused(HTTPStatus.NOT_ACCEPTABLE, "NotAcceptable", message, NOTHING)
 
 
+def form_of_refusals(accept: str) -> Form:
+    """Refusals are whole objects, in YAML for who takes that first."""
+    return Form(yaml=accepted(accept)[0].type == "application/yaml")
+
+
 def _pretty(query: Mapping[str, str], user_agent: str) -> bool:
     """People at a terminal or in a browser get lines, programs do not."""
     if "pretty" in query:

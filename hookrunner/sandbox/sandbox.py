@@ -164,7 +164,9 @@ async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
         await site.start()
         assert site._server is not None
         port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
-        host = f"[{options.address}]" if ":" in options.address else options.address
+        # Whoever listens everywhere is found here too.
+        address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.address, options.address)
+        host = f"[{address}]" if ":" in address else address
         yield f"{'https' if tls else 'http'}://{host}:{port}"
     finally:
         await runner.cleanup()

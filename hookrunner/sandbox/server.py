@@ -7,6 +7,7 @@ name of its own (DNS rebinding).
 
 import asyncio
 import hmac
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -45,25 +46,25 @@ _log = log.get("sandbox")
 
 
 class Server:
-    """Answers requests. `token` is wanted in every one, if there is one; `hosts` are names that count as ours."""
+    """Answers requests. `token` is wanted in every one, if there is one."""
 
-    def __init__(self, api: Api, faults: Faults, token: str = "", hosts: tuple[str, ...] = ()) -> None:
+    def __init__(self, api: Api, faults: Faults, token: str = "") -> None:
         self._api = api
         self._faults = faults
         self._token = token
-        self._hosts = hosts
 
     async def answer(self, http: web.BaseRequest) -> web.StreamResponse:
         """The handler for every request."""
         try:
             return await self._answered(http)
         except Refused as refused:
-            return _refusal(refused)
+            return _refusal(http, refused)
         except ConnectionError:
             return web.Response(status=HTTPStatus.BAD_REQUEST)  # for nobody: the connection is gone
         except Exception as error:
             _log.error("a request met a bug", method=http.method, path=http.path_qs, exc_info=error)
-            return _refusal(Refused(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}"))
+            message = f"Internal error occurred: {type(error).__name__}: {error}"
+            return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
 
     async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:
         self._check_host(http)
@@ -80,7 +81,7 @@ class Server:
         asked = understood(http, query, self._api.kinds)
         response = await _DO[asked.verb](self, asked)
         if (told := asked.kind.deprecation) and not response.prepared:
-            response.headers.add("Warning", f"299 - {orjson.dumps(told).decode()}")
+            _warn(response, told)
         return response
 
     async def _administer(self, http: web.BaseRequest) -> web.Response:
@@ -92,8 +93,10 @@ class Server:
         return web.Response(body=orjson.dumps(said), headers={"Content-Type": "application/json"})
 
     def _check_host(self, http: web.BaseRequest) -> None:
+        if self._token:
+            return  # a web page does not know it
         name = http.host.rpartition(":")[0] if not http.host.endswith("]") and ":" in http.host else http.host
-        if name.strip("[]") not in ("localhost", *self._hosts) and not _loopback(name.strip("[]")):
+        if name != "localhost" and not _loopback(name.strip("[]")):
             raise Refused(HTTPStatus.FORBIDDEN, "Forbidden", f"the sandbox does not answer as host {name!r}")
 
     def _check_token(self, http: web.BaseRequest) -> None:
@@ -173,7 +176,7 @@ class Server:
         code = HTTPStatus.CREATED if done.created else HTTPStatus.OK
         response = self._one(asked, done.obj, code)
         for warning in done.warnings:
-            response.headers.add("Warning", f"299 - {orjson.dumps(warning).decode()}")
+            _warn(response, warning)
         return response
 
     def _one(self, asked: Asked, obj: dict[str, object], code: int = HTTPStatus.OK) -> web.Response:
@@ -216,15 +219,22 @@ def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Respo
     return web.Response(body=body, status=code, headers={"Content-Type": asked.form.content_type})
 
 
-def _refusal(refused: Refused) -> web.Response:
+def _warn(response: web.StreamResponse, text: str) -> None:
+    """A quoted text in a header, which may hold no control characters."""
+    quoted = json.dumps(text).replace("\x7f", "\\u007f")
+    response.headers.add("Warning", f"299 - {quoted}")
+
+
+def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:
     if isinstance(refused, NoPage):
         return web.Response(text=f"{refused.message}\n", status=refused.code)
-    headers = {"Content-Type": "application/json"}
+    form = answers.form_of_refusals(http.headers.get("Accept", ""))
+    headers = {"Content-Type": form.content_type}
     if refused.retry_after:
         headers["Retry-After"] = str(refused.retry_after)
     if refused.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         headers["Connection"] = "close"  # what is left of the body is nobody's
-    return web.Response(body=orjson.dumps(refused.json()), status=refused.code, headers=headers)
+    return web.Response(body=answers.dumped(form, refused.json()), status=refused.code, headers=headers)
 
 
 def _loopback(host: str) -> bool:

@@ -1,0 +1,129 @@
+"""`hookrunner sandbox` as a user meets it: what it prints, where it can be reached, what it refuses, how it ends."""
+
+import asyncio
+import os
+import signal
+import ssl
+import stat
+import sys
+import urllib.error
+import urllib.request
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.controlplane.certs import make_server_certificate
+from tests.controlplane.tools import find_tool
+
+
+@asynccontextmanager
+async def sandbox(tmp_path: Path, *flags: str) -> AsyncIterator[tuple[Process, str]]:
+    """The running program and the line that it printed when it was ready."""
+    arguments = ("sandbox", "--kubeconfig", str(tmp_path / "kc"), *flags)
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "hookrunner", *arguments, stdout=PIPE, stderr=PIPE, cwd=tmp_path
+    )
+    assert child.stdout is not None
+    try:
+        yield child, (await child.stdout.readline()).decode()
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.communicate()
+
+
+def server(tmp_path: Path) -> str:
+    return str(yaml.safe_load((tmp_path / "kc").read_text())["clusters"][0]["cluster"]["server"])
+
+
+async def kubectl(tmp_path: Path, *arguments: str) -> str:
+    environ = {**os.environ, "KUBECONFIG": str(tmp_path / "kc"), "KUBECACHEDIR": str(tmp_path / "cache")}
+    child = await asyncio.create_subprocess_exec(find_tool("kubectl"), *arguments, stdout=PIPE, env=environ)
+    return (await child.communicate())[0].decode()
+
+
+async def test_it_prints_one_line_for_the_shell_and_kubectl_works(tmp_path: Path) -> None:
+    async with sandbox(tmp_path) as (_, line):
+        assert line == f"export KUBECONFIG={tmp_path / 'kc'}\n"
+        assert "default" in await kubectl(tmp_path, "get", "namespaces")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_it_ends_at_once_when_asked_even_with_a_watch_open(tmp_path: Path, number: signal.Signals) -> None:
+    async with sandbox(tmp_path) as (child, _):
+        url = f"{server(tmp_path)}/api/v1/pods?watch=1"
+        with await asyncio.to_thread(urllib.request.urlopen, url):
+            child.send_signal(number)
+            assert await asyncio.wait_for(child.wait(), 5) == 0
+
+
+async def test_it_is_on_loopback_and_says_so(tmp_path: Path) -> None:
+    async with sandbox(tmp_path) as (child, _):
+        assert server(tmp_path).startswith("http://127.0.0.1:")
+        child.terminate()
+        _, said = await child.communicate()
+        assert b"for only this machine" in said
+
+
+async def test_the_kubeconfig_is_for_its_owner_only(tmp_path: Path) -> None:
+    async with sandbox(tmp_path):
+        assert stat.S_IMODE((tmp_path / "kc").stat().st_mode) == 0o600
+
+
+async def test_seeds_are_there_from_the_beginning(tmp_path: Path) -> None:
+    (tmp_path / "seed.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: new}}")
+    async with sandbox(tmp_path, "--seed", str(tmp_path / "seed.yaml")):
+        assert "configmap/c" in await kubectl(tmp_path, "get", "configmap", "-n", "new", "-o", "name")
+
+
+async def test_others_may_come_with_a_token_over_tls(tmp_path: Path) -> None:
+    certificates = make_server_certificate(tmp_path, "server")
+    flags = ("--address", "0.0.0.0", "--token", "secret", "--tls-cert", str(certificates.certificate))
+    async with sandbox(tmp_path, *flags, "--tls-key", str(certificates.key)) as (_, line):
+        assert line.startswith("export")
+        url = server(tmp_path)
+        tls = ssl.create_default_context(cafile=str(certificates.certificate))
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            await asyncio.to_thread(urllib.request.urlopen, f"{url}/api/v1/pods", context=tls)
+        asked = urllib.request.Request(f"{url}/api/v1/pods", headers={"Authorization": "Bearer secret"})
+        with await asyncio.to_thread(urllib.request.urlopen, asked, context=tls) as answer:
+            assert answer.status == 200
+
+
+REFUSED = {
+    "open to all": (("--address", "0.0.0.0"), 2, "it needs --sandbox-token, --sandbox-tls-cert and --sandbox-tls-key"),
+    "no address": (("--address", "nowhere"), 2, "'nowhere' is no IP address"),
+    "no port": (("--port", "x"), 2, "--sandbox-port: 'x' cannot be used"),
+    "half of TLS": (("--tls-cert", "c"), 2, "are given together"),
+    "missing seed": (("--seed", "nothing.yaml"), 1, "nothing.yaml cannot be read: No such file"),
+    "bad seed": (("--seed", "bad.yaml"), 1, 'bad.yaml: ConfigMap in version "v1" cannot be handled as a ConfigMap'),
+    "odd seed": (("--seed", "odd.yaml"), 1, "it needs apiVersion, kind and metadata"),
+    "broken seed": (("--seed", "broken.yaml"), 1, "broken.yaml, document 1: not YAML: line 1"),
+    "unknown kind": (("--seed", "kind.yaml"), 1, "the sandbox serves no example.com/v1 Thing"),
+    "bad data": (("--data", "bad.yaml"), 1, "choose another file with --data"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_bad_usage_is_told(tmp_path: Path, name: str) -> None:
+    flags, code, message = REFUSED[name]
+    (tmp_path / "bad.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: [1]}" + "\n" * 200)
+    (tmp_path / "odd.yaml").write_text("just: text")
+    (tmp_path / "broken.yaml").write_text("a: }")
+    (tmp_path / "kind.yaml").write_text("{apiVersion: example.com/v1, kind: Thing, metadata: {name: t}}")
+    async with sandbox(tmp_path, *flags) as (child, line):
+        _, said = await child.communicate()
+        assert (line, child.returncode) == ("", code), said
+        assert message in said.decode()
+
+
+async def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    async with sandbox(tmp_path):
+        port = server(tmp_path).rpartition(":")[2]
+        async with sandbox(tmp_path, "--port", port) as (child, _):
+            _, said = await child.communicate()
+            assert (child.returncode, b"choose another place with --sandbox-port" in said) == (1, True)
