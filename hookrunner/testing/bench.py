@@ -111,15 +111,15 @@ class Bench:
             raise found.problems[0]
         return found.hooks[0]
 
-    async def contexts(self, hook: Hook, given: Given, happening: Happening) -> JSON:
+    async def contexts(self, hook: Hook, given: Given, *happenings: Happening) -> JSON:
         """What the hook would read. Raises NotRun or BadInput."""
-        planned = await plan(hook, given, happening, self.jq)
+        planned = await plan(hook, given, happenings, self.jq)
         return orjson.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
 
-    async def run(self, hook: Hook, given: Given, happening: Happening) -> Result:
-        """Let it happen. Raises BadInput if it is not clear what is meant."""
+    async def run(self, hook: Hook, given: Given, *happenings: Happening) -> Result:
+        """Let it happen, all in one run. Raises BadInput if it is not clear what is meant."""
         try:
-            planned = await plan(hook, given, happening, self.jq)
+            planned = await plan(hook, given, happenings, self.jq)
         except NotRun as reason:
             return Result(reason=str(reason), objects=given.objects)
         with ExitStack() as stack:

@@ -114,39 +114,40 @@ class HookUnderTest:
 
     def on_startup(self) -> "Run":
         """hookrunner starts."""
-        return self._run(Startup())
+        return self.on(Startup())
 
     def on_schedule(self, binding: str = "") -> "Run":
         """A schedule comes due, named by its name or its crontab."""
-        return self._run(Tick(binding))
+        return self.on(Tick(binding))
 
     def on_event(
         self, change: Literal["Added", "Modified", "Deleted"], obj: Object, old: Object | None = None, binding: str = ""
     ) -> "Run":
         """An object comes, changes or goes."""
-        return self._run(Changed(Change(change), self._object(obj), self._object(old), binding))
+        return self.on(Changed(Change(change), self._object(obj), self._object(old), binding))
 
     def on_synchronization(self, binding: str = "") -> "Run":
         """The binding's objects have been listed for the first time."""
-        return self._run(Synchronization(binding))
+        return self.on(Synchronization(binding))
 
     def on_group(self, group: str) -> "Run":
         """Something happened to a binding of this group."""
-        return self._run(Grouped(group))
+        return self.on(Grouped(group))
 
     def on_review(self, operation: str, obj: Object, old: Object | None = None, binding: str = "") -> "Run":
         """The API server asks whether an operation is allowed, or how to change the object."""
-        return self._run(Review(operation, self._object(obj), self._object(old), binding))
+        return self.on(Review(operation, self._object(obj), self._object(old), binding))
 
     def on_conversion(self, *objects: Object, to: str = "", binding: str = "") -> "Run":
         """The API server wants objects in another version."""
-        return self._run(Conversion(self._objects(objects), to, binding))
+        return self.on(Conversion(self._objects(objects), to, binding))
 
     def _with(self, given: Given) -> "HookUnderTest":
         return replace(self, _given=given)
 
-    def _run(self, happening: Happening) -> "Run":
-        return Run(self.tools, self.tools.wait(self.bench.run(self.hook, self._given, happening)))
+    def on(self, *happenings: Happening) -> "Run":
+        """All of these (`hookrunner.testing.happenings`) in one run, combined as in a queue where they wait."""
+        return Run(self.tools, self.tools.wait(self.bench.run(self.hook, self._given, *happenings)))
 
     def _objects(self, objects: Sequence[Object]) -> tuple[JSON, ...]:
         return tuple(self._object(obj) for obj in objects)

@@ -1,6 +1,7 @@
-"""From a happening to the run that it leads to: which contexts the hook gets, with which snapshots.
+"""From happenings to the run that they lead to: which contexts the hook gets, with which snapshots.
 
-Everything that decides is the engine's own: `dispatch` makes the run, monitors make the snapshots (`world.py`).
+Everything that decides is the engine's own: `dispatch` makes the runs, `HookRun` says which may become one, monitors
+make the snapshots (`world.py`).
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from dataclasses import dataclass, replace
 from hookrunner.engine import dispatch
 from hookrunner.errors import BadInput
 from hookrunner.jq.program import Jq
-from hookrunner.model.bindings import Change, Hook, QueuedBinding
-from hookrunner.model.contexts import Context, Snapshots, wanted
+from hookrunner.model.bindings import BindingType, Change, Hook, QueuedBinding
+from hookrunner.model.contexts import Context, ContextType, Snapshots, wanted
 from hookrunner.model.events import Ticked
-from hookrunner.model.resources import JSON, key_of
+from hookrunner.model.resources import JSON, ObjectKey, key_of
 from hookrunner.model.tasks import HookRun
 from hookrunner.testing import choosing, reviews
 from hookrunner.testing.happenings import (
@@ -40,46 +41,80 @@ class Plan:
     objects: tuple[JSON, ...]
 
 
-async def plan(hook: Hook, given: Given, happening: Happening, jq: Jq) -> Plan:
-    """The run that the happening leads to. Raises NotRun if it leads to none, BadInput if it is not clear."""
-    before, after = given.objects, given.objects
-    if isinstance(happening, Changed):
-        happening, before, after = _around(happening, given.objects)
-    world = await listed(hook, given, before, jq)
-    contexts = await _contexts(world, happening)
-    if not contexts:
-        raise NotRun("executeHookOnSynchronization is false: the hook does not want to hear of it")
-    snapshots = {index: world.entries(index) for index in wanted(contexts)}
-    return Plan(contexts, snapshots, after)
+async def plan(hook: Hook, given: Given, happenings: Sequence[Happening], jq: Jq) -> Plan:
+    """The run that the happenings lead to, combined as in a queue where all of them wait (shell-operator.md §6.5).
+
+    Raises NotRun if none of them leads to one, BadInput if that is not clear or they never come in one run.
+    """
+    changes = [happening for happening in happenings if isinstance(happening, Changed)]
+    world = await listed(hook, given, _before(changes, given.objects), jq)
+    runs, reasons = list[HookRun](), list[str]()
+    for happening in happenings:
+        if isinstance(happening, Changed):
+            happening = _since(happening, world.objects, given.objects)
+        try:
+            runs.append(await _run(world, happening))
+        except NotRun as reason:
+            reasons.append(str(reason))
+        if isinstance(happening, Changed):
+            world = replace(world, objects=_after(happening, world.objects))
+    if not runs:
+        raise NotRun("; ".join(reasons))
+    contexts = _combined(runs).contexts
+    return Plan(contexts, {index: world.entries(index) for index in wanted(contexts)}, world.objects)
 
 
-async def _contexts(world: World, happening: Happening) -> tuple[Context, ...]:
-    hook = world.hook
+def _combined(runs: Sequence[HookRun]) -> HookRun:
+    first, *others = runs
+    for other in others:
+        if not first.absorbs(other):
+            raise BadInput(f"{first.binding} and {other.binding} never come in one run of this hook: make two cases")
+    return first.merged(others)
+
+
+async def _run(world: World, happening: Happening) -> HookRun:
     match happening:
         case Review():
-            return (reviews.admission(hook, happening, world.objects),)
+            return _asked(world.hook, reviews.admission(world.hook, happening, world.objects))
         case Conversion():
-            return (reviews.conversion(hook, happening),)
+            return _asked(world.hook, reviews.conversion(world.hook, happening))
         case Changed():
-            return (await world.change(_watching(world, happening), happening)).contexts
+            return await world.change(_watching(world, happening), happening)
         case Synchronization():
-            place = choosing.named(hook.config.kubernetes, happening.binding, "kubernetes")
-            return dispatch.synchronizations(hook, 0.0)[place].contexts
-    return _queued(hook, happening).contexts
-
-
-def _queued(hook: Hook, happening: Startup | Tick | Grouped) -> HookRun:
-    match happening:
+            return _synchronized(world.hook, happening.binding)
         case Startup():
-            if hook.config.on_startup is None:
-                raise NotRun("onStartup: the hook's configuration does not have it")
-            run = dispatch.startup([hook])[0]
-            assert isinstance(run, HookRun)
-            return run
+            return _started(world.hook)
         case Tick():
-            return _ticked(hook, happening.binding)
+            return _ticked(world.hook, happening.binding)
         case Grouped():
-            return _grouped(hook, happening.group)
+            return _grouped(world.hook, happening.group)
+
+
+_TYPES = {
+    ContextType.VALIDATING: BindingType.VALIDATING,
+    ContextType.MUTATING: BindingType.MUTATING,
+    ContextType.CONVERSION: BindingType.CONVERSION,
+}
+
+
+def _asked(hook: Hook, context: Context) -> HookRun:
+    """Reviews are run alone, and in no queue (§6.9)."""
+    return HookRun(hook.name, context.binding, _TYPES[context.type], "", (context,), merges=False)
+
+
+def _started(hook: Hook) -> HookRun:
+    if hook.config.on_startup is None:
+        raise NotRun("onStartup: the hook's configuration does not have it")
+    run = dispatch.startup([hook])[0]
+    assert isinstance(run, HookRun)
+    return run
+
+
+def _synchronized(hook: Hook, binding: str) -> HookRun:
+    run = dispatch.synchronizations(hook, 0.0)[choosing.named(hook.config.kubernetes, binding, "kubernetes")]
+    if not run.contexts:
+        raise NotRun("executeHookOnSynchronization is false: the hook does not want to hear of it")
+    return run
 
 
 def _ticked(hook: Hook, wanted: str) -> HookRun:
@@ -117,18 +152,27 @@ def _watching(world: World, happening: Changed) -> int:
     return choosing.only(bindings, "kubernetes", misfit)
 
 
-def _around(happening: Changed, given: Sequence[JSON]) -> tuple[Changed, tuple[JSON, ...], tuple[JSON, ...]]:
-    """The change, the objects before it and those after it.
+def _before(changes: Sequence[Changed], given: Sequence[JSON]) -> tuple[JSON, ...]:
+    """The objects before anything happened, as the first change of each says.
 
-    What is given of the object is its state before, unless it is what the change itself shows.
+    What is given of an object is its state before, unless it is what the change itself shows.
     """
-    key = key_of(happening.obj)
-    others = tuple(obj for obj in given if key_of(obj) != key)
-    known = next((obj for obj in given if key_of(obj) == key), None)
-    if happening.change is Change.ADDED:
-        return happening, others, (*others, happening.obj)
-    if happening.change is Change.DELETED:
-        return happening, (*others, happening.obj), others
-    old = happening.old or (known if known != happening.obj else None)
-    before = others if old is None else (*others, old)
-    return replace(happening, old=old), before, (*others, happening.obj)
+    first: dict[ObjectKey, JSON] = {}
+    for change in changes:
+        before = {Change.ADDED: None, Change.DELETED: change.obj, Change.MODIFIED: _since(change, given, given).old}
+        first.setdefault(key_of(change.obj), before[change.change])
+    others = [obj for obj in given if key_of(obj) not in first]
+    return (*others, *(obj for obj in first.values() if obj is not None))
+
+
+def _since(change: Changed, objects: Sequence[JSON], given: Sequence[JSON]) -> Changed:
+    """The change with the state before it, as far as that is known."""
+    if change.change is not Change.MODIFIED or change.old is not None:
+        return change
+    known = next((obj for obj in objects if key_of(obj) == key_of(change.obj)), None)
+    return replace(change, old=None if known == change.obj and known in given else known)
+
+
+def _after(change: Changed, objects: Sequence[JSON]) -> tuple[JSON, ...]:
+    others = tuple(obj for obj in objects if key_of(obj) != key_of(change.obj))
+    return others if change.change is Change.DELETED else (*others, change.obj)

@@ -1,5 +1,6 @@
 """Which contexts a happening leads to, and the words for why it leads to none. Shapes: shell-operator.md §5.3."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -28,6 +29,12 @@ FILTERED = {"name": "cms", "kind": "ConfigMap", "jqFilter": ".data.x", "keepFull
 
 def added(obj: Any, binding: str = "") -> Changed:
     return Changed(Change.ADDED, obj, binding=binding)
+
+
+async def combined(
+    tools: Bench, write_hook: Author, config: dict[str, Any], happenings: Sequence[Happening], *given: Any
+) -> Any:
+    return await tools.contexts(await tools.load(write_hook(config)), Given(given), *happenings)
 
 
 async def contexts(
@@ -256,3 +263,51 @@ async def test_names_of_custom_kinds_come_from_their_definition(tools: Bench, wr
     mouse = {"apiVersion": "zoo.io/v1", "kind": "Mouse", "metadata": {"name": "m"}}
     for kind in ("mice", "mm"):
         assert await contexts(tools, write_hook, {"kubernetes": [{"kind": kind}]}, added(mouse), definition)
+
+
+async def test_what_waits_in_a_queue_together_comes_in_one_run(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [FILTERED | {"includeSnapshotsFrom": ["cms"]}], "schedule": [{"crontab": "* * * * *"}]}
+    newer = configmap("a", x="7")
+    happenings: list[Happening] = [
+        added(A),
+        Changed(Change.MODIFIED, newer),
+        Tick(),
+        Changed(Change.MODIFIED, newer),
+        added(B),
+    ]
+    found = await combined(tools, write_hook, config, happenings)
+    assert [(one.get("watchEvent"), one.get("filterResult")) for one in found] == [
+        ("Added", "1"),
+        ("Modified", "7"),
+        (None, None),
+        ("Added", "2"),
+    ]
+    latest = {"cms": [{"filterResult": "7"}, {"filterResult": "2"}]}
+    assert [one["snapshots"] for one in found if "snapshots" in one] == [latest] * 3
+
+
+async def test_of_a_group_the_last_context_stays(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [FILTERED | {"group": "g"}, {"name": "ns", "kind": "Namespace", "group": "g"}]}
+    (context,) = await combined(tools, write_hook, config, [added(A), added(namespace("n")), Synchronization("cms")])
+    assert (context["binding"], context["type"]) == ("cms", "Group")
+
+
+async def test_an_object_that_comes_and_goes_is_known_in_between(tools: Bench, write_hook: Author) -> None:
+    happenings = [added(A), Changed(Change.DELETED, A), added(A)]
+    found = await combined(tools, write_hook, {"kubernetes": [WATCH]}, happenings, A)
+    assert [one["watchEvent"] for one in found] == ["Added", "Deleted", "Added"]
+
+
+@pytest.mark.parametrize(
+    ("more", "happenings"),
+    [
+        ({}, [Synchronization(), added(A)]),
+        ({"onStartup": 1}, [added(A), Startup()]),
+        ({"settings": {"combine": False}}, [added(A), added(B)]),
+    ],
+)
+async def test_what_never_comes_in_one_run_is_refused(
+    more: dict[str, Any], happenings: list[Happening], tools: Bench, write_hook: Author
+) -> None:
+    with pytest.raises(BadInput, match="never come in one run of this hook: make two cases"):
+        await combined(tools, write_hook, {"kubernetes": [WATCH], **more}, happenings)

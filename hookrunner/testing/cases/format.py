@@ -58,7 +58,7 @@ EXPECT = Table(
     }
 )
 CASE = Table(
-    {"name": TEXT, "given": GIVEN, "when": WHEN, "expect": EXPECT},
+    {"name": TEXT, "given": GIVEN, "when": Many(WHEN), "expect": EXPECT},
     required={"name": "copies a new Secret", "when": "{event: Startup}"},
 )
 _CASES = Many(CASE)
@@ -66,13 +66,14 @@ _CASES = Many(CASE)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `expect` is as written."""
+    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `words` say what happens, all in one
+    run; `expect` is as written."""
 
     name: str
     path: str
     line: int
     given: Given
-    words: Words
+    words: tuple[Words, ...]
     expect: JSON
 
 
@@ -126,6 +127,8 @@ def _spelled_out(case: JSON) -> JSON:
     if not isinstance(case, dict):
         return case
     case = dict(case)
+    if isinstance(case.get("when"), dict):
+        case["when"] = [case["when"]]
     if isinstance(case.get("given"), list):
         case["given"] = {"objects": case["given"]}
     if isinstance(expect := case.get("expect"), dict):
@@ -136,18 +139,19 @@ def _spelled_out(case: JSON) -> JSON:
 
 def _as_written(path: str, found: Places) -> str:
     """The path in the short form, if that is how it was written."""
-    for key in (".objects", ".contain"):
-        around, sign, rest = path.partition(key)
+    for long, short in ((".when[0]", ".when"), (".objects", ""), (".contain", "")):
+        around, sign, rest = path.partition(long)
         if sign and around + sign not in found:
-            return around + rest
+            return around + short + rest
     return path
 
 
 def _case(path: Path, place: str, line: int, raw: JSON) -> Case:
     """Raises BadInput for an object that is none, or in no file."""
     try:
-        given = _spelled_out(raw).get("given", {})
-        return Case(raw["name"], place, line, _given(given, path), _words(raw["when"], path), raw.get("expect") or {})
+        case = _spelled_out(raw)
+        words = tuple(_words(one, path) for one in case["when"])
+        return Case(raw["name"], place, line, _given(case.get("given", {}), path), words, raw.get("expect") or {})
     except BadInput as error:
         raise BadInput(f"{path}:{line}: case '{raw['name']}': {error}") from None
 

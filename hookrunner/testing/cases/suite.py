@@ -141,7 +141,8 @@ async def _case(floor: _Floor, loading: "asyncio.Task[Hook | str]", file: CaseFi
     async with floor.turns:
         began = time.perf_counter()
         try:
-            result = await floor.tools.run(hook, case.given, asking.happening(hook, case.words))
+            happenings = [asking.happening(hook, words) for words in case.words]
+            result = await floor.tools.run(hook, case.given, *happenings)
             objects, refusal = await _end(floor, case, result)
         except BadInput as error:
             return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")

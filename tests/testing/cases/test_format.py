@@ -38,7 +38,8 @@ def test_a_case_says_what_is_given_and_what_happens(tmp_path: Path) -> None:
     one, two = found.cases
     assert found.hook == tmp_path / "hook.sh"
     assert [obj["kind"] for obj in one.given.objects] == ["Namespace", "Pod"]
-    assert (one.words.event, one.words.binding, one.words.old["kind"], one.expect) == ("Modified", "b", "Pod", {})
+    (words,) = one.words
+    assert (words.event, words.binding, words.old["kind"], one.expect) == ("Modified", "b", "Pod", {})
     assert (two.line, two.given.snapshots["b"][0]["kind"], two.given.values) == (5, "Namespace", {"global": {}})
     assert two.expect == {"exit": 1}
 
@@ -56,6 +57,8 @@ def test_a_case_says_what_is_given_and_what_happens(tmp_path: Path) -> None:
         ("- name: a\n", "1: [0].when is required"),
         ("- name: a\n  when:\n    event: Create", "3: [0].when.event should be one of [Added Modified"),
         ("- name: a\n  when:\n    event: Added\n    objekt: {}", "4: [0].when.objekt is a forbidden property; did you"),
+        ("- name: a\n  when: []", "2: [0].when should have at least 1 items"),
+        ("- name: a\n  when:\n  - event: Startup\n  - evnt: Startup", "4: [0].when[1].evnt is a forbidden property"),
         ("- name: a\n  when: {}", "2: [0].when should have at least 1"),
         (
             "- name: a\n  when: {event: Startup}\n  expect:\n    exit: bad",
@@ -93,6 +96,7 @@ def test_every_problem_is_told(tmp_path: Path) -> None:
 GOOD: list[Any] = [
     {"name": "a", "when": {"event": "Startup"}},
     {"name": "b", "given": ["x.yaml"], "when": {"operation": "CREATE", "object": "x.yaml"}, "expect": {"run": False}},
+    {"name": "d", "when": [{"event": "Startup"}]},
     {"name": "c", "when": {"to": "v1", "objects": ["x.yaml"]}, "expect": {"objects": {"absent": [{"kind": "Pod"}]}}},
 ]
 
