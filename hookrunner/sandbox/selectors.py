@@ -10,10 +10,7 @@ from dataclasses import dataclass
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import names
-from hookrunner.sandbox.field_selectors import FieldSelector, fields
 from hookrunner.sandbox.status import bad_request, shown
-
-__all__ = ["FieldSelector", "LabelSelector", "Requirement", "fields", "from_object", "labels"]
 
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
 _OF_OBJECT = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}

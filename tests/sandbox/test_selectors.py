@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookrunner.sandbox import selectors
+from hookrunner.sandbox import field_selectors, selectors
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused
 from tests.controlplane.cluster import Cluster
@@ -183,7 +183,7 @@ SECRETS = Kind("", "v1", "Secret", "secrets", True)
 
 def by_fields(text: str, kind: Kind, objects: list[Any]) -> Any:
     try:
-        selector = selectors.fields(text, kind)
+        selector = field_selectors.fields(text, kind)
     except Refused as refused:
         return refused.code, refused.message
     return [obj["metadata"]["name"] for obj in objects if selector.matches(obj)]
@@ -259,18 +259,18 @@ def test_each_kind_has_the_fields_that_it_has_on_a_real_server(oracle: Oracle, k
     ],
 )
 def test_a_field_is_found_in_its_place(plural: str, text: str, obj: Any, selected: bool) -> None:
-    assert selectors.fields(text, Kind("", "v1", "", plural, True)).matches(obj) == selected
+    assert field_selectors.fields(text, Kind("", "v1", "", plural, True)).matches(obj) == selected
 
 
 def test_custom_kinds_have_the_fields_that_their_version_lists() -> None:
     versions = [{"name": "v1", "selectableFields": [{"jsonPath": ".spec.size"}]}, {"name": "v2"}]
     first, second = (Kind("x.io", one, "X", "xs", True, definition={"versions": versions}) for one in ("v1", "v2"))
-    assert selectors.fields("spec.size=3", first).matches({"spec": {"size": 3}})
-    assert not selectors.fields("spec.size=3", first).matches({"spec": {}})
+    assert field_selectors.fields("spec.size=3", first).matches({"spec": {"size": 3}})
+    assert not field_selectors.fields("spec.size=3", first).matches({"spec": {}})
     with pytest.raises(Refused, match=r"field label not supported: spec\.size"):
-        selectors.fields("spec.size=3", second)
+        field_selectors.fields("spec.size=3", second)
 
 
 def test_a_watch_on_one_object_can_be_told() -> None:
-    assert selectors.fields("metadata.name=a", CONFIG_MAPS).exactly("metadata.name") == "a"
-    assert selectors.fields("metadata.name!=a", CONFIG_MAPS).exactly("metadata.name") is None
+    assert field_selectors.fields("metadata.name=a", CONFIG_MAPS).exactly("metadata.name") == "a"
+    assert field_selectors.fields("metadata.name!=a", CONFIG_MAPS).exactly("metadata.name") is None

@@ -71,7 +71,9 @@ def _new_set(rollout: Rollout) -> tuple[Write, ...]:
     """Make the set of the template, or bring an old one to the front again."""
     number = max(map(revision, rollout.old), default=0) + 1
     if rollout.new is None:
-        return (Create(_made(rollout, number)),)
+        made = _made(rollout, number)
+        size, name = made["spec"]["replicas"], made["metadata"]["name"]
+        return (Create(made), *((_told(rollout.deployment, "up", name, 0, size),) if size else ()))
     if revision(rollout.new) >= number or not rollout.old:
         return ()
     annotations = rollout.new["metadata"].get("annotations") or {}
@@ -130,7 +132,8 @@ def _revision(rollout: Rollout) -> tuple[Write, ...]:
     number = revision(rollout.new)
     if not number or revision(rollout.deployment) == number:
         return ()
-    return (Update(_annotated(rollout.deployment, {REVISION: str(number)})),)
+    # Through the status: an annotation that a user changes counts as a new generation.
+    return (Update(_annotated(rollout.deployment, {REVISION: str(number)}), "status"),)
 
 
 def _forgotten(rollout: Rollout) -> list[Write]:

@@ -95,11 +95,9 @@ def _ports(service: Object, pods: list[Object]) -> Iterator[tuple[str, str, int]
 
 
 def _named(name: str, pods: list[Object]) -> Iterator[int]:
-    for pod in pods:
-        for container in pod["spec"]["containers"]:
-            for port in container.get("ports") or ():
-                if port.get("name") == name:
-                    yield port["containerPort"]
+    containers = (container for pod in pods for container in pod["spec"]["containers"])
+    ports = (port for container in containers for port in container.get("ports") or ())
+    return (port["containerPort"] for port in ports if port.get("name") == name)
 
 
 def _slice(service: Object, metadata: Object, content: Object) -> Object:

@@ -3,7 +3,6 @@
 https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 """
 
-import secrets
 from datetime import datetime
 
 from hookrunner.sandbox.rules import Object
@@ -11,8 +10,11 @@ from hookrunner.sandbox.simulate.making import at
 from hookrunner.sandbox.simulate.steps import Tell
 
 
-def event(tell: Tell, component: str, now: datetime, host: str = "") -> Object:
-    """The core/v1 Event for what is told. `host` is the node where the component is the kubelet."""
+def event(tell: Tell, component: str, now: datetime, number: int, host: str = "") -> Object:
+    """The core/v1 Event for what is told. `host` is the node where the component is the kubelet.
+
+    Names go up with the time, and with the `number` inside a second: lists show Events in the order in which they came.
+    """
     meta = tell.about["metadata"]
     about = {
         "kind": tell.about["kind"],
@@ -27,7 +29,7 @@ def event(tell: Tell, component: str, now: datetime, host: str = "") -> Object:
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{meta['name']}.{secrets.token_hex(8)}",
+            "name": f"{meta['name']}.{int(now.timestamp()) * 10**9 + number:x}",
             "namespace": meta.get("namespace") or "default",
         },
         "involvedObject": {key: value for key, value in about.items() if value},

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
+from itertools import product
 
 from hookrunner import log
 from hookrunner.sandbox import subresources
@@ -29,6 +30,9 @@ _log = log.get("simulate")
 
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN)
 """Refusals of a creation that say nothing of the object: somebody was faster, the namespace ends."""
+
+TICK = 0.001
+"""Seconds by which a timer of the event loop may be early."""
 
 Item = tuple[Controller, Key]
 
@@ -54,6 +58,7 @@ class Simulation:
         self._pace = pace
         self._dirty: dict[Item, None] = {}
         self._due: dict[Item, tuple[float, str]] = {}
+        self._told = 0
 
     async def run(self) -> None:
         """For ever."""
@@ -63,7 +68,8 @@ class Simulation:
         while True:
             self._work()
             await asyncio.sleep(0)
-            await self._news(since)
+            if not self._dirty:
+                await self._news(since)
             since = self._learn(since)
 
     # ── what to look at ───────────────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +90,7 @@ class Simulation:
             return self._api.store.revision
         for change in changes:
             self._concerned(change)
-        now = asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time() + TICK
         self._dirty |= {item: None for item, (when, _) in self._due.items() if when <= now}
         return changes[-1].revision if changes else since
 
@@ -95,15 +101,15 @@ class Simulation:
 
     def _concerned(self, change: Change) -> None:
         """An object concerns its own controllers, and those of others that say so."""
-        world = self._world()
-        states = [stored.json() for stored in (change.before, change.after) if stored is not None]
+        resource = change.key.resource
         for controller in self._controllers:
-            if controller.resource == change.key.resource:
+            if controller.resource == resource:
                 self._dirty[controller, change.key] = None
-            concerns = controller.concerns.get(change.key.resource)
-            for obj in states if concerns else ():
-                assert concerns is not None
-                self._dirty |= {(controller, key): None for key in concerns(obj, world)}
+        if others := [one for one in self._controllers if resource in one.concerns]:
+            states = [stored.json() for stored in (change.before, change.after) if stored is not None]
+            for controller, obj in product(others, states):
+                keys = controller.concerns[resource](obj, self._world())
+                self._dirty |= {(controller, key): None for key in keys}
 
     # ── what to do ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -136,7 +142,7 @@ class Simulation:
         if name != step.name:
             when = now + step.after
             self._due[item] = (when, step.name)
-        return when <= now
+        return when <= now + TICK
 
     def _world(self) -> World:
         return World(self._api.store, self._api.now(), self._pace)
@@ -168,14 +174,15 @@ class Simulation:
                 self._api.update(kind, where, options, Body(obj))
             case Delete(obj, grace):
                 kind, where = self._place(obj)
-                self._api.delete(kind, where, DeleteOptions(grace=grace, uid=obj["metadata"]["uid"]))
+                self._api.delete(kind, where, DeleteOptions(False, "Background", grace, obj["metadata"]["uid"]))
             case Bind(pod, node):
                 kind, where = self._place(pod, "binding")
                 target = {"target": {"apiVersion": "v1", "kind": "Node", "name": node}}
                 subresources.create(self._api, kind, where, options, target)
             case Tell(about):
+                self._told += 1
                 host = about.get("spec", {}).get("nodeName", "") if controller.component == "kubelet" else ""
-                self._write(controller, Create(event(write, controller.component, self._api.now(), host)))
+                self._write(controller, Create(event(write, controller.component, self._api.now(), self._told, host)))
 
     def _place(self, obj: Object, subresource: str = "") -> tuple[Kind, Place]:
         kind = self._api.kinds.of_kind(obj["apiVersion"], obj["kind"])

@@ -34,8 +34,10 @@ def step(node: Object, world: World) -> Step | None:
     taints = node.get("spec", {}).get("taints") or []
     ready = condition(node.get("status", {}).get("conditions"), "Ready")
     if not ready:
-        said = {**_machine(node, world), **node.get("status", {}), "conditions": _conditions(at(world.now))}
-        return Step((Update({**node, "status": said}, "status"),), world.pace.node, "report")
+        known = node.get("status", {})
+        given = {key: known[key] for key in ("capacity", "allocatable", "addresses") if known.get(key)}
+        said = {**known, **_machine(node, world), **given, "conditions": _conditions(at(world.now))}
+        return Step((Update({**node, "status": said}, "status"),))
     left = [taint for taint in taints if taint["key"] != NOT_READY]
     if ready["status"] == "True" and left != taints:
         spec = {key: value for key, value in node["spec"].items() if key != "taints"}

@@ -41,5 +41,6 @@ def newest(owner: Object, world: World, label: str) -> Revision:
 def _made(owner: Object, name: str, label: dict[str, str], number: int) -> Object:
     template = owner["spec"]["template"]
     labels = {**((template.get("metadata") or {}).get("labels") or {}), **label}
-    made = making.child(owner, "apps/v1", "ControllerRevision", {"name": name, "labels": labels})
+    metadata = {"name": name, "labels": labels, "annotations": owner["metadata"].get("annotations") or {}}
+    made = making.child(owner, "apps/v1", "ControllerRevision", metadata)
     return {**made, "data": {"spec": {"template": {"$patch": "replace", **template}}}, "revision": number}

@@ -136,8 +136,8 @@ def _renewed(members: Members, revision: str) -> list[Write]:
         return []
     least = (strategy.get("rollingUpdate") or {}).get("partition", 0)
     for number in sorted(members.wanted, reverse=True):
-        pod = members.pods[number]
-        if is_ending(pod):
+        pod = members.pods.get(number)
+        if pod is None or is_ending(pod):
             return []
         if number >= least and pod["metadata"]["labels"].get(HASH) != revision:
             return _ended(members, number)

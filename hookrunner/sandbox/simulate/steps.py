@@ -25,7 +25,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """An object must go; `grace` None is the kind's own."""
+    """An object must go, and what it owns after it; `grace` None is the kind's own."""
 
     obj: Object
     grace: int | None = None
@@ -73,8 +73,7 @@ class Pace:
     ready: float = 0.5
     run: float = 3.0
     stop: float = 0.5
-    bind: float = 0.2
-    node: float = 0.1
+    bind: float = 0.05
 
 
 USUAL = Pace()
