@@ -15,13 +15,13 @@ Object = dict[str, Any]
 ANNOTATIONS_LIMIT = 256 * 1024
 UNCHANGING = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 LABELS = frozenset({"services", "namespaces", "statefulsets.apps"})
-SEGMENTS = frozenset({"events", "poddisruptionbudgets.policy", "apiservices.apiregistration.k8s.io"}) | {
+SEGMENTS = frozenset({"events", "poddisruptionbudgets.policy"}) | {
     f"{plural}.rbac.authorization.k8s.io" for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 }
 PLAIN_FINALIZERS = frozenset(
     {
         *("events", "poddisruptionbudgets.policy", "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io"),
-        *("apiservices.apiregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io"),
+        *("customresourcedefinitions.apiextensions.k8s.io"),
     }
 )
 """Built-in kinds whose finalizers need no prefix; those of admission have none of it either."""

@@ -44,7 +44,6 @@ CONDITIONAL = (
         "poddisruptionbudgets.policy",
         "leases.coordination.k8s.io",
         "customresourcedefinitions.apiextensions.k8s.io",
-        "apiservices.apiregistration.k8s.io",
     }
 )
 COUNTED = {
@@ -63,11 +62,7 @@ COUNTED = {
     "poddisruptionbudgets.policy": ("spec",),
     "endpointslices.discovery.k8s.io": ("endpoints", "ports", "addressType"),
     "priorityclasses.scheduling.k8s.io": (),
-    "flowschemas.flowcontrol.apiserver.k8s.io": ("spec",),
-    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": ("spec",),
     "csidrivers.storage.k8s.io": ("spec",),
-    "deviceclasses.resource.k8s.io": ("spec",),
-    "resourceslices.resource.k8s.io": ("spec",),
     "customresourcedefinitions.apiextensions.k8s.io": ("spec",),
 } | {stored: ("webhooks",) if "webhook" in stored else ("spec",) for stored in ADMISSION}
 """Kinds with a generation, and the fields whose change counts."""
@@ -77,10 +72,8 @@ STATUS_ONLY = frozenset(
     {
         "volumeattachments.storage.k8s.io",
         "servicecidrs.networking.k8s.io",
-        "resourceclaims.resource.k8s.io",
         "validatingadmissionpolicies.admissionregistration.k8s.io",
         "customresourcedefinitions.apiextensions.k8s.io",
-        "apiservices.apiregistration.k8s.io",
     }
 )
 """Kinds whose status subresource leaves labels, annotations, finalizers and owners as they are."""

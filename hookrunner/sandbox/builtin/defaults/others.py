@@ -102,16 +102,6 @@ def _autoscaler(obj: Object) -> None:
         }
 
 
-def _old_autoscaler(spec: Object) -> None:
-    spec.setdefault("targetCPUUtilizationPercentage", 80)
-
-
-def _device_request(request: Object) -> None:
-    mode = request["allocationMode"] = request.get("allocationMode") or "ExactCount"
-    if mode == "ExactCount" and not request.get("count"):
-        request["count"] = 1
-
-
 def _definition(spec: Object) -> None:
     names = spec["names"] = dict(spec.get("names", {}))
     kind = names.get("kind", "")
@@ -120,11 +110,6 @@ def _definition(spec: Object) -> None:
     if not names.get("listKind") and kind:
         names["listKind"] = f"{kind}List"
     spec.setdefault("conversion", {"strategy": "None"})
-
-
-def _api_service(spec: Object) -> None:
-    if spec.get("service") and not spec["service"].get("port"):
-        spec["service"] = spec["service"] | {"port": 443}
 
 
 RULES: dict[str, Callable[[Any], None]] = {
@@ -138,9 +123,5 @@ RULES: dict[str, Callable[[Any], None]] = {
     "rbac/v1.ClusterRoleBinding": _role_ref,
     "rbac/v1.Subject": _subject,
     "autoscaling/v2.HorizontalPodAutoscaler": _autoscaler,
-    "autoscaling/v1.HorizontalPodAutoscalerSpec": _old_autoscaler,
-    "resource/v1.ExactDeviceRequest": _device_request,
-    "resource/v1.DeviceSubRequest": _device_request,
     "apiextensions/v1.CustomResourceDefinitionSpec": _definition,
-    "apiregistration/v1.APIServiceSpec": _api_service,
 }

@@ -3,7 +3,7 @@
 from typing import Any
 
 CORE, APPS, BATCH, NETWORKING = "core/v1.", "apps/v1.", "batch/v1.", "networking/v1."
-STORAGE, ADMISSION, RESOURCE, FLOW = "storage/v1.", "admissionregistration/v1.", "resource/v1.", "flowcontrol/v1."
+STORAGE, ADMISSION = "storage/v1.", "admissionregistration/v1."
 
 _MODE = {"defaultMode": 0o644}
 _CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
@@ -90,7 +90,6 @@ VALUES: dict[str, dict[str, Any]] = {
     NETWORKING + "NetworkPolicyPort": {"protocol": "TCP"},
     NETWORKING + "IngressClassParametersReference": {"scope": "Cluster"},
     "discovery/v1.EndpointPort": {"name": "", "protocol": "TCP"},
-    "autoscaling/v1.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
     "autoscaling/v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
     # storage, scheduling
     STORAGE + "StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
@@ -114,12 +113,5 @@ VALUES: dict[str, dict[str, Any]] = {
     ADMISSION + "ValidatingAdmissionPolicySpec": {"failurePolicy": "Fail"},
     ADMISSION + "MutatingAdmissionPolicySpec": {"failurePolicy": "Fail"},
     ADMISSION + "MatchResources": _MATCHES,
-    "apiregistration/v1.ServiceReference": {"port": 443},
     "apiextensions/v1.ServiceReference": {"port": 443},
-    # devices
-    RESOURCE + "DeviceToleration": {"operator": "Equal"},
-    FLOW + "LimitedPriorityLevelConfiguration": {"nominalConcurrencyShares": 30, "lendablePercent": 0},
-    FLOW + "ExemptPriorityLevelConfiguration": {"nominalConcurrencyShares": 0, "lendablePercent": 0},
-    FLOW + "QueuingConfiguration": {"queues": 64, "handSize": 8, "queueLengthLimit": 50},
-    FLOW + "FlowSchemaSpec": {"matchingPrecedence": 1000},
 }

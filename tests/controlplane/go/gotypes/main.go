@@ -13,7 +13,6 @@ import (
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/kubernetes/scheme"
-	aggregator "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 type node struct {
@@ -54,8 +53,7 @@ var special = map[string]string{
 
 func name(t reflect.Type) string {
 	path := t.PkgPath()
-	for _, prefix := range []string{"k8s.io/api/", "k8s.io/apimachinery/pkg/apis/", "k8s.io/apiextensions-apiserver/pkg/apis/",
-		"k8s.io/kube-aggregator/pkg/apis/"} {
+	for _, prefix := range []string{"k8s.io/api/", "k8s.io/apimachinery/pkg/apis/", "k8s.io/apiextensions-apiserver/pkg/apis/"} {
 		path = strings.TrimPrefix(path, prefix)
 	}
 	return path + "." + t.Name()
@@ -141,9 +139,6 @@ func numbers(way []int, f reflect.StructField) []int {
 }
 
 func main() {
-	if err := aggregator.AddToScheme(scheme.Scheme); err != nil {
-		panic(err)
-	}
 	if err := apiextensions.AddToScheme(scheme.Scheme); err != nil {
 		panic(err)
 	}

@@ -1,0 +1,54 @@
+"""Writes what the sandbox knows of Go's types: `python -m tests.controlplane.types_data`.
+
+It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in the sandbox's `kinds.json` and
+packs what it prints, with what that depends on, into `hookrunner/sandbox/data/types.json.gz`.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.build import GO_MODULE, find_go
+from tests.controlplane.cache import run
+
+DATA = Path(__file__).parents[2] / "hookrunner/sandbox/data"
+PACKED = DATA / "types.json.gz"
+BODIES = ("/v1/DeleteOptions",)
+"""What comes as a body though it is neither a kind nor a subresource."""
+
+
+def made_of() -> dict[str, str]:
+    """What the data depends on, as hashes: the Go program, the modules' versions, the kinds."""
+    parts = {
+        "program": (GO_MODULE / "gotypes/main.go").read_bytes(),
+        "modules": (GO_MODULE / "go.mod").read_bytes(),
+        "kinds": "\n".join(kinds()).encode(),
+    }
+    return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in parts.items()}
+
+
+def kinds() -> list[str]:
+    """The sandbox's kinds and those of their subresources, `group/version/Kind`; not options of connections."""
+    said = json.loads((DATA / "kinds.json").read_bytes())
+    found = {
+        f"{one['group']}/{one['version']}/{one['kind']}"
+        for group in said["groups"]
+        for kind in group["kinds"]
+        for one in ({**group, **kind}, *kind["subresources"].values())
+    }
+    return sorted([one for one in found if not one.endswith("Options")] + [*BODIES])
+
+
+def types() -> dict[str, Any]:
+    """What the Go program prints, and what it depends on. Raises `BedUnavailable` if it cannot be run."""
+    env = dict(os.environ, CGO_ENABLED="0", GOTOOLCHAIN="local", GOFLAGS="-mod=readonly -trimpath -buildvcs=false")
+    command = [str(find_go()), "run", "./gotypes", *kinds()]
+    printed = run(command, cwd=GO_MODULE, env=env, why="Go's types could not be listed")
+    return {"made_of": made_of(), **json.loads(printed)}
+
+
+if __name__ == "__main__":
+    PACKED.write_bytes(gzip.compress(json.dumps(types(), separators=(",", ":")).encode(), mtime=0))
