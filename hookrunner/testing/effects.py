@@ -178,7 +178,8 @@ def _clean(obj: JSON) -> JSON:
 def _without_defaults(state: JSON, planted: JSON, given: JSON) -> JSON:
     """An object without what planting it has filled in, as far as that is still the same."""
     match state, planted, given:
-        case dict(), dict(), dict():
+        case dict(), dict(), dict() | None:
+            given = given or {}
             return {
                 key: _without_defaults(value, planted.get(key), given.get(key))
                 for key, value in state.items()

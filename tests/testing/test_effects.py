@@ -123,6 +123,9 @@ async def test_a_namespace_is_as_in_every_cluster(tools: Bench) -> None:
     }
     ((before, after),) = (await done(tools, [namespace("n")], label)).changes
     assert before["metadata"] == {"name": "n", "labels": {}}
+    unlabelled = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
+    ((_, other),) = (await done(tools, [unlabelled], label)).changes
+    assert other["metadata"]["labels"] == {"a": "b"}
     assert after["metadata"] == {"name": "n", "labels": {"a": "b"}}
     assert "spec" not in after
 
