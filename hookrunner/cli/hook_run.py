@@ -175,10 +175,9 @@ def _show(ran: _Ran, output: str, with_context: bool) -> None:
 _COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def styled(lines: Iterable[str]) -> Iterator[str]:
-    """Colours for a terminal; `click.echo` takes them out elsewhere."""
+def styled(lines: Iterable[str], margin: int = 0) -> Iterator[str]:
+    """Colours for a terminal, of diffs that stand so far from the left; `click.echo` takes them out elsewhere."""
     for line in lines:
-        if line.startswith(("+++", "---")):
-            yield click.style(line, bold=True)
-        else:
-            yield click.style(line, fg=_COLORS.get(line[:1]))
+        text = line[margin:]
+        bold = text.startswith(("+++", "---"))
+        yield line[:margin] + click.style(text, bold=bold, fg=None if bold else _COLORS.get(text[:1]))

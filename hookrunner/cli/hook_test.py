@@ -108,7 +108,7 @@ def _show(outcome: Outcome, update: bool) -> None:
     if update and _is_stale(outcome):
         word = click.style("updated", fg="yellow")
     click.echo(f"  {word} {outcome.case.name} ({outcome.seconds * 1000:.0f} ms)")
-    for line in styled(outcome.lines):
+    for line in styled(outcome.lines, margin=2):
         click.echo(f"     {line}")
 
 
