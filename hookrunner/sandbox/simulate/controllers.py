@@ -39,13 +39,15 @@ class Controller:
 
 
 def _owner_in(resource: str) -> Concerned:
-    """Who controls the object that changed, kept in `resource`."""
+    """Who controls the object that changed, kept in `resource`; whoever might, if nobody does."""
     kind = resource.partition(".")[0].removesuffix("s")
 
     def owner(obj: Object, world: World) -> Iterator[Key]:
-        reference = controller(obj)
-        if reference and reference["kind"].lower() == kind:
-            yield Key(resource, obj["metadata"].get("namespace", ""), reference["name"])
+        reference, namespace = controller(obj), obj["metadata"]["namespace"]
+        if reference is None:
+            yield from (stored.key for stored in world.store.select(resource, namespace))
+        elif reference["kind"].lower() == kind:
+            yield Key(resource, namespace, reference["name"])
 
     return owner
 
@@ -82,6 +84,12 @@ def _waiting(obj: Object, world: World) -> Iterator[Key]:
             yield stored.key
 
 
+def _pods_of(node: Object, world: World) -> Iterator[Key]:
+    for stored in world.store.select("pods"):
+        if stored.json()["spec"].get("nodeName") == node["metadata"]["name"]:
+            yield stored.key
+
+
 def _volume_of(claim: Object, world: World) -> Iterator[Key]:
     if name := claim["spec"].get("volumeName"):
         yield Key("persistentvolumes", "", name)
@@ -97,7 +105,7 @@ CONTROLLERS = (
         "kube-scheduler",
         {"nodes": _waiting, "persistentvolumeclaims": _waiting},
     ),
-    Controller("pods", kubelet.step, "kubelet", "kubelet"),
+    Controller("pods", kubelet.step, "kubelet", "kubelet", {"nodes": _pods_of}),
     Controller(
         "replicasets.apps",
         replicasets.step,

@@ -5,6 +5,7 @@ https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate import making, revisions, scheduler
+from hookrunner.sandbox.simulate.adoption import claimed
 from hookrunner.sandbox.simulate.making import is_active, is_available, is_ending, is_ready
 from hookrunner.sandbox.simulate.rollouts import resolved
 from hookrunner.sandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
@@ -27,6 +28,8 @@ def step(daemons: Object, world: World) -> Step | None:
     """Make and end Pods, then write the status."""
     if is_ending(daemons):
         return None
+    if claims := claimed(daemons, world, "pods"):
+        return Step(claims)
     revision = revisions.newest(daemons, world, HASH)
     if revision.writes:
         return Step(revision.writes)
@@ -100,6 +103,8 @@ def _pinned(template: Object, node: str) -> Object:
 
 def place(pod: Object) -> str:
     """The node that a Pod is, or has to be, on."""
+    if "nodeName" in pod["spec"]:
+        return str(pod["spec"]["nodeName"])
     affinity = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     return str(affinity["nodeSelectorTerms"][0]["matchFields"][0]["values"][0])
 

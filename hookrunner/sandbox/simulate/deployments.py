@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate import deployment_status, making, rollouts
+from hookrunner.sandbox.simulate.adoption import claimed
 from hookrunner.sandbox.simulate.making import is_ending
 from hookrunner.sandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
 from hookrunner.sandbox.simulate.world import World
@@ -34,6 +35,8 @@ def step(deployment: Object, world: World) -> Step | None:
     """The next thing to do for a Deployment."""
     if is_ending(deployment):
         return None
+    if claims := claimed(deployment, world, SETS):
+        return Step(claims)
     rollout = seen(deployment, world.owned(SETS, deployment))
     paused = deployment["spec"].get("paused", False)
     made = () if paused else _new_set(rollout)

@@ -25,7 +25,7 @@ def step(pod: Object, world: World) -> Step | None:
     """The next thing that happens to a Pod, if it is on a node that there is."""
     node = world.one("nodes", "", pod["spec"].get("nodeName", ""))
     if node is None:
-        return None
+        return _lost(pod, world)
     if is_ending(pod):
         return _ending(pod, world)
     if pod["status"].get("phase") in ("Succeeded", "Failed"):
@@ -34,6 +34,11 @@ def step(pod: Object, world: World) -> Step | None:
     if "startTime" not in pod["status"]:
         return Step(kubelet.accepted())
     return _next(kubelet, world)
+
+
+def _lost(pod: Object, world: World) -> Step | None:
+    """A Pod whose node is gone goes too, if it ever ran there."""
+    return Step((Delete(pod, 0),), world.pace.lost, "lost") if "startTime" in pod["status"] else None
 
 
 def _ending(pod: Object, world: World) -> Step | None:

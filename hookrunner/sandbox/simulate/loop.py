@@ -66,8 +66,7 @@ class Simulation:
         self._carry_out(NODES, Step(tuple(Create(node) for node in first_nodes(self._world()))))
         self._look_at_everything()
         while True:
-            self._work()
-            await asyncio.sleep(0)
+            await self._work()
             if not self._dirty:
                 await self._news(since)
             since = self._learn(since)
@@ -77,7 +76,7 @@ class Simulation:
     async def _news(self, since: int) -> None:
         """Wait for a change, or until something is due."""
         due = min((when for when, _ in self._due.values()), default=None)
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, Refused):
             async with asyncio.timeout_at(due):
                 await self._api.store.changed("", since)
 
@@ -108,19 +107,20 @@ class Simulation:
         if others := [one for one in self._controllers if resource in one.concerns]:
             states = [stored.json() for stored in (change.before, change.after) if stored is not None]
             for controller, obj in product(others, states):
-                keys = controller.concerns[resource](obj, self._world())
-                self._dirty |= {(controller, key): None for key in keys}
+                for key in controller.concerns[resource](obj, self._world()):
+                    self._dirty[controller, key] = None
 
     # ── what to do ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _work(self) -> None:
-        """Look at each object once. What that changes is for the next round."""
+    async def _work(self) -> None:
+        """Look at each object once; requests are answered in between. What that changes is for the next round."""
         dirty, self._dirty = self._dirty, {}
-        for item in dirty:
+        for controller, key in dirty:
             try:
-                self._look_at(*item)
+                self._look_at(controller, key)
             except Exception as error:
-                _log.error("a controller met a bug", controller=item[0].component, object=str(item[1]), exc_info=error)
+                _log.error("a controller met a bug", controller=controller.component, object=str(key), exc_info=error)
+            await asyncio.sleep(0)
 
     def _look_at(self, controller: Controller, key: Key) -> None:
         item, obj = (controller, key), self._world().one(*key)

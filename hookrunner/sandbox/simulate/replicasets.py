@@ -5,13 +5,19 @@ https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate import making
+from hookrunner.sandbox.simulate.adoption import claimed
 from hookrunner.sandbox.simulate.making import is_active, is_available, is_ending, is_ready
 from hookrunner.sandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
 from hookrunner.sandbox.simulate.world import World
 
+BURST = 50
+"""Pods that are made in one go; between goes others have their turn."""
+
 
 def step(wanted: Object, world: World) -> Step | None:
     """Make or end Pods, then write the status; or wait until a Pod has been Ready for long enough."""
+    if claims := claimed(wanted, world, "pods"):
+        return Step(claims)
     pods = world.owned("pods", wanted)
     writes = () if is_ending(wanted) else tuple(_scaled(wanted, [pod for pod in pods if is_active(pod)]))
     status = _status(wanted, pods, world)
@@ -29,7 +35,7 @@ def _scaled(wanted: Object, active: list[Object]) -> list[Write]:
     """Pods that are missing, or too many."""
     spec, name = wanted["spec"], wanted["metadata"]["name"]
     writes: list[Write] = []
-    for _ in range(spec.get("replicas", 1) - len(active)):
+    for _ in range(min(BURST, spec.get("replicas", 1) - len(active))):
         made = making.pod(wanted, spec["template"], {"generateName": f"{name}-"})
         writes.append(Create(made, wanted))
     surplus = sorted(active, key=_last_to_go)[spec.get("replicas", 1) :]

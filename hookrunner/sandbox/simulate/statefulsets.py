@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate import making, revisions
+from hookrunner.sandbox.simulate.adoption import claimed
 from hookrunner.sandbox.simulate.making import is_available, is_ending, is_ready
 from hookrunner.sandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
 from hookrunner.sandbox.simulate.world import World
@@ -39,6 +40,8 @@ def step(owner: Object, world: World) -> Step | None:
     """Make, end or renew Pods, then write the status."""
     if is_ending(owner):
         return None
+    if claims := claimed(owner, world, "pods"):
+        return Step(claims)
     revision = revisions.newest(owner, world, REVISION_LABEL)
     if revision.writes:
         return Step(revision.writes)

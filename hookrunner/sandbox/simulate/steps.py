@@ -74,6 +74,7 @@ class Pace:
     run: float = 3.0
     stop: float = 0.5
     bind: float = 0.05
+    lost: float = 5.0
 
 
 USUAL = Pace()

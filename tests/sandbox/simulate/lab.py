@@ -16,6 +16,7 @@ from hookrunner.sandbox.kinds import Kind, Kinds
 from hookrunner.sandbox.patching import MERGE, Patch
 from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
 from hookrunner.sandbox.simulate.loop import simulating
+from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Key, Store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,10 +44,10 @@ class Lab:
         kind = self._kind(resource)
         self.api.patch(kind, self._place(kind, name), MANAGER, Patch(MERGE, patch))
 
-    def delete(self, resource: str, name: str) -> None:
-        """As `kubectl delete --wait=false` does."""
+    def delete(self, resource: str, name: str, propagation: str = "Background") -> None:
+        """As `kubectl delete --wait=false --cascade=…` does."""
         kind = self._kind(resource)
-        self.api.delete(kind, self._place(kind, name), DeleteOptions(propagation="Background"))
+        self.api.delete(kind, self._place(kind, name), DeleteOptions(propagation=propagation))
 
     def one(self, resource: str, name: str) -> Any:
         """An object; it must be there."""
@@ -102,8 +103,12 @@ async def running() -> AsyncIterator[Lab]:
 async def collect(lab: Lab) -> None:
     garbage, since = Garbage(lab.api), lab.store.revision
     while True:
-        await lab.store.changed("", since)
-        for change in lab.store.changes(since):
-            since = change.revision
-            garbage.happened(change)
+        try:
+            await lab.store.changed("", since)
+            for change in lab.store.changes(since):
+                since = change.revision
+                garbage.happened(change)
+        except Refused:
+            since = lab.store.revision
+            garbage.sweep()
         await asyncio.sleep(0)

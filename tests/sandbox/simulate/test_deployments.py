@@ -195,3 +195,30 @@ def test_percentages_are_rounded_up_for_surge_and_down_for_what_may_miss(
     value: Any, whole: int, up: bool, number: int
 ) -> None:
     assert rollouts.resolved(value, whole, up=up) == number
+
+
+async def test_a_pod_can_be_taken_out_by_a_label_and_put_back() -> None:
+    async with running() as lab:
+        lab.create(DEPLOYMENT)
+        await lab.until(lambda: rolled_out(lab))
+        name = lab.names("pods")[0]
+        lab.patch("pods", name, {"metadata": {"labels": {"app": "quarantine"}}})
+        await lab.later(10)
+        assert "ownerReferences" not in lab.one("pods", name)["metadata"]
+        assert (len(lab.all("pods")), rolled_out(lab)) == (4, True)
+        lab.patch("pods", name, {"metadata": {"labels": {"app": "web"}}})
+        await lab.later(10)
+        assert len(lab.all("pods")) == 3
+
+
+async def test_sets_that_were_orphaned_are_adopted() -> None:
+    async with running() as lab:
+        lab.create(DEPLOYMENT)
+        await lab.until(lambda: rolled_out(lab))
+        pods = lab.names("pods")
+        lab.delete("deployments.apps", "web", propagation="Orphan")
+        await lab.later(5)
+        assert (lab.all("deployments.apps"), lab.names("pods")) == ([], pods)
+        lab.create(DEPLOYMENT)
+        await lab.later(10)
+        assert (rolled_out(lab), lab.names("pods"), len(lab.all("replicasets.apps"))) == (True, pods, 1)

@@ -171,3 +171,21 @@ async def test_nodes_are_ready_and_tell_what_they_have() -> None:
         assert condition(node, "Ready")["status"] == "True"
         assert node["status"]["allocatable"]["cpu"] == "8"
         assert not node["spec"].get("taints")
+
+
+async def test_pods_of_a_node_that_is_deleted_go_with_it() -> None:
+    async with running() as lab:
+        for number in range(2):
+            lab.create(POD.replace("web", f"web-{number}"))
+        await lab.later(5)
+        lab.delete("nodes", "sandbox-1")
+        await lab.later(10)
+        assert [pod["spec"]["nodeName"] for pod in lab.all("pods")] == ["sandbox-2"]
+
+
+async def test_all_goes_on_after_a_compaction() -> None:
+    async with running() as lab:
+        await lab.later(1)
+        lab.create(POD)
+        lab.store.compact()
+        await lab.until(lambda: is_ready(lab, "web"))
