@@ -7,38 +7,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from hookrunner.sandbox.builtin import scalars
-from hookrunner.sandbox.builtin.quantities import canonical, of_resource
+from hookrunner.sandbox.builtin import primitives, scalars
+from hookrunner.sandbox.builtin.primitives import RESOURCES, SIZES, Decoder, Mismatch, Unknown
 from hookrunner.sandbox.builtin.types import Field, Type
-
-Unknown = list[str]
-Decoder = Callable[[Any, Unknown], Any]
-"""Takes a JSON value that is not null and the list to which paths of unknown fields go."""
-
-WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
-RESOURCES = "v1.ResourceList"
-SIZES = {"int32": 2**31, "int64": 2**63}
-
-
-class Mismatch(Exception):
-    """A JSON value does not fit its Go type. Structs on the way up put their field's name in front."""
-
-    def __init__(self, value: Any, go: str, exact: bool = False) -> None:
-        self.what = WORDS.get(type(value), "null") + (f" {value}" if exact else "")
-        self.go = go
-        self.struct = ""
-        self.path: list[str] = []
-
-    def __str__(self) -> str:
-        place = f"Go struct field {self.struct}.{'.'.join(reversed(self.path))}" if self.struct else "Go value"
-        return f"json: cannot unmarshal {self.what} into {place} of type {self.go}"
 
 
 @cache
 def decoder(type_: Type) -> Decoder:
     """The decoder of a type."""
     if type_.kind in SIZES:
-        return _integer(type_)
+        return primitives.integer(type_)
     return _MAKERS[type_.kind](type_)
 
 
@@ -142,7 +120,7 @@ def _slice(type_: Type) -> Decoder:
 
 
 def _map(type_: Type) -> Decoder:
-    inner = _quantity(type_) if type_.go == RESOURCES else decoder(type_.inner)
+    inner = primitives.quantity(type_) if type_.go == RESOURCES else decoder(type_.inner)
 
     def decode(value: Any, unknown: Unknown) -> Any:
         if type(value) is not dict:
@@ -156,95 +134,20 @@ def _pointer(type_: Type) -> Decoder:
     return decoder(type_.inner)
 
 
-def _exactly(python: type) -> Callable[[Type], Decoder]:
-    def maker(type_: Type) -> Decoder:
-        def decode(value: Any, unknown: Unknown) -> Any:
-            if type(value) is not python:
-                raise Mismatch(value, type_.go)
-            return value
-
-        return decode
-
-    return maker
-
-
-def _integer(type_: Type) -> Decoder:
-    limit = SIZES[type_.kind]
-
-    def decode(value: Any, unknown: Unknown) -> Any:
-        if type(value) is not int or not -limit <= value < limit:
-            raise Mismatch(value, type_.go, exact=type(value) in (int, float))
-        return value
-
-    return decode
-
-
-def _number(type_: Type) -> Decoder:
-    def decode(value: Any, unknown: Unknown) -> Any:
-        if type(value) not in (int, float):
-            raise Mismatch(value, type_.go)
-        return value
-
-    return decode
-
-
-def _int_or_string(type_: Type) -> Decoder:
-    number = _integer(Type("int32", "int32", ""))
-
-    def decode(value: Any, unknown: Unknown) -> Any:
-        return value if type(value) is str else number(value, unknown)
-
-    return decode
-
-
-def _quantity(type_: Type) -> Decoder:
-    write = of_resource if type_.go == RESOURCES else canonical
-
-    def decode(value: Any, unknown: Unknown) -> Any:
-        return write(value.strip() if type(value) is str else _literal(value))
-
-    return decode
-
-
-def _literal(value: Any) -> str:
-    """A number as it may have stood in the text."""
-    return repr(value) if type(value) is float else str(value)
-
-
-def _read(read: Callable[[str], str]) -> Callable[[Type], Decoder]:
-    """Values that are texts in JSON and have a reader of their own."""
-
-    def maker(type_: Type) -> Decoder:
-        go = type_.go if type_.kind == "bytes" else "string"
-
-        def decode(value: Any, unknown: Unknown) -> Any:
-            if type(value) is not str:
-                raise Mismatch(value, go)
-            return read(value)
-
-        return decode
-
-    return maker
-
-
-def _any(type_: Type) -> Decoder:
-    return lambda value, unknown: value
-
-
 _MAKERS: dict[str, Callable[[Type], Decoder]] = {
     "struct": _struct,
     "slice": _slice,
     "map": _map,
     "pointer": _pointer,
-    "string": _exactly(str),
-    "bool": _exactly(bool),
-    "float64": _number,
-    "intorstring": _int_or_string,
-    "quantity": _quantity,
-    "time": _read(scalars.time),
-    "microtime": _read(scalars.micro_time),
-    "bytes": _read(scalars.base64_text),
-    "any": _any,
+    "string": primitives.exactly(str),
+    "bool": primitives.exactly(bool),
+    "float64": primitives.number,
+    "intorstring": primitives.int_or_string,
+    "quantity": primitives.quantity,
+    "time": primitives.read(scalars.time),
+    "microtime": primitives.read(scalars.micro_time),
+    "bytes": primitives.read(scalars.base64_text),
+    "any": primitives.any_,
 }
 _ZEROS = {
     "string": "",

@@ -8,7 +8,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hookrunner.sandbox.builtin.codec import Mismatch, Unknown, decoder
+from hookrunner.sandbox.builtin.codec import decoder
+from hookrunner.sandbox.builtin.primitives import Mismatch, Unknown
 from hookrunner.sandbox.builtin.types import type_of
 from hookrunner.sandbox.status import Refused, bad_request
 
@@ -30,6 +31,8 @@ def decoded(
         result = decoder(type_)(obj, unknown)
     except (Mismatch, Refused) as wrong:
         raise cannot_handle(api_version, kind, str(wrong)) from None
+    except RecursionError:
+        raise cannot_handle(api_version, kind, "json: exceeded max depth") from None
     return result, judged(api_version, kind, unknown, duplicates, strictness)
 
 

@@ -67,4 +67,4 @@ def test_an_update_comes_out_as_on_a_real_server(cluster: Cluster, obj: Object, 
         reply = cluster.request("PUT", f"{where}{subresource and '/' + subresource}?dryRun=All", new)
         if reply.status != HTTPStatus.CONFLICT or "uid" in str(case):
             break
-    assert comparable(mine(new, old, subresource)) == comparable((reply.status, reply.body))
+    assert comparable(mine(new, old, subresource)) == comparable((reply.status, reply.body)), reply.body.get("message")

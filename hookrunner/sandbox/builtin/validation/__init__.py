@@ -10,6 +10,7 @@ from typing import Any
 from hookrunner.sandbox.builtin.validation import (
     cluster,
     config,
+    endpoints,
     jobs,
     network,
     pod_updates,
@@ -30,6 +31,7 @@ CHECKS: dict[str, Check] = {
     **workloads.CHECKS,
     **jobs.CHECKS,
     **services.CHECKS,
+    **endpoints.CHECKS,
     **network.CHECKS,
     **config.CHECKS,
     **cluster.CHECKS,

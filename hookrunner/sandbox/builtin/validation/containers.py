@@ -1,7 +1,5 @@
 """What a container may say: its name, image, ports, environment, mounts, resources, probes."""
 
-import re
-
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin.quantities import quantity
 from hookrunner.sandbox.builtin.validation.common import (
@@ -17,6 +15,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     port,
     repeated,
 )
+from hookrunner.sandbox.builtin.validation.environment import variables, variables_from
 from hookrunner.sandbox.status import duplicate, forbidden_field, required, unsupported, wrong
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -24,24 +23,6 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
-SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-SEVERAL = "may not have more than one field specified at a time"
-FIELDS = (
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-)
-VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-CONVERTED = frozenset({*FIELDS, *VOLUME_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"})
-SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
-RESOURCE_FIELD = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)")
 
 
 def container(one: Object, path: str, volumes: frozenset[str], claims: frozenset[str]) -> Causes:
@@ -51,8 +32,8 @@ def container(one: Object, path: str, volumes: frozenset[str], claims: frozenset
     allowed = ("File", "FallbackToLogsOnError")
     yield from one_of(one.get("terminationMessagePolicy"), f"{path}.terminationMessagePolicy", allowed)
     yield from _ports(one.get("ports") or [], f"{path}.ports")
-    yield from _environment(one.get("env") or [], f"{path}.env")
-    yield from _environment_from(one.get("envFrom") or [], f"{path}.envFrom")
+    yield from variables(one.get("env") or [], f"{path}.env")
+    yield from variables_from(one.get("envFrom") or [], f"{path}.envFrom")
     yield from _mounts(one.get("volumeMounts") or [], f"{path}.volumeMounts", volumes)
     yield from _devices(one.get("volumeDevices") or [], f"{path}.volumeDevices", volumes)
     yield from one_of(one.get("imagePullPolicy"), f"{path}.imagePullPolicy", PULL_POLICIES)
@@ -97,77 +78,6 @@ def _ports(ports: list[Object], path: str) -> Causes:
         if one.get("hostPort"):
             yield from port(one["hostPort"], f"{field}.hostPort")
         yield from one_of(one.get("protocol"), f"{field}.protocol", PROTOCOLS)
-
-
-def _environment(variables: list[Object], path: str) -> Causes:
-    for at, one in enumerate(variables):
-        yield from given_and_named(one.get("name"), f"{path}[{at}].name", names.environment)
-        if "valueFrom" in one:
-            yield from _value_from(one, f"{path}[{at}].valueFrom")
-
-
-def _value_from(variable: Object, path: str) -> Causes:
-    source = variable["valueFrom"]
-    if "fieldRef" in source:
-        yield from field_ref(source["fieldRef"], f"{path}.fieldRef", FIELDS)
-    if "resourceFieldRef" in source:
-        yield from resource_field(source["resourceFieldRef"], f"{path}.resourceFieldRef", in_volume=False)
-    for key in ("configMapKeyRef", "secretKeyRef"):
-        if key in source:
-            yield from named(source[key].get("name", ""), f"{path}.{key}.name", names.subdomain)
-            yield from given_and_named(source[key].get("key"), f"{path}.{key}.key", names.data_key)
-    count = sum(key in source for key in SOURCES)
-    if not count:
-        yield wrong(path, "", NO_SOURCE)
-    elif variable.get("value"):
-        yield wrong(path, "", "may not be specified when `value` is not empty")
-    elif count > 1:
-        yield wrong(path, "", SEVERAL)
-
-
-def field_ref(reference: Object, path: str, allowed: tuple[str, ...]) -> Causes:
-    """A field of the Pod itself, for the environment or a volume."""
-    target = reference.get("fieldPath")
-    if not reference.get("apiVersion"):
-        yield required(f"{path}.apiVersion")
-        return
-    if not target:
-        yield required(f"{path}.fieldPath")
-        return
-    subscripted = SUBSCRIPT.fullmatch(target)
-    if subscripted and subscripted[1] in ("metadata.annotations", "metadata.labels"):
-        key = subscripted[2].lower() if subscripted[1].endswith("annotations") else subscripted[2]
-        yield from named(key, path, names.qualified)
-    elif target not in CONVERTED:
-        why = f"error converting fieldPath: field label not supported: {target}"
-        yield wrong(f"{path}.fieldPath", target, why)
-    elif target not in allowed:
-        yield unsupported(f"{path}.fieldPath", target, sorted(allowed))
-
-
-def resource_field(reference: Object, path: str, in_volume: bool) -> Causes:
-    """What a container asks for or is limited to, for the environment or a volume."""
-    if in_volume:
-        yield from given(reference.get("containerName"), f"{path}.containerName")
-    target = reference.get("resource")
-    if not target:
-        yield required(f"{path}.resource")
-    elif not RESOURCE_FIELD.fullmatch(target):
-        allowed = [f"{kind}.{name}" for kind in ("limits", "requests") for name in sorted(STANDARD)]
-        yield unsupported(f"{path}.resource", target, allowed)
-
-
-def _environment_from(sources: list[Object], path: str) -> Causes:
-    for at, one in enumerate(sources):
-        if one.get("prefix"):
-            yield from named(one["prefix"], f"{path}[{at}].prefix", names.environment)
-        there = [key for key in ("configMapRef", "secretRef") if key in one]
-        for key in there:
-            yield from given_and_named(one[key].get("name"), f"{path}[{at}].{key}.name", names.subdomain)
-        if not there:
-            yield wrong(path, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(there) > 1:
-            yield wrong(path, "", SEVERAL)
 
 
 def _mounts(mounts: list[Object], path: str, volumes: frozenset[str]) -> Causes:

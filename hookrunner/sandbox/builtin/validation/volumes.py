@@ -10,7 +10,8 @@ from hookrunner.sandbox.builtin.validation.common import (
     given_and_named,
     one_of,
 )
-from hookrunner.sandbox.builtin.validation.containers import VOLUME_FIELDS, field_ref, no_backsteps, resource_field
+from hookrunner.sandbox.builtin.validation.containers import no_backsteps
+from hookrunner.sandbox.builtin.validation.environment import VOLUME_FIELDS, field_ref, resource_field
 from hookrunner.sandbox.status import duplicate, forbidden_field, required, wrong
 
 NEEDED: dict[str, tuple[str, ...]] = {
