@@ -79,15 +79,16 @@ def _services_of(pod: Object, world: World) -> Iterator[Key]:
 
 def _waiting(obj: Object, world: World) -> Iterator[Key]:
     """Pods without a node, wherever they are."""
-    for stored in world.store.select("pods"):
-        if not stored.json()["spec"].get("nodeName"):
-            yield stored.key
+    return (_pod(pod) for pod in world.all("pods") if not pod["spec"].get("nodeName"))
 
 
 def _pods_of(node: Object, world: World) -> Iterator[Key]:
-    for stored in world.store.select("pods"):
-        if stored.json()["spec"].get("nodeName") == node["metadata"]["name"]:
-            yield stored.key
+    name = node["metadata"]["name"]
+    return (_pod(pod) for pod in world.all("pods") if pod["spec"].get("nodeName") == name)
+
+
+def _pod(pod: Object) -> Key:
+    return Key("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
 
 
 def _volume_of(claim: Object, world: World) -> Iterator[Key]:

@@ -58,6 +58,7 @@ class Simulation:
         self._pace = pace
         self._dirty: dict[Item, None] = {}
         self._due: dict[Item, tuple[float, str]] = {}
+        self._parsed: dict[Key, tuple[int, Object]] = {}
         self._told = 0
 
     async def run(self) -> None:
@@ -101,6 +102,8 @@ class Simulation:
     def _concerned(self, change: Change) -> None:
         """An object concerns its own controllers, and those of others that say so."""
         resource = change.key.resource
+        if change.after is None:
+            self._parsed.pop(change.key, None)
         for controller in self._controllers:
             if controller.resource == resource:
                 self._dirty[controller, change.key] = None
@@ -145,7 +148,7 @@ class Simulation:
         return when <= now + TICK
 
     def _world(self) -> World:
-        return World(self._api.store, self._api.now(), self._pace)
+        return World(self._api.store, self._api.now(), self._pace, self._parsed)
 
     # ── writes, as any client would make them ─────────────────────────────────────────────────────────────────────
 

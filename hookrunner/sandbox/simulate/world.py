@@ -1,29 +1,40 @@
 """What controllers can see: the objects of the store, read only, each look the newest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate.steps import USUAL, Pace
-from hookrunner.sandbox.store import Key, Store
+from hookrunner.sandbox.store import Key, Store, Stored
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The store at one moment, `now`."""
+    """The store at one moment, `now`. Objects are shared by all who look: nobody may change one.
+
+    `parsed` keeps them with their revision from one look to the next.
+    """
 
     store: Store
     now: datetime
     pace: Pace = USUAL
+    parsed: dict[Key, tuple[int, Object]] = field(default_factory=dict)
 
     def one(self, resource: str, namespace: str, name: str) -> Object | None:
-        """An object, the caller's own; None if there is none of that name."""
+        """An object; None if there is none of that name."""
         stored = self.store.get(Key(resource, namespace, name))
-        return stored.json() if stored else None
+        return self._read(stored) if stored else None
 
     def all(self, resource: str, namespace: str = "") -> list[Object]:
         """Objects of a resource, of one namespace or all."""
-        return [stored.json() for stored in self.store.select(resource, namespace)]
+        return [self._read(stored) for stored in self.store.select(resource, namespace)]
+
+    def _read(self, stored: Stored) -> Object:
+        revision, obj = self.parsed.get(stored.key, (0, {}))
+        if revision != stored.revision:
+            obj = stored.json()
+            self.parsed[stored.key] = (stored.revision, obj)
+        return obj
 
     def owned(self, resource: str, owner: Object) -> list[Object]:
         """Those that an object controls."""
