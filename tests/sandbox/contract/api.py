@@ -23,7 +23,7 @@ import yaml
 from tests.controlplane.tools import find_tool
 from tests.sandbox.contract.objects import at, crd
 
-DEADLINE = 15.0
+DEADLINE = 30.0
 """Seconds that a case waits for something that must come."""
 
 

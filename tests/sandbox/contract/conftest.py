@@ -27,30 +27,33 @@ from tests.sandbox.contract.api import Api
 SERVERS: list[Literal["real", "sandbox"]] = ["real", "sandbox"]
 
 
+@pytest.fixture(scope="session")
+def real(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """The real control plane."""
+    scratch = tmp_path_factory.mktemp("contract-real")
+    with closing(Api("real", cluster.kubeconfig, scratch, cluster.compact)) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def sandboxed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A sandbox of this worker's own."""
+    with sandbox(tmp_path_factory.mktemp("contract-sandbox")) as served:
+        yield served
+
+
 @pytest.fixture(scope="session", params=SERVERS)
-def api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+def api(request: pytest.FixtureRequest) -> Api:
     """One server after the other."""
-    scratch = tmp_path_factory.mktemp(f"contract-{request.param}")
-    if request.param == "real":
-        cluster: Cluster = request.getfixturevalue("cluster")
-        with closing(Api("real", cluster.kubeconfig, scratch, cluster.compact)) as served:
-            yield served
-    else:
-        with sandbox(scratch) as served:
-            yield served
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _cleaned(api: Api) -> Iterator[None]:
-    """What the cases of a file have made goes with them."""
-    yield
-    api.clean()
+    served: Api = request.getfixturevalue("real" if request.param == "real" else "sandboxed")
+    return served
 
 
 @pytest.fixture(scope="module")
-def ns(api: Api) -> str:
-    """The namespace that the cases of one file share."""
-    return api.namespace()
+def ns(api: Api) -> Iterator[str]:
+    """The namespace that the cases of one file share. What they have made on this server goes with it."""
+    yield api.namespace()
+    api.clean()
 
 
 @pytest.fixture
