@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,18 +93,20 @@ def _relative(path: Path) -> Path:
 
 async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
-    async with bench(settings.load({}, ctx.find_root().info_name or "").hooks, asked.timeout) as tools:
-        going: AsyncIterator[Outcome] = suite.run(tools, asked.files, asked.named, asked.at_once)
+    async with (
+        bench(settings.load({}, ctx.find_root().info_name or "").hooks, asked.timeout) as tools,
+        aclosing(suite.run(tools, asked.files, asked.named, asked.at_once)) as going,
+    ):
         async for outcome in going:
             if not quiet:
-                if not outcomes or outcomes[-1].file is not outcome.file:
-                    click.echo(click.style(outcome.file.path, bold=True))
-                _show(outcome, asked.update)
+                _show(outcome, asked.update, first=not outcomes or outcomes[-1].file is not outcome.file)
             outcomes.append(outcome)
     return outcomes
 
 
-def _show(outcome: Outcome, update: bool) -> None:
+def _show(outcome: Outcome, update: bool, first: bool) -> None:
+    if first:
+        click.echo(click.style(outcome.file.path, bold=True))
     word = click.style("ok", fg="green") if outcome.passed else click.style("FAILED", fg="red", bold=True)
     if update and _is_stale(outcome):
         word = click.style("updated", fg="yellow")

@@ -5,6 +5,7 @@ Ctrl-C broke off something else than `start`. A sub-command's file is imported w
 `hookrunner --help` and the debug commands start fast.
 """
 
+import os
 import sys
 from pathlib import PurePath
 from typing import ClassVar
@@ -79,6 +80,9 @@ def run(arguments: list[str], program: str) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         return 130
+    except BrokenPipeError:  # `| head` has seen enough; whatever is still in our buffers must not fail at the exit
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        return 1
     except HookrunnerError as error:
         click.echo(f"Error: {error}", err=True)
         return 1

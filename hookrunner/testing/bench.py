@@ -44,7 +44,8 @@ class Result:
 
     `reason` says why the hook would not run; then nothing else is set. `failure` says why the run counts as failed:
     a failed hook's operations are those marked `ignoreHookError`. `logs` are the lines that it printed on either
-    stream. `contexts` is what it read. `objects` are those there were when it began.
+    stream. `contexts` is what it read. `mutated` is the reviewed object with the
+    verdict's patch. `objects` are those there were when it began.
     """
 
     reason: str = ""
@@ -56,6 +57,7 @@ class Result:
     operations: tuple[ObjectOperation, ...] = ()
     metrics: tuple[JSON, ...] = ()
     verdict: JSON = None
+    mutated: JSON = None
     values: Patched | None = None
     config_values: Patched | None = None
     objects: tuple[JSON, ...] = ()
@@ -156,11 +158,13 @@ def _complete(result: Result, planned: Plan, answer: Answer, values: ValuesFiles
     patched, config_patched = values.read() if values else (None, None)
     for one in (patched, config_patched):
         _ = one.after if one else None
+    verdict = reviews.verdict(answer, planned.contexts[0].type)
     return replace(
         result,
         operations=answer.objects,
         metrics=tuple(shown.metric(operation) for operation in answer.metrics),
-        verdict=reviews.verdict(answer, planned.contexts[0].type),
+        verdict=verdict,
+        mutated=reviews.mutated(result.contexts, verdict),
         values=patched,
         config_values=config_patched,
     )

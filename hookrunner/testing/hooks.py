@@ -176,6 +176,7 @@ class Run:
         self.patches: list[JSON] = result.patches
         self.metrics: list[JSON] = list(result.metrics)
         self.verdict: JSON = result.verdict
+        self.mutated: JSON = result.mutated
         self.values: JSON = result.values.after if result.values else None
         self.config_values: JSON = result.config_values.after if result.config_values else None
 

@@ -34,6 +34,7 @@ def as_json(result: Result, changes: Changes = Changes()) -> JSON:
         "refusal": changes.refusal,
         "metrics": list(result.metrics),
         "verdict": result.verdict,
+        "mutated": result.mutated,
         "values": result.values.after if result.values else None,
         "configValues": result.config_values.after if result.config_values else None,
     }
@@ -59,6 +60,9 @@ def as_text(result: Result, changes: Changes, with_context: bool) -> Iterator[st
         yield f"not possible on the given objects: {changes.refusal}"
     yield from _section("metrics", list(result.metrics))
     yield from _section("verdict", result.verdict)
+    if result.mutated:
+        before = result.contexts[0]["review"]["request"]["object"]
+        yield from unified(before, result.mutated, _name(before), f"{_name(before)}, mutated")
     yield from _values("values", result.values)
     yield from _values("config values", result.config_values)
 

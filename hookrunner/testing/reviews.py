@@ -15,6 +15,8 @@ from hookrunner.model.bindings import Conversion as ConversionBinding
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.operations import Answer
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox.patches import json_patch
+from hookrunner.sandbox.status import Refused
 from hookrunner.testing import choosing
 from hookrunner.testing.happenings import Conversion, NotRun, Review
 from hookrunner.testing.kinds import plural
@@ -74,6 +76,16 @@ def verdict(answer: Answer, kind: ContextType) -> JSON:
         raise BadOutput("the hook wrote nothing to VALIDATING_RESPONSE_PATH: the API server would refuse the operation")
     found = {"allowed": False} | answer.admission
     return found | ({"patch": _steps(found["patch"])} if found.get("patch") else {})
+
+
+def mutated(contexts: JSON, verdict: JSON) -> JSON:
+    """The reviewed object with the verdict's patch; None without one. Raises BadOutput if it does not apply."""
+    if not verdict or not verdict.get("patch"):
+        return None
+    try:
+        return json_patch.apply(contexts[0]["review"]["request"]["object"], verdict["patch"])
+    except Refused as refused:
+        raise BadOutput(f"`patch` of the admission response cannot be applied to the object: {refused}") from None
 
 
 def _steps(patch: JSON) -> JSON:

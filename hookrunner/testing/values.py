@@ -12,6 +12,8 @@ from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
 from hookrunner.hooks.workspace import read
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox.patches import json_patch
+from hookrunner.sandbox.status import Refused
 from hookrunner.yaml_values import BadDocument
 
 
@@ -25,10 +27,12 @@ class Patched:
     @property
     def after(self) -> JSON:
         """The values with all operations applied. Raises BadOutput for one that cannot be."""
-        # Copies: an operation may go on with what an earlier one has put in place.
-        values, steps = orjson.loads(orjson.dumps([self.before, self.patches]))
-        for step in steps:
-            values = _stepped(values, step)
+        values = self.before
+        for step in self.patches:
+            try:
+                values = json_patch.apply(values, [step])
+            except Refused:
+                raise BadOutput(f"values patch: nothing to {step['op']} at '{step['path']}'") from None
         return values
 
 
@@ -93,33 +97,3 @@ def _problem(step: JSON) -> str:
     if not isinstance(step.get("path"), str) or not step["path"].startswith("/"):
         return "`path` must begin with a slash"
     return "`value` is missing" if step["op"] != "remove" and "value" not in step else ""
-
-
-def _stepped(values: JSON, step: JSON) -> JSON:
-    """One operation of RFC 6902, strictly: the parent must be there. Changes `values` in place."""
-    *parents, last = (part.replace("~1", "/").replace("~0", "~") for part in step["path"][1:].split("/"))
-    try:
-        place = values
-        for part in parents:
-            place = place[int(part)] if isinstance(place, list) else place[part]
-        _put(place, last, step)
-    except (KeyError, IndexError, TypeError, ValueError):
-        raise BadOutput(f"values patch: nothing to {step['op']} at '{step['path']}'") from None
-    return values
-
-
-def _put(place: JSON, key: str, step: JSON) -> None:
-    """Raises KeyError, IndexError, TypeError or ValueError where it is not possible."""
-    match step["op"], place:
-        case "add", list():
-            at = len(place) if key == "-" else int(key)
-            if not 0 <= at <= len(place):
-                raise IndexError(key)
-            place.insert(at, step["value"])
-        case "add", dict():
-            place[key] = step["value"]
-        case "test", _:
-            if (place[int(key)] if isinstance(place, list) else place[key]) != step["value"]:
-                raise ValueError(key)
-        case _:
-            del place[int(key) if isinstance(place, list) else key]

@@ -213,14 +213,16 @@ def test_new_hook_says_what_it_made_and_what_is_next(place: Path, command: Comma
     assert command("new", "hook", "mine.py", "--dir", "h").code == 2
 
 
-def test_ctrl_c_ends_the_hook_and_says_nothing_more(place: Path) -> None:
+@pytest.mark.parametrize("words", [["hook", "run", "hooks/slow.sh"], ["hook", "test"]])
+def test_ctrl_c_ends_the_hook_and_says_nothing_more(words: list[str], place: Path) -> None:
     hook = place / "hooks" / "slow.sh"
     begun, config = place / "begun", '{"configVersion": "v1", "onStartup": 1}'
     hook.write_text(
         f"#!/bin/bash\n[ \"$1\" = --config ] && {{ echo '{config}'; exit; }}\nsleep 1000 & echo $! > {begun}\nwait\n"
     )
     hook.chmod(0o755)
-    command = [sys.executable, "-m", "hookrunner", "hook", "run", "hooks/slow.sh"]
+    (place / "hooks" / "slow.sh.test.yaml").write_text("- {name: a, when: {event: Startup}}\n")
+    command = [sys.executable, "-m", "hookrunner", *words]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     while not (begun.exists() and begun.read_text().strip()):
         assert running.poll() is None
@@ -228,6 +230,16 @@ def test_ctrl_c_ends_the_hook_and_says_nothing_more(place: Path) -> None:
     running.send_signal(signal.SIGINT)
     assert (running.communicate(timeout=20)[0], running.returncode) == ("\n", 130)
     assert not Path(f"/proc/{begun.read_text().strip()}/cwd").exists()
+
+
+def test_a_reader_that_has_seen_enough_is_no_bug(cases: Path) -> None:
+    command = [sys.executable, "-m", "hookrunner", "hook", "test"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        assert running.stderr.read() == ""
+    assert running.returncode == 1
 
 
 @pytest.mark.parametrize("name", ["config", "run", "test", "lint", "list", "snapshot"])

@@ -158,10 +158,10 @@ async def ran(tools: Bench, write_hook: Author, script: str, happening: Review |
             {"allowed": False, "message": "no"},
         ),
         (
-            'echo "{\\"allowed\\": true, \\"patch\\": \\"$(echo \'[{"op": "remove", "path": "/a"}]\' | base64 -w0)\\"}"'
-            " > $ADMISSION_RESPONSE_PATH",
+            'patch=$(echo \'[{"op": "remove", "path": "/metadata/labels"}]\' | base64 -w0)\n'
+            'echo "{\\"allowed\\": true, \\"patch\\": \\"$patch\\"}" > $ADMISSION_RESPONSE_PATH',
             Review("CREATE", POD),
-            {"allowed": True, "patch": [{"op": "remove", "path": "/a"}]},
+            {"allowed": True, "patch": [{"op": "remove", "path": "/metadata/labels"}]},
         ),
         (
             "echo '{\"convertedObjects\": []}' > $CONVERSION_RESPONSE_PATH",
@@ -175,6 +175,7 @@ async def test_a_verdict_is_read(
 ) -> None:
     result = await ran(tools, write_hook, script, happening)
     assert (result.failure, result.verdict) == ("", verdict)
+    assert (result.mutated and result.mutated["metadata"]) == (verdict.get("patch") and {"name": "p", "namespace": "n"})
 
 
 @pytest.mark.parametrize(
@@ -187,6 +188,11 @@ async def test_a_verdict_is_read(
             'echo \'{"patch": "e30="}\' > $VALIDATING_RESPONSE_PATH',
             Review("CREATE", POD),
             "not of a list of JSON patch",
+        ),
+        (  # remove /a
+            'echo \'{"patch": "W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0="}\' > $VALIDATING_RESPONSE_PATH',
+            Review("CREATE", POD),
+            "cannot be applied to the object",
         ),
         ("echo '[]' > $VALIDATING_RESPONSE_PATH", Review("CREATE", POD), "got bad validating response"),
     ],

@@ -47,7 +47,7 @@ def _differences(expect: JSON, result: Result, objects: Objects) -> Iterator[Dif
     for key in ("contexts", "patches", "metrics"):
         if key in expect:
             yield from _listed(key, expect[key], actual(key, result, objects), _all_of)
-    for key in ("verdict", "values", "configValues"):
+    for key in ("verdict", "mutated", "values", "configValues"):
         if key in expect:
             yield from _shown(key, expect[key], projected(actual(key, result, objects), expect[key]))
     if "objects" in expect:
@@ -65,6 +65,7 @@ _ACTUAL: dict[str, Callable[[Result], JSON]] = {
     "patches": lambda result: result.patches,
     "metrics": lambda result: list(result.metrics),
     "verdict": lambda result: result.verdict,
+    "mutated": lambda result: result.mutated,
     "values": lambda result: _after(result.values),
     "configValues": lambda result: _after(result.config_values),
 }

@@ -52,6 +52,7 @@ EXPECT = Table(
         "patches": LISTING,
         "metrics": LISTING,
         "verdict": _MAPPING,
+        "mutated": _MAPPING,
         "values": _MAPPING,
         "configValues": _MAPPING,
         "objects": OBJECTS,

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -67,6 +67,8 @@ def find(paths: Iterable[Path]) -> list[Path]:
 
 
 def _found(path: Path) -> Sequence[Path]:
+    if not path.exists():
+        raise BadInput(f"{path}: no such file or directory; name a hook, a test file or a directory of hooks")
     if path.is_dir():
         files = sorted(path.rglob(f"*{SUFFIX}"))
         hint = f"no *{SUFFIX} below it; `hookrunner new hook NAME` makes a hook with one"
@@ -102,18 +104,22 @@ class _Floor:
     carry_out: CarryOut | None
 
 
-async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncIterator[Outcome]:
+async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncGenerator[Outcome, None]:
     """Every case whose name contains `named`, `at_once` of them side by side, in order."""
     chosen = [(file, [case for case in file.cases if named in case.name]) for file in files]
     asked = any("objects" in case.expect for _, cases in chosen for case in cases)
     floor = _Floor(tools, asyncio.Semaphore(at_once), _carry_out() if asked else None)
-    async with asyncio.TaskGroup() as group:
-        going = []
-        for file, cases in chosen:
-            hook = group.create_task(_hook(floor, file.hook)) if cases else None
-            going += [group.create_task(_case(floor, hook, file, case)) for case in cases if hook]
+    going = list[asyncio.Task[Outcome]]()
+    for file, cases in chosen:
+        hook = asyncio.create_task(_hook(floor, file.hook)) if cases else None
+        going += [asyncio.create_task(_case(floor, hook, file, case)) for case in cases if hook]
+    try:
         for one in going:
             yield await one
+    finally:  # not a TaskGroup: it makes another error of the one that closes a generator
+        for one in going:
+            one.cancel()
+        await asyncio.gather(*going, return_exceptions=True)
 
 
 def _carry_out() -> CarryOut:

@@ -87,6 +87,8 @@ def test_paths_that_lead_to_no_tests_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sh").touch()
     with pytest.raises(BadInput, match=r"no test cases: no \*.test.yaml below it"):
         suite.find([tmp_path])
+    with pytest.raises(BadInput, match="no such file or directory; name a hook"):
+        suite.find([tmp_path / "hooks"])
     with pytest.raises(BadInput, match=r"there is no a.sh.test.yaml beside it"):
         suite.find([tmp_path / "a.sh"])
 
