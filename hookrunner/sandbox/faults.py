@@ -1,8 +1,8 @@
 """Things that go wrong with an API server, on demand: for tests, and for people who want to see what happens.
 
-Standing faults (`delay`, `answer`, `refuse`, `stall`, `drop`) hold for the requests whose line `METHOD /path?query`
-contains `match`, so many `times` or until they are taken away. `cut` and `expire` happen once, to the watches that are
-open. The same over HTTP, below `/_sandbox/`: see `administer`.
+Standing faults (`delay`, `answer`, `refuse`, `stall`, `drop`, `garble`) hold for the requests whose line
+`METHOD /path?query` contains `match`, so many `times` or until they are taken away. `cut` and `expire` happen once, to
+the watches that are open. The same over HTTP, below `/_sandbox/`: see `administer`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from hookrunner.sandbox import status
 from hookrunner.sandbox.status import Refused, bad_request
 from hookrunner.sandbox.watching import Event
 
-What = Literal["delay", "answer", "refuse", "stall", "drop"]
+What = Literal["delay", "answer", "refuse", "stall", "drop", "garble"]
 REMEMBERED = 10_000
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 REASONS = {
@@ -34,6 +34,7 @@ REASONS = {
 class Fault:
     """`delay`: answer after `seconds`. `answer`: with `status`, and `retry_after` seconds if given. `refuse`: close the
     connection without an answer. `stall`: send nothing more until it is taken away. `drop`: lose the events of watches.
+    `garble`: send half a line for each of them.
     """
 
     what: What
@@ -109,12 +110,13 @@ class Faults:
         refused = status.expired("too old resource version: the sandbox was told so")
         return await self.inject({"type": "ERROR", "object": refused.json()}, match, end=True)
 
-    async def inject(self, event: dict[str, Any], match: str = "", *, end: bool = False) -> int:
-        """Send an event of any kind into open watches; how many."""
+    async def inject(self, event: dict[str, Any] | bytes, match: str = "", *, end: bool = False) -> int:
+        """Send an event of any kind into open watches; how many. Bytes are sent as they are, all at once."""
+        sent = event if isinstance(event, bytes) else orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)
         found = [stream for stream in self._streams if match in stream.line and stream.response is not None]
         for stream in found:
             assert stream.response is not None
-            await stream.response.write(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+            await stream.response.write(sent)
             if end:
                 await stream.response.write_eof()
                 assert stream.task is not None
@@ -151,10 +153,12 @@ class Faults:
         line = f"{http.method} {http.path_qs}"
         with self._open(Stream(line, response, asyncio.current_task(), http.transport)):
             async for event in events:
-                dropped = self._matching(line, "drop")
-                for number, fault in dropped:
+                spoilt = self._matching(line, "drop", "garble")
+                for number, fault in spoilt:
                     self._use(number, fault)
-                if not dropped:
+                    if fault.what == "garble":
+                        await response.write(event.body[: len(event.body) // 2] + b"\n")
+                if not spoilt:
                     await self._unstalled(line)
                     yield event
 

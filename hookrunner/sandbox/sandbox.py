@@ -109,7 +109,7 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
         namespaces.make_first(api)
         garbage = Garbage(api)
         controllers: list[Controller] = [Definitions(api), Namespaces(api), garbage]
-        following = asyncio.create_task(_follow(store, controllers, store.revision))
+        following = asyncio.create_task(_follow(store.feed(), controllers))
         for controller in controllers:
             controller.sweep()
         try:
@@ -135,18 +135,17 @@ def _store(data: Path | None) -> Iterator[Store]:
         yield store
 
 
-async def _follow(store: Store, controllers: Sequence[Controller], since: int) -> None:
+async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]) -> None:
     """Tell every controller of every change, in order. They write too; what they write comes round again."""
     while True:
-        await store.changed("", since)
-        for change in store.changes(since):
-            since = change.revision
-            for controller in controllers:
-                try:
-                    controller.happened(change)
-                except Exception as error:
-                    _log.error("a controller met a bug", controller=type(controller).__name__, exc_info=error)
-        await asyncio.sleep(0)
+        change = await feed.get()
+        for controller in controllers:
+            try:
+                controller.happened(change)
+            except Exception as error:
+                _log.error("a controller met a bug", controller=type(controller).__name__, exc_info=error)
+        if feed.empty():
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager

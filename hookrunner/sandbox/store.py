@@ -82,6 +82,7 @@ class Store:
         self._clock = clock
         self._kept = kept
         self._news: dict[str, asyncio.Event] = {}
+        self._feeds: list[asyncio.Queue[Change]] = []
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -115,6 +116,12 @@ class Store:
         while not any(resource in ("", change.key.resource) for change in self.changes(since)):
             since = self.revision
             await self._news.setdefault(resource, asyncio.Event()).wait()
+
+    def feed(self) -> asyncio.Queue[Change]:
+        """Every change from now on, for those who must miss none: history may be compacted before they see it."""
+        feed: asyncio.Queue[Change] = asyncio.Queue()
+        self._feeds.append(feed)
+        return feed
 
     # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -157,6 +164,8 @@ class Store:
         self._keep(change)
         self.revision = change.revision
         self._history.append(change)
+        for feed in self._feeds:
+            feed.put_nowait(change)
         self._age()
         for resource in ("", change.key.resource):
             if (news := self._news.pop(resource, None)) is not None:

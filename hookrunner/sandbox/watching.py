@@ -1,7 +1,9 @@
 """Watch: what happens to a selection of objects, as a stream of events.
 
 An object that comes to match the selectors is ADDED, one that ceases to match DELETED. A bookmark says how far the
-stream is when nothing else does. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+stream is when nothing else does; like a real server's it comes again though nothing has happened, so that clients can
+tell a quiet connection from a dead one.
+https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
 """
 
 import asyncio
@@ -89,19 +91,16 @@ async def _followed(store: Store, watch: Watch, deadline: float) -> AsyncIterato
         if options.initial_events and options.bookmarks:
             yield _bookmark(watch.kind, since, INITIAL_EVENTS_END)
     since = since or store.revision
-    told = since
     while True:
         for change in store.changes(min(since, store.revision)):
             since = change.revision
             if (event := watch.of(change)) is not None:
-                told = since
                 yield event
         wait = min(BOOKMARK_SECONDS, deadline - asyncio.get_running_loop().time())
         if wait > 0 and await _changed(store, watch.kind.stored, since, wait):
             continue
         since = max(since, store.revision)
-        if options.bookmarks and since != told:
-            told = since
+        if options.bookmarks:
             yield _bookmark(watch.kind, since)
         if asyncio.get_running_loop().time() >= deadline:
             return

@@ -86,6 +86,16 @@ async def test_dropped_events_are_lost(client: Client) -> None:
         assert (await events.next())["object"]["metadata"]["name"] == "told"
 
 
+async def test_garbled_events_are_half_lines(client: Client) -> None:
+    async with watching(client) as events:
+        client.sandbox.faults.add(Fault("garble", "watch=1", times=1))
+        for name in ("half", "whole"):
+            await client.create(CONFIGMAPS, {"metadata": {"name": name}})
+        with pytest.raises(orjson.JSONDecodeError):
+            await events.next()
+        assert (await events.next())["object"]["metadata"]["name"] == "whole"
+
+
 async def test_open_watches_are_cut_in_the_middle(client: Client) -> None:
     async with watching(client) as events:
         assert client.sandbox.faults.watching("configmaps") == 1
@@ -107,6 +117,13 @@ async def test_events_can_be_made_up(client: Client) -> None:
     async with watching(client) as events:
         await client.sandbox.faults.inject({"type": "NONSENSE"})
         assert await events.next() == {"type": "NONSENSE"}
+
+
+async def test_bytes_are_sent_as_they_are(client: Client) -> None:
+    async with watching(client) as events:
+        assert await client.sandbox.faults.inject(b'{"type":"ONE"}\n{"type":') == 1
+        await client.sandbox.faults.inject(b'"TWO"}\n')
+        assert [await events.next() for _ in range(2)] == [{"type": "ONE"}, {"type": "TWO"}]
 
 
 async def test_a_compaction_is_asked_for_over_http(client: Client) -> None:
@@ -151,7 +168,7 @@ async def test_what_is_no_fault_is_refused(client: Client, body: bytes) -> None:
 
 
 def test_a_fault_that_is_none_is_refused_in_python_too() -> None:
-    with pytest.raises(Refused, match="there are delay, answer, refuse, stall, drop"):
+    with pytest.raises(Refused, match="there are delay, answer, refuse, stall, drop, garble"):
         Fault("explode")  # type: ignore[arg-type]
 
 

@@ -128,3 +128,11 @@ def test_the_body_is_as_small_as_its_text() -> None:
     numbers = count()
     stored = [store.put(Key("c", "", str(next(numbers))), {"metadata": {}, "v": "x" * 900}) for _ in range(10)]
     assert all(len(one.body) < 1000 for one in stored)
+
+
+def test_a_feed_has_every_change_though_history_is_forgotten() -> None:
+    store = Store()
+    feed = store.feed()
+    written = [put(store, "a"), put(store, "b")]
+    store.compact()
+    assert [feed.get_nowait().revision for _ in written] == written

@@ -1,0 +1,22 @@
+"""The parts put together: what only all of them do."""
+
+from hookrunner.sandbox.bodies import Body
+from hookrunner.sandbox.requests import Place, WriteOptions
+from tests.flows.waiting import until
+from tests.sandbox.conftest import Client
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+
+async def test_controllers_miss_nothing_though_history_is_forgotten_before_they_see_it(client: Client) -> None:
+    """A namespace with more objects than history has room for is such a case."""
+    store, api = client.sandbox.store, client.sandbox.api
+    owner = await client.create(CONFIGMAPS, {"metadata": {"name": "owner"}})
+    mine = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    kind = client.sandbox.kinds.get("", "v1", "configmaps")
+    assert kind is not None
+    body = Body({"metadata": {"name": "owned", "ownerReferences": [mine]}})
+    api.create(kind, Place("", "v1", "configmaps", "default"), WriteOptions(), body)
+    store.compact()
+    assert (await client.send("DELETE", f"{CONFIGMAPS}/owner")).status == 200
+    await until(lambda: not store.select("configmaps"), "what was owned goes too")
