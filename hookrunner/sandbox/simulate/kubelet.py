@@ -37,8 +37,11 @@ def step(pod: Object, world: World) -> Step | None:
 
 
 def _lost(pod: Object, world: World) -> Step | None:
-    """A Pod whose node is gone goes too, if it ever ran there."""
-    return Step((Delete(pod, 0),), world.pace.lost, "lost") if "startTime" in pod["status"] else None
+    """A Pod whose node is gone goes too, if it ever ran there or is to go anyway."""
+    meta = pod["metadata"]
+    if meta.get("deletionGracePeriodSeconds") or ("startTime" in pod["status"] and not is_ending(pod)):
+        return Step((Delete(pod, 0),), world.pace.lost, "lost")
+    return None
 
 
 def _ending(pod: Object, world: World) -> Step | None:
@@ -60,8 +63,6 @@ def _next(kubelet: "Kubelet", world: World) -> Step | None:
             return Step(kubelet.started("init", [container["name"]]), pace.pull, f"start {container['name']}")
         if "running" in status["state"] and container.get("restartPolicy") != "Always":
             return Step(kubelet.ended("init", [container["name"]], 0), pace.init, f"end {container['name']}")
-        if status["state"].get("terminated", {}).get("exitCode"):
-            return None
     statuses = [status for _, status in kubelet.each("")]
     names = [status["name"] for status in statuses]
     if any("waiting" in status["state"] for status in statuses):
@@ -69,9 +70,14 @@ def _next(kubelet: "Kubelet", world: World) -> Step | None:
     if not all(status["ready"] for status in statuses):
         return Step(kubelet.ready(), pace.ready, "ready")
     if kubelet.pod["spec"].get("restartPolicy") != "Always":
-        code = (kubelet.pod["metadata"].get("annotations") or {}).get(EXIT_CODE, "0")
-        return Step(kubelet.ended("", names, int(code) if code.isdecimal() else 1), pace.run, "end")
+        return Step(kubelet.ended("", names, _exit_code(kubelet.pod)), pace.run, "end")
     return None
+
+
+def _exit_code(pod: Object) -> int:
+    """What the annotation says, at most 255; 1 for what is no number."""
+    text = (pod["metadata"].get("annotations") or {}).get(EXIT_CODE, "0")
+    return min(int(text), 255) if text.isdecimal() else 1
 
 
 def _address(pod: Object, world: World) -> str:
@@ -118,7 +124,7 @@ class Kubelet:
         if address:
             status |= {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}
         told = (event for name in names for event in self._start_told(by_name[name], which))
-        return (*told, self._written(status))
+        return (self._written(status), *told)
 
     def ready(self) -> tuple[Write, ...]:
         """Readiness probes succeed."""

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from hookrunner.sandbox.simulate import rollouts
 from tests.sandbox.simulate.lab import Lab, running
 
 pytestmark = pytest.mark.looptime
@@ -185,16 +184,6 @@ async def test_old_sets_beyond_the_limit_are_forgotten() -> None:
             lab.patch("deployments.apps", "web", {"spec": {"template": {"spec": {"containers": [container]}}}})
             await lab.later(20)
         assert len(lab.all("replicasets.apps")) == 2
-
-
-@pytest.mark.parametrize(
-    ("value", "whole", "up", "number"),
-    [(2, 5, True, 2), ("25%", 3, True, 1), ("25%", 3, False, 0), ("100%", 3, False, 3)],
-)
-def test_percentages_are_rounded_up_for_surge_and_down_for_what_may_miss(
-    value: Any, whole: int, up: bool, number: int
-) -> None:
-    assert rollouts.resolved(value, whole, up=up) == number
 
 
 async def test_a_pod_can_be_taken_out_by_a_label_and_put_back() -> None:

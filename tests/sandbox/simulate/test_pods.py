@@ -189,3 +189,12 @@ async def test_all_goes_on_after_a_compaction() -> None:
         lab.create(POD)
         lab.store.compact()
         await lab.until(lambda: is_ready(lab, "web"))
+
+
+async def test_a_pod_on_a_node_that_was_never_there_can_be_deleted() -> None:
+    async with running() as lab:
+        lab.create(POD.replace("spec: {", "spec: {nodeName: elsewhere, "))
+        await lab.later(20)
+        assert lab.one("pods", "web")["status"]["phase"] == "Pending"
+        lab.delete("pods", "web")
+        await lab.until(lambda: not lab.all("pods"))
