@@ -42,8 +42,8 @@ def problems(obj: JSON, kind: Kind) -> list[str]:
 def _refuse(which: str, obj: JSON, kind: Kind, found: list[str]) -> None:
     if not found:
         return
-    metadata = obj.get("metadata") or {}
-    place = "/".join(str(one) if isinstance(one := metadata.get(key, ""), str) else "" for key in ("namespace", "name"))
+    metadata = obj["metadata"] if isinstance(obj.get("metadata"), dict) else {}
+    place = "/".join(one if isinstance(one := metadata.get(key), str) else "" for key in ("namespace", "name"))
     said = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {one}" for one in found)])
     about = f"{place}; {_kind(kind.api_version, kind.kind)}"
     raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", f"failed to create typed {which} object ({about}): {said}")

@@ -7,8 +7,7 @@ from http import HTTPStatus
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.compare import Changes, changes
 from hookrunner.sandbox.fields.entries import Entry
-from hookrunner.sandbox.fields.resets import resets
-from hookrunner.sandbox.fields.sets import without
+from hookrunner.sandbox.fields.resets import ownable
 from hookrunner.sandbox.fields.shapes import Shape, custom_shape, shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
@@ -57,7 +56,7 @@ class Differences:
         self._live = live
         self._new = new
         self._kind = kind
-        self._resets = resets(kind, subresource)
+        self._subresource = subresource
         self._found: dict[str, Changes | None] = {}
 
     @property
@@ -77,4 +76,4 @@ class Differences:
             raise UnknownVersion(api_version)
         if shape is None:
             return None
-        return Changes(*(without(one, self._resets) for one in changes(self._live, self._new, shape)))
+        return Changes(*(ownable(one, self._kind, self._subresource) for one in changes(self._live, self._new, shape)))

@@ -14,6 +14,7 @@ from hookrunner.sandbox.fields.sets import LEAF, SELF, Fields, member, node_of, 
 APPLY = "Apply"
 UPDATE = "Update"
 MOST_UPDATERS = 10
+NAMES = ("manager", "operation", "apiVersion", "subresource", "fieldsType")
 ANCIENT = "ancient-changes"
 
 
@@ -66,13 +67,15 @@ def read_foreign(managed: Sequence[Mapping[str, JSON]]) -> Entries:
 
 
 def _foreign(sent: Mapping[str, JSON]) -> Entry:
+    if not isinstance(sent, dict) or not all(isinstance(sent.get(key, ""), str) for key in NAMES):
+        raise Unreadable("an entry must be an object with texts")
     if sent.get("operation") not in (APPLY, UPDATE):
         raise Unreadable("operation must be `Apply` or `Update`")
     if not sent.get("apiVersion"):
         raise Unreadable("apiVersion must not be empty")
     if sent.get("fieldsType") != "FieldsV1":
         raise Unreadable("invalid fieldsType")
-    return _entry(sent, _utc(sent.get("time")), _canonical(sent.get("fieldsV1")))
+    return _entry(sent, _utc(sent.get("time") and str(sent["time"])), _canonical(sent.get("fieldsV1")))
 
 
 def _entry(one: Mapping[str, JSON], time: str | None, fields: Fields) -> Entry:
@@ -81,9 +84,12 @@ def _entry(one: Mapping[str, JSON], time: str | None, fields: Fields) -> Entry:
 
 
 def _utc(time: str | None) -> str | None:
-    if not time or time.endswith("Z"):
-        return time
-    return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if not time:
+        return None
+    try:
+        return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except ValueError as error:
+        raise Unreadable("time must be RFC 3339") from error
 
 
 def _canonical(fields: JSON) -> Fields:

@@ -51,17 +51,18 @@ def _last(live: JSON) -> dict[str, JSON]:
 
 
 def _annotation(obj: JSON) -> str:
-    return str((obj.get("metadata", {}).get("annotations") or {}).get(ANNOTATION, ""))
+    return str(((obj.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION, ""))
 
 
 def refreshed(obj: JSON, config: JSON) -> JSON:
     """The object with the annotation, if it has one, set to what was applied."""
     if not _annotation(obj):
         return obj
-    metadata = config.get("metadata", {})
+    metadata = {
+        key: value for key, value in config.get("metadata", {}).items() if key != "annotations" or value is not None
+    }
     if "annotations" in metadata:
-        annotations = {key: value for key, value in metadata["annotations"].items() if key != ANNOTATION}
-        metadata = {**metadata, "annotations": annotations}
+        metadata["annotations"] = {key: value for key, value in metadata["annotations"].items() if key != ANNOTATION}
     text = f"{written({**config, 'metadata': metadata})}\n"
     annotations = {**obj["metadata"]["annotations"], ANNOTATION: text}
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}

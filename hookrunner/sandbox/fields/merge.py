@@ -80,8 +80,8 @@ def _interleaved(live: list[str], stated: list[str]) -> Iterator[tuple[str, int 
 
     Elements that only the live list has come with their place in it.
     """
-    due = deque(key for key in stated if key in set(live))
-    known, placed = set(stated), set[str]()
+    there, known, placed = set(live), set(stated), set[str]()
+    due = deque(key for key in stated if key in there)
     at = turn = 0
     while at < len(live) or turn < len(stated):
         key = live[at] if at < len(live) else None

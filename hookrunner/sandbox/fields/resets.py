@@ -4,9 +4,7 @@ A kind that has `status` keeps it from writes to the object, and the rest from w
 rest" is differs from kind to kind, as the API server's strategies have it.
 """
 
-from functools import lru_cache
-
-from hookrunner.sandbox.fields.sets import Fields, of
+from hookrunner.sandbox.fields.sets import Fields, of, without
 from hookrunner.sandbox.kinds import Kind
 
 METADATA_TOO = frozenset(
@@ -27,29 +25,32 @@ SPEC = ("f:spec",)
 STATUS = ("f:status",)
 METADATA = ("f:metadata",)
 
-OWN_RULES: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
-    ("deployments.apps", "status"): (SPEC, ("f:metadata", "f:labels")),
-    ("pods", "status"): (SPEC, ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences")),
-    ("servicecidrs.networking.k8s.io", "status"): (METADATA, SPEC),
-    ("certificatesigningrequests.certificates.k8s.io", ""): (SPEC, STATUS),
-    ("certificatesigningrequests.certificates.k8s.io", "status"): (SPEC, ("f:status", "f:conditions")),
-    ("certificatesigningrequests.certificates.k8s.io", "approval"): (SPEC, ("f:status", "f:certificate")),
-    ("namespaces", "finalize"): (STATUS,),
+NO_STATUS = of(STATUS)
+NO_SPEC = of(SPEC)
+NOTHING_ELSE = of(METADATA, SPEC)
+
+OWN_RULES: dict[tuple[str, str], Fields] = {
+    ("deployments.apps", "status"): of(SPEC, ("f:metadata", "f:labels")),
+    ("pods", "status"): of(SPEC, ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences")),
+    ("servicecidrs.networking.k8s.io", "status"): NOTHING_ELSE,
+    ("certificatesigningrequests.certificates.k8s.io", ""): of(SPEC, STATUS),
+    ("certificatesigningrequests.certificates.k8s.io", "status"): of(SPEC, ("f:status", "f:conditions")),
+    ("certificatesigningrequests.certificates.k8s.io", "approval"): of(SPEC, ("f:status", "f:certificate")),
+    ("namespaces", "finalize"): NO_STATUS,
 }
 
 
-def resets(kind: Kind, subresource: str) -> Fields:
-    """The paths that, with all below them, cannot be owned by a write to the object ("") or to a subresource."""
-    return _resets(kind.stored, subresource, "status" in kind.subresources, kind.custom or kind.group in METADATA_TOO)
+def ownable(fields: Fields, kind: Kind, subresource: str) -> Fields:
+    """What of a set a write to the object ("") or to a subresource can own."""
+    return without(fields, _resets(kind, subresource))
 
 
-@lru_cache(maxsize=1024)
-def _resets(stored: str, subresource: str, has_status: bool, metadata: bool) -> Fields:
-    own = OWN_RULES.get((stored, subresource))
+def _resets(kind: Kind, subresource: str) -> Fields:
+    own = OWN_RULES.get((kind.stored, subresource))
     if own is not None:
-        return of(*own)
-    if not has_status or subresource not in ("", "status"):
+        return own
+    if "status" not in kind.subresources or subresource not in ("", "status"):
         return {}
     if not subresource:
-        return of(STATUS)
-    return of(METADATA, SPEC) if metadata else of(SPEC)
+        return NO_STATUS
+    return NOTHING_ELSE if kind.custom or kind.group in METADATA_TOO else NO_SPEC

@@ -22,8 +22,8 @@ from hookrunner.sandbox.fields.entries import (
 from hookrunner.sandbox.fields.merge import merged, owned
 from hookrunner.sandbox.fields.prune import pruned
 from hookrunner.sandbox.fields.reconcile import reconciled
-from hookrunner.sandbox.fields.resets import resets
-from hookrunner.sandbox.fields.sets import Fields, difference, intersection, of, union, without
+from hookrunner.sandbox.fields.resets import ownable
+from hookrunner.sandbox.fields.sets import Fields, difference, intersection, of, union
 from hookrunner.sandbox.fields.shapes import shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused
@@ -98,7 +98,7 @@ def settled(live: JSON | None, new: JSON) -> JSON:
 
 def managed(obj: JSON | None) -> list[JSON] | None:
     """`metadata.managedFields`, None if there is none."""
-    found: list[JSON] | None = (obj or {}).get("metadata", {}).get("managedFields")
+    found: list[JSON] | None = ((obj or {}).get("metadata") or {}).get("managedFields")
     return found
 
 
@@ -108,7 +108,7 @@ def _timeless(entries: Sequence[Mapping[str, JSON]]) -> list[dict[str, JSON]]:
 
 def managed_by(obj: JSON, entries: Sequence[JSON]) -> JSON:
     """The object with these managed fields."""
-    metadata = {key: value for key, value in obj.get("metadata", {}).items() if key != "managedFields"}
+    metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key != "managedFields"}
     return {**obj, "metadata": {**metadata, "managedFields": list(entries)} if entries else metadata}
 
 
@@ -177,5 +177,5 @@ def _tracked(live: JSON | None, kind: Kind, write: Write) -> Entries:
 
 def _stated(config: JSON, kind: Kind, write: Write) -> Entry:
     """What the applier claims."""
-    fields = without(owned(config, shape_of(kind)), resets(kind, write.subresource))
+    fields = ownable(owned(config, shape_of(kind)), kind, write.subresource)
     return Entry(write.manager, APPLY, kind.api_version, write.subresource, None, fields)

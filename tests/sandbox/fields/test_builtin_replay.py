@@ -78,6 +78,15 @@ def test_pods_with_repeated_variables(oracle: Oracle, kinds: Kinds) -> None:
     replay.apply("b", stated(kind, "p", spec={"containers": [{"name": "c", "image": "z"}]}), force=True)
 
 
+def test_a_debug_container_is_owned_through_its_subresource(oracle: Oracle, kinds: Kinds) -> None:
+    replay, kind = replay_of(oracle, kinds, "", "pods", "debugged")
+    spec = {"nodeName": "none", "automountServiceAccountToken": False, "containers": [{"name": "c", "image": "x"}]}
+    replay.create("m", stated(kind, "debugged", spec=spec), ADMITTED)
+    patch = {"metadata": {"labels": {"a": "b"}}, "spec": {"ephemeralContainers": [{"name": "debug", "image": "x"}]}}
+    replay.patch("d", patch, "ephemeralcontainers")
+    assert "ephemeralcontainers" in {one.get("subresource") for one in fields_of(replay.live)}
+
+
 def test_services_keep_ports_apart_by_protocol(oracle: Oracle, kinds: Kinds) -> None:
     replay, kind = replay_of(oracle, kinds, "", "services", "s")
     ports = [{"port": 80, "name": "a"}, {"port": 443, "name": "b"}]
