@@ -1,14 +1,19 @@
 """CustomResourceDefinitions: what they define is served as soon as their names are accepted, and goes when they go."""
 
 from hookrunner.sandbox.api import Api, Step, rfc3339
+from hookrunner.sandbox.deleting import CLEANUP
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
-from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.rules import DEFINITIONS, Object
 from hookrunner.sandbox.store import Change, Key
 from hookrunner.sandbox.structural import names, served
 
-DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
-FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+ENDING = {
+    "type": "Terminating",
+    "status": "True",
+    "reason": "InstanceDeletionInProgress",
+    "message": "CustomResource deletion is in progress",
+}
 MANAGER = WriteOptions(manager="kube-apiserver")
 
 
@@ -21,32 +26,36 @@ class Definitions:
     def sweep(self) -> None:
         """Take over the definitions that are there already."""
         for stored in self._api.store.select(DEFINITIONS):
-            self._settle(stored.json())
+            self._settle(stored.key.name)
 
     def happened(self, change: Change) -> None:
         """React to one change: of a definition, or the end of the last object of one that has to go."""
         if change.key.resource == DEFINITIONS:
-            if change.after is not None:
-                self._settle(change.after.json())
-            else:
-                group, plural = change.key.name.partition(".")[2], change.key.name.partition(".")[0]
-                self._api.kinds.replace(group, plural, ())
-                # A name that it held may be another's now.
-                self.sweep()
+            self._settle(change.key.name)
+            if change.after is None:
+                self.sweep()  # a name that it held may be another's now
         elif change.after is None and "." in change.key.resource:
             self._finish(change.key.resource)
 
-    def _settle(self, crd: Object) -> None:
-        meta, spec = crd["metadata"], crd["spec"]
-        others = [one.json() for one in self._api.store.select(DEFINITIONS) if one.key.name != meta["name"]]
+    def _settle(self, name: str) -> None:
+        """Its status, and what is served; one that is to go is emptied."""
+        stored = self._api.store.get(Key(DEFINITIONS, "", name))
+        if stored is None:
+            plural, _, group = name.partition(".")
+            self._api.kinds.replace(group, plural, ())
+            return
+        crd = stored.json()
+        others = [one.json() for one in self._api.store.select(DEFINITIONS) if one.key.name != name]
         status = names.status(crd, others, rfc3339(self._api.now()))
+        ends = "deletionTimestamp" in crd["metadata"]
+        if ends:
+            status["conditions"] = [one for one in status["conditions"] if one["type"] != "Terminating"] + [ENDING]
         if status != crd.get("status"):
-            self._modify(meta["name"], "status", lambda old: old | {"status": status})
-        established = {one["type"]: one["status"] for one in status["conditions"]}.get("Established") == "True"
-        kinds = served.kinds(crd | {"status": status}) if established else ()
-        self._api.kinds.replace(spec["group"], spec["names"]["plural"], kinds)
-        if "deletionTimestamp" in meta:
-            self._empty(meta["name"])
+            self._modify(name, "status", lambda old: old | {"status": status})
+        kinds = served.kinds(crd | {"status": status}) if served.established({"status": status}) else ()
+        self._api.kinds.replace(crd["spec"]["group"], crd["spec"]["names"]["plural"], kinds)
+        if ends:
+            self._empty(name)
 
     def _empty(self, name: str) -> None:
         kind = self._api.kinds.of_stored(name)
@@ -60,7 +69,7 @@ class Definitions:
         stored = self._api.store.get(Key(DEFINITIONS, "", name))
         if stored is None or self._api.store.select(name):
             return
-        if "deletionTimestamp" in (meta := stored.json()["metadata"]) and FINALIZER in meta.get("finalizers", ()):
+        if "deletionTimestamp" in (meta := stored.json()["metadata"]) and CLEANUP in meta.get("finalizers", ()):
             self._modify(name, "", _without_finalizer)
 
     def _modify(self, name: str, subresource: str, change: Step) -> None:
@@ -74,7 +83,7 @@ class Definitions:
 
 
 def _without_finalizer(obj: Object) -> Object:
-    left = [one for one in obj["metadata"].get("finalizers", ()) if one != FINALIZER]
+    left = [one for one in obj["metadata"].get("finalizers", ()) if one != CLEANUP]
     obj["metadata"].pop("finalizers", None)
     if left:
         obj["metadata"]["finalizers"] = left

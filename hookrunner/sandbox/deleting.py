@@ -13,6 +13,8 @@ from hookrunner.sandbox.requests import DeleteOptions
 from hookrunner.sandbox.rules import Object
 
 IMMORTAL = ("default", "kube-system", "kube-public")
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""Keeps a CustomResourceDefinition until its objects are gone."""
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 FINALIZER_OF = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
@@ -60,6 +62,8 @@ def _set_finalizers(meta: Object, kind: Kind, options: DeleteOptions) -> None:
     if asked:
         finalizers = [one for one in finalizers if one not in (ORPHAN, FOREGROUND)]
         finalizers += [FINALIZER_OF[asked]] if asked in FINALIZER_OF else []
+    if kind.stored == rules.DEFINITIONS and CLEANUP not in finalizers and "deletionTimestamp" not in meta:
+        finalizers = [*finalizers, CLEANUP]
     if finalizers:
         meta["finalizers"] = finalizers
     else:

@@ -18,7 +18,7 @@ from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Change, Key, Stored
 
-PATIENCE = 1.0
+PATIENCE = 3.0
 """Seconds for an owner to come; clients make owners first, so it rarely does."""
 MANAGER = WriteOptions(manager="garbage-collector")
 

@@ -16,6 +16,7 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 # What a real API server has beyond these needs a kubelet, or does something other than keeping an object.
 SERVED_SUBRESOURCES = frozenset({"status", "scale", "finalize", "eviction", "binding"})
+DEPRECATED = {"endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 NOT_SERVED = frozenset({"bindings", "componentstatuses"})
 
 
@@ -85,6 +86,8 @@ class Kind:
     @property
     def deprecation(self) -> str:
         """What clients of a deprecated version are told; "" if it is none."""
+        if not self.custom:
+            return DEPRECATED.get(self.stored, "")
         versions = (self.definition or {}).get("versions", ())
         said: dict[str, Any] = next((one for one in versions if one["name"] == self.version), {})
         if not said.get("deprecated"):

@@ -23,10 +23,15 @@ from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.status import Refused, bad_request
 from hookrunner.sandbox.structural import defaults, definition, prune, validate
+from hookrunner.sandbox.structural import names as structural_names
 
 __all__ = ["created_by_update", "default_propagation", "ending", "grace", "unconditional"]
 
 Object = dict[str, Any]
+
+LARGEST = 1e21
+"""From here on Go writes an exponent."""
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 SHOWN_WHEN_GONE = frozenset(
@@ -52,7 +57,7 @@ def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] =
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
     if kind.custom:
         _check_custom_type(kind, body)
-        obj, unknown = prune.pruned(body, kind.schema)
+        obj, unknown = prune.pruned(_whole(body), kind.schema)
         return obj, decode.judged(kind.api_version, kind.kind, unknown, duplicates, strictness)
     wanted = {"kind": kind.kind, "apiVersion": kind.api_version}
     typed = {key: wanted[key] if body.get(key) in (None, "") else body[key] for key in wanted}
@@ -63,6 +68,15 @@ def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] =
     if isinstance(body.get("metadata"), dict) and body["metadata"].get("managedFields") == []:
         obj["metadata"]["managedFields"] = []  # which is a wish: forget who owns what
     return obj, warnings
+
+
+def _whole(value: JSON) -> JSON:
+    """Go writes 1.0 as 1, and so do we where a schema does not say of which type a number is."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST:
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _whole(one) for key, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, list) else value
 
 
 def _check_custom_type(kind: Kind, body: Object) -> None:
@@ -134,7 +148,7 @@ def defaulted(kind: Kind, obj: Object) -> Object:
 
 def for_create(kind: Kind, obj: Object) -> Object:
     """What creating resets and makes up."""
-    return strategy.for_create(kind, obj)
+    return _remembering(kind, strategy.for_create(kind, obj))
 
 
 def for_update(kind: Kind, obj: Object, old: Object, subresource: str) -> Object:
@@ -143,10 +157,17 @@ def for_update(kind: Kind, obj: Object, old: Object, subresource: str) -> Object
         return {**old, "metadata": obj["metadata"], "spec": obj.get("spec") or {}}
     if kind.stored == "namespaces":
         obj = {**obj, "spec": old.get("spec") or {}}
-    return strategy.for_update(kind, obj, old, subresource)
+    if subresource == "binding":
+        return obj
+    return _remembering(kind, strategy.for_update(kind, obj, old, subresource))
 
 
-DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+def _remembering(kind: Kind, obj: Object) -> Object:
+    """A definition remembers all versions in which its objects may be stored."""
+    if kind.stored != DEFINITIONS or not isinstance(obj.get("spec"), dict):
+        return obj
+    status = obj.get("status") or {}
+    return {**obj, "status": {**status, "storedVersions": structural_names.stored_versions(obj)}}
 
 
 def check(kind: Kind, obj: Object, old: Object | None, subresource: str = "") -> None:

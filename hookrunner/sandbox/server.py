@@ -42,6 +42,9 @@ WATCH_SECONDS = 3600
 
 SUCCESS: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
+LEEWAY = 0.1
+"""Seconds that a watch lasts longer than it was asked to: a client that gives up after the same time does so first."""
+
 _log = log.get("sandbox")
 
 
@@ -79,7 +82,10 @@ class Server:
                 raise status.method_not_allowed()
             return web.Response(body=shown.body, headers=shown.headers, status=shown.code)
         asked = understood(http, query, self._api.kinds)
-        response = await _DO[asked.verb](self, asked)
+        try:
+            response = await _DO[asked.verb](self, asked)
+        except Refused as refused:
+            response = _refusal(http, refused)
         if (told := asked.kind.deprecation) and not response.prepared:
             _warn(response, told)
         return response
@@ -159,7 +165,7 @@ class Server:
     async def _watch(self, asked: Asked) -> web.StreamResponse:
         options = requests.list_options(asked.query, watch=True)
         watch = watching.opened(self._api.store, asked.kind, asked.where.namespace, options)
-        deadline = asyncio.get_running_loop().time() + (options.timeout or WATCH_SECONDS)
+        deadline = asyncio.get_running_loop().time() + (options.timeout or WATCH_SECONDS) + LEEWAY
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(asked.http)
         first = True

@@ -55,7 +55,7 @@ class Refused(Exception):
     def __init__(
         self, code: int, reason: str, message: str, about: About | None = None, causes: Sequence[Cause] = ()
     ) -> None:
-        self.code = code
+        self.code = int(code)  # a name of a code is not for YAML
         self.reason = reason
         self.message = message
         self.about = about

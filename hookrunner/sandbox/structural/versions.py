@@ -13,12 +13,13 @@ KUBE_LIKE = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?", re.ASCII)
 
 
 def as_version(obj: JSON, kind: Kind) -> JSON:
-    """A stored object as the kind's version shows it: pruned and defaulted by that version's schema, as on every read.
+    """A stored object as the kind's version shows it: pruned by that version's schema; defaulted by it, as on every read,
+    if it was stored in that version.
 
     A new object, though parts of it may be shared with `obj`.
     """
     shown, _ = prune.pruned({**obj, "apiVersion": kind.api_version}, kind.schema)
-    return defaults.defaulted(shown, kind.schema)
+    return defaults.defaulted(shown, kind.schema) if obj["apiVersion"] == kind.api_version else shown
 
 
 def priority(version: str) -> tuple[int, int, int, str]:
