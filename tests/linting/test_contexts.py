@@ -1,0 +1,35 @@
+"""When contexts that say different things can meet in one run. What is told of a text: test_samples.py."""
+
+import pytest
+
+from hookrunner.linting.contexts import may_combine
+from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
+
+NO_CHANGES: frozenset[Change] = frozenset()
+GROUPED = Kubernetes("pods", "Pod", group="all")
+TICK = Schedule("tick", "* * * * *")
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "schedules", "meet"),
+    [
+        ((), (), False),
+        ((Kubernetes("pods", "Pod"),), (), True),
+        ((Kubernetes("pods", "Pod", changes=NO_CHANGES),), (), False),
+        ((Kubernetes("pods", "Pod", changes=NO_CHANGES),), (TICK,), False),
+        ((GROUPED,), (), False),
+        ((GROUPED, Kubernetes("nodes", "Node", group="all")), (), False),
+        ((GROUPED, Kubernetes("nodes", "Node", group="other")), (), True),
+        ((GROUPED, Kubernetes("nodes", "Node", group="other", queue="q")), (), False),
+        ((GROUPED, Kubernetes("nodes", "Node", group="other", allow_failure=True)), (), False),
+        ((), (TICK,), False),
+        ((), (TICK, Schedule("tock", "* * * * *")), True),
+        ((), (TICK, Schedule("tock", "* * * * *", queue="q")), False),
+        ((GROUPED,), (TICK,), True),
+        ((GROUPED,), (Schedule("tick", "* * * * *", group="all"),), False),
+    ],
+)
+def test_events_meet_in_one_queue_but_ticks_of_one_schedule_and_runs_of_one_group_are_as_good_as_one(
+    kubernetes: tuple[Kubernetes, ...], schedules: tuple[Schedule, ...], meet: bool
+) -> None:
+    assert may_combine(HookConfig("v1", kubernetes=kubernetes, schedules=schedules)) is meet
