@@ -1,3 +1,5 @@
+"""Path elements: how they are told, written, read and shown."""
+
 import pytest
 
 from hookrunner.model.resources import JSON

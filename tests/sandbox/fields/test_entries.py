@@ -1,3 +1,5 @@
+"""Entries of managedFields: their order, their identity, the cap."""
+
 from hookrunner.sandbox.fields.entries import Entries, Entry, capped, read, written
 
 

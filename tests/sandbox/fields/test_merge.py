@@ -1,3 +1,5 @@
+"""Merging, owning and removing by a schema."""
+
 from collections.abc import Sequence
 
 import pytest
