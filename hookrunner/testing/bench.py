@@ -34,6 +34,9 @@ from hookrunner.testing.happenings import Given, Happening, NotRun
 from hookrunner.testing.plan import Plan, plan
 from hookrunner.testing.values import Patched, ValuesFiles, values_files
 
+MOST_LINES = 10_000
+"""Lines of a run that are kept: a hook that prints in an endless loop must not take all memory."""
+
 KILL_AFTER = 2.0
 """Seconds from SIGTERM to SIGKILL for a hook whose time is up."""
 
@@ -83,11 +86,19 @@ class _Lines:
     """Keeps what a hook prints, in the order in which it came."""
 
     lines: list[str] = field(default_factory=list)
+    lost: int = 0
 
     def line(self, stream: Stream, text: str) -> None:
-        self.lines.append(text)
+        if len(self.lines) < MOST_LINES:
+            self.lines.append(text)
+        else:
+            self.lost += 1
 
     def ended(self, stream: Stream) -> None: ...
+
+    def all(self) -> tuple[str, ...]:
+        """Said at the end if not all are there."""
+        return (*self.lines, *[f"… and {self.lost} lines more"] * bool(self.lost))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +161,7 @@ class Bench:
 
 
 def _ended(result: Result, end: Exit, lines: _Lines) -> Result:
-    return replace(result, exit_code=end.code, seconds=end.seconds, logs=tuple(lines.lines))
+    return replace(result, exit_code=end.code, seconds=end.seconds, logs=lines.all())
 
 
 def _complete(result: Result, planned: Plan, answer: Answer, values: ValuesFiles | None) -> Result:

@@ -79,6 +79,11 @@ async def test_a_hook_that_hangs_is_ended_with_what_it_started(
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/cwd").exists()
 
 
+async def test_of_endless_output_the_beginning_is_kept(tools: Bench, write_hook: Author) -> None:
+    result = await ran(tools, write_hook, "seq 1 10002")
+    assert (len(result.logs), result.logs[0], result.logs[-1]) == (10_001, "1", "… and 2 lines more")
+
+
 async def test_a_hooks_own_timeout_counts_where_it_is_shorter(tools: Bench, write_hook: Author) -> None:
     hook = await tools.load(write_hook({"onStartup": 1, "settings": {"timeout": "300ms"}}, "sleep 1000"))
     assert "timed out after 0.3s" in (await tools.run(hook, Given(), Startup())).failure

@@ -70,7 +70,7 @@ def _found(path: Path) -> Sequence[Path]:
     if not path.exists():
         raise BadInput(f"{path}: no such file or directory; name a hook, a test file or a directory of hooks")
     if path.is_dir():
-        files = sorted(path.rglob(f"*{SUFFIX}"))
+        files = sorted(file for file in path.rglob(f"*{SUFFIX}") if not _hidden(file.relative_to(path)))
         hint = f"no *{SUFFIX} below it; `hookrunner new hook NAME` makes a hook with one"
     else:
         files = [
@@ -80,6 +80,11 @@ def _found(path: Path) -> Sequence[Path]:
     if not files:
         raise BadInput(f"{path}: no test cases: {hint}")
     return files
+
+
+def _hidden(path: Path) -> bool:
+    """Hidden directories have no hooks, and may have whole environments."""
+    return any(part.startswith(".") for part in path.parts)
 
 
 def load(paths: Iterable[Path]) -> list[CaseFile]:

@@ -85,6 +85,8 @@ async def test_a_bad_hook_fails_its_cases(tools: Bench, write_hook: Author) -> N
 
 def test_paths_that_lead_to_no_tests_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sh").touch()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "a.sh.test.yaml").touch()
     with pytest.raises(BadInput, match=r"no test cases: no \*.test.yaml below it"):
         suite.find([tmp_path])
     with pytest.raises(BadInput, match="no such file or directory; name a hook"):
