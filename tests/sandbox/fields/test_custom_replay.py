@@ -84,6 +84,7 @@ def test_what_nobody_tracked_is_owned_before_the_first_apply(replay: Replay, sta
     replay.apply("a", stated({"text": "x"}))
     managers = [one["manager"] for one in fields_of(replay.apply("a", stated({"text": "x"}), force=True))]
     assert managers == ["a", "before-first-apply"]
+    replay.patch("m", {"metadata": {"finalizers": None}})  # so that the namespace can go
 
 
 def test_the_oldest_of_many_updates_are_put_together(replay: Replay, stated: Stated) -> None:
