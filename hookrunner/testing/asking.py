@@ -73,14 +73,7 @@ def _event(hook: Hook, words: Words) -> str:
         return "Review"
     if words.to:
         return "Conversion"
-    kinds = {kind for name, kind in _bindings(hook) if words.binding in ("", name)}
-    if words.binding.startswith("kubernetes["):
-        kinds = {BindingType.KUBERNETES}
-    if not kinds and words.binding:
-        names = [name for name, _ in _bindings(hook)]
-        raise BadInput(
-            f"no binding is named '{words.binding}'{suggestion(words.binding, names) or f'; it has {names}'}"
-        )
+    kinds = _kinds(hook, words.binding)
     if len(kinds) > 1 and words.objects:
         kinds &= {BindingType.KUBERNETES}
     if len(kinds) != 1:
@@ -92,6 +85,19 @@ def _event(hook: Hook, words: Words) -> str:
     if not words.objects:
         return "Synchronization"
     return "Modified" if words.old is not None else "Added"
+
+
+def _kinds(hook: Hook, wanted: str) -> set[BindingType]:
+    """The kinds of the bindings that may be meant. Raises BadInput for a name that none has."""
+    if wanted.startswith("kubernetes["):
+        return {BindingType.KUBERNETES}
+    if any(wanted == schedule.crontab for schedule in hook.config.schedules):
+        return {BindingType.SCHEDULE}
+    kinds = {kind for name, kind in _bindings(hook) if wanted in ("", name)}
+    if wanted and not kinds:
+        names = [name for name, _ in _bindings(hook)]
+        raise BadInput(f"no binding is named '{wanted}'{suggestion(wanted, names) or f'; it has {names}'}")
+    return kinds
 
 
 def _bindings(hook: Hook) -> list[tuple[str, BindingType]]:
