@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from hookrunner.sandbox.structural import definition as structural
 from tests.sandbox.oracle import Oracle
-from tests.sandbox.structural.widgets import Raw, widgets, with_fields
+from tests.sandbox.structural.widgets import CRDS, Causes, Raw, definition, said, told, widgets, with_fields
 
 KEYS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.sampled_from(["", "a", "ab", "abc", "b1", "10.0.0.1", "2024-01-01"])
@@ -72,11 +73,23 @@ SCHEMAS = st.recursive(st.one_of(TEXT, INTEGER, NUMBER, FLAG, EITHER, ANYTHING),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(table=st.lists(st.tuples(SCHEMAS, st.lists(VALUES, min_size=3, max_size=8)), min_size=20, max_size=30))
+@given(table=st.lists(st.tuples(SCHEMAS, st.lists(VALUES, min_size=3, max_size=6)), min_size=15, max_size=25))
 def test_we_agree_with_the_api_server_on_any_schema(oracle: Oracle, table: list[tuple[Raw, list[Any]]]) -> None:
-    fields = {f"f{index}": {"type": "object", "properties": {"v": schema}} for index, (schema, _) in enumerate(table)}
-    with widgets(oracle, with_fields(**fields)) as served:
-        for index, (_, values) in enumerate(table):
+    body = definition(_fields([schema for schema, _ in table]))
+    _, answer = oracle.ask("POST", CRDS, body, dryRun="All")
+    assert set(_wrong(body)) == set(said(answer))
+    right = [(schema, values) for schema, values in table if not _wrong(definition(_fields([schema])))]
+    with widgets(oracle, _fields([schema for schema, _ in right])) as served:
+        for index, (_, values) in enumerate(right):
             for value in values:
                 obj = {"spec": {f"f{index}": {"v": value}}}
                 assert served.ours(obj) == served.theirs(obj)
+
+
+def _fields(schemas: list[Raw]) -> Raw:
+    fields = {f"f{index}": {"type": "object", "properties": {"v": schema}} for index, schema in enumerate(schemas)}
+    return with_fields(**fields)
+
+
+def _wrong(body: Raw) -> Causes:
+    return told(structural.problems(structural.defaulted(body), None))
