@@ -1,4 +1,4 @@
-"""A fake API server and what the room builds on it."""
+"""An API server and what the room builds on it."""
 
 from collections.abc import AsyncIterator
 
@@ -10,12 +10,12 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.settings import KubeSettings
-from tests.fakes.api import FakeApi
+from tests.kube.server import ApiServer, api_server
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[FakeApi]:
-    async with FakeApi() as api:
+async def api() -> AsyncIterator[ApiServer]:
+    async with api_server() as api:
         yield api
 
 
@@ -25,7 +25,7 @@ def metrics() -> Metrics:
 
 
 @pytest.fixture
-async def client(api: FakeApi, metrics: Metrics) -> AsyncIterator[Client]:
+async def client(api: ApiServer, metrics: Metrics) -> AsyncIterator[Client]:
     async with Client(Credentials(KubeSettings(), Connection(api.url)), Requests(metrics)) as client:
         yield client
 

@@ -1,10 +1,14 @@
 """One request and its answer: errors, repetitions, credentials, streams."""
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 
 from hookrunner.errors import ApiError, Conflict, Cut, Denied, NotFound, Silent, Throttled, Unreachable
 from hookrunner.kube.client import Call, Client, template
@@ -12,8 +16,11 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.pace import Pace
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
+from hookrunner.sandbox.faults import Fault
+from hookrunner.sandbox.sandbox import Options
 from hookrunner.settings import KubeSettings
-from tests.fakes.api import FakeApi, config_map, no_server
+from tests.flows.waiting import until
+from tests.kube.server import ApiServer, api_server, config_map
 
 pytestmark = pytest.mark.looptime
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -24,87 +31,114 @@ MAPS = "/api/v1/namespaces/default/configmaps"
     [(404, "NotFound", NotFound), (409, "Conflict", Conflict), (403, "Forbidden", Denied), (418, "", ApiError)],
 )
 async def test_an_error_answer_becomes_its_error(
-    api: FakeApi, client: Client, status: int, reason: str, leaf: type[ApiError]
+    api: ApiServer, client: Client, status: int, reason: str, leaf: type[ApiError]
 ) -> None:
-    api.failures = [(status, reason, {})]
-    with pytest.raises(leaf, match=f"refused: {reason or status}") as caught:
+    api.faults.add(Fault("answer", status=status))
+    with pytest.raises(leaf, match="the sandbox was told to answer so") as caught:
         await client.get(MAPS)
     assert (caught.value.status, caught.value.reason) == (status, reason)
     assert len(api.requests) == 1
 
 
-async def test_an_answer_that_is_no_status_says_who_answered_what(api: FakeApi, client: Client) -> None:
-    api.failures = [(502, "<html>Bad gateway</html>", {})]
-    with pytest.raises(ApiError, match="GET /api/v1/x: HTTP 502 Bad Gateway: <html>Bad gateway</html>"):
-        await client.get("/api/v1/x")
+@asynccontextmanager
+async def balancer(status: int, text: str, seen: list[web.BaseRequest]) -> AsyncIterator[Connection]:
+    """What stands before an API server and answers for it."""
+
+    async def answer(http: web.BaseRequest) -> web.Response:
+        seen.append(http)
+        return web.Response(text=text, status=status)
+
+    async with RawTestServer(answer) as server:
+        yield Connection(str(server.make_url("")).rstrip("/"))
+
+
+async def test_an_answer_that_is_no_status_says_who_answered_what(metrics: Metrics) -> None:
+    async with balancer(502, "<html>Bad gateway</html>", []) as connection, client_of(connection, metrics) as client:
+        with pytest.raises(ApiError, match="GET /api/v1/x: HTTP 502 Bad Gateway: <html>Bad gateway</html>"):
+            await client.get("/api/v1/x")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_what_the_server_puts_off_is_sent_again_then(api: FakeApi, client: Client, method: str) -> None:
-    api.failures = [(429, "TooManyRequests", {"Retry-After": "3"}), (503, "", {"Retry-After": "1"})]
+async def test_what_the_server_puts_off_is_sent_again_then(api: ApiServer, client: Client, method: str) -> None:
+    api.faults.add(Fault("answer", times=1, status=429, retry_after=3))
+    api.faults.add(Fault("answer", times=1, status=503, retry_after=1))
     began = asyncio.get_running_loop().time()
     await client.send(Call(method, MAPS, body=config_map("a") if method == "POST" else None))
     assert asyncio.get_running_loop().time() - began >= 4
     assert len(api.requests) == 3
 
 
-async def test_putting_off_has_an_end(api: FakeApi, client: Client) -> None:
-    api.failures = [(429, "TooManyRequests", {"Retry-After": "1"})] * 9
+async def test_putting_off_has_an_end(api: ApiServer, client: Client) -> None:
+    api.faults.add(Fault("answer", status=429, retry_after=1))
     with pytest.raises(Throttled):
         await client.get(MAPS)
     assert len(api.requests) == 4
 
 
 async def test_a_server_that_is_away_is_named(metrics: Metrics) -> None:
-    async with no_server() as url, client_of(Connection(url), metrics) as client:
+    url = await nobodys_address()
+    async with client_of(Connection(url), metrics) as client:
         with pytest.raises(Unreachable, match=url):
             await client.get("/api")
     assert b'code="<error>"' in metrics.exposition()
+
+
+async def nobodys_address() -> str:
+    """An address where nobody listens."""
+    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    server.close()
+    await server.wait_closed()
+    return f"http://127.0.0.1:{port}"
 
 
 def client_of(connection: Connection, metrics: Metrics) -> Client:
     return Client(Credentials(KubeSettings(), connection), Requests(metrics))
 
 
-async def test_an_answer_that_never_comes_is_given_up(api: FakeApi, client: Client) -> None:
-    api.deaf = True
+async def test_an_answer_that_never_comes_is_given_up(api: ApiServer, client: Client) -> None:
+    api.faults.add(Fault("stall"))
     with pytest.raises(Unreachable, match="no answer"):
         await client.send(Call("GET", MAPS, timeout=5))
 
 
-async def test_a_request_carries_who_we_are(api: FakeApi, metrics: Metrics) -> None:
-    async with client_of(Connection(api.url, authorization="Bearer secret"), metrics) as client:
+async def test_a_request_carries_who_we_are(metrics: Metrics) -> None:
+    seen: list[web.BaseRequest] = []
+    async with (
+        balancer(200, "{}", seen) as connection,
+        client_of(replace(connection, authorization="Bearer secret"), metrics) as client,
+    ):
         await client.get(MAPS)
-    headers = api.requests[0].headers
-    assert headers["Authorization"] == "Bearer secret"
-    assert headers["User-Agent"].startswith("hookrunner/")
-    assert headers["Accept-Encoding"] == "identity"
+    assert seen[0].headers["Authorization"] == "Bearer secret"
+    assert seen[0].headers["User-Agent"].startswith("hookrunner/")
+    assert seen[0].headers["Accept-Encoding"] == "identity"
 
 
-async def test_a_refused_token_is_read_again_once(api: FakeApi, metrics: Metrics, tmp_path: Path) -> None:
+async def test_a_refused_token_is_read_again_once(metrics: Metrics, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("new\n")
-    api.failures = [(401, "Unauthorized", {})]
-    async with client_of(Connection(api.url, authorization="Bearer old", token_file=str(file)), metrics) as client:
-        await client.get(MAPS)
-        api.failures = [(401, "Unauthorized", {})]
-        with pytest.raises(Denied):
+    async with api_server(Options(token="new")) as api:
+        connection = Connection(api.url, authorization="Bearer old", token_file=str(file))
+        async with client_of(connection, metrics) as client:
             await client.get(MAPS)
-    assert [request.headers["Authorization"] for request in api.requests] == ["Bearer old", "Bearer new", "Bearer new"]
+            api.faults.add(Fault("answer", status=401))
+            with pytest.raises(Denied):
+                await client.get(MAPS)
+    assert len(api.requests) == 2, "the same token is not tried again"
 
 
-async def test_a_stream_gives_whole_lines_of_any_length(api: FakeApi, client: Client) -> None:
+async def test_a_stream_gives_whole_lines_of_any_length(api: ApiServer, client: Client) -> None:
     long = b"x" * 3_000_000
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         assert await anext(chunks) == []
-        api.tell(long + b"\nshort")
+        await api.faults.inject(long + b"\nshort\n")
         lines: list[bytes] = []
         while len(lines) < 2:
             lines += [line for line in await anext(chunks) if line]
     assert lines == [long, b"short"]
 
 
-async def test_a_stream_that_falls_silent_says_so(api: FakeApi, client: Client) -> None:
+async def test_a_stream_that_falls_silent_says_so(api: ApiServer, client: Client) -> None:
     began = asyncio.get_running_loop().time()
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         await anext(chunks)
@@ -113,16 +147,16 @@ async def test_a_stream_that_falls_silent_says_so(api: FakeApi, client: Client) 
     assert 60 <= asyncio.get_running_loop().time() - began < 62
 
 
-async def test_a_stream_that_breaks_says_so(api: FakeApi, client: Client) -> None:
+async def test_a_stream_that_breaks_says_so(api: ApiServer, client: Client) -> None:
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         await anext(chunks)
-        api.cut()
+        api.faults.cut()
         with pytest.raises(Cut):
             await anext(chunks)
 
 
-async def test_a_stream_that_is_not_answered_is_given_up_sooner(api: FakeApi, client: Client) -> None:
-    api.deaf = True
+async def test_a_stream_that_is_not_answered_is_given_up_sooner(api: ApiServer, client: Client) -> None:
+    api.faults.add(Fault("stall"))
     began = asyncio.get_running_loop().time()
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=75)) as chunks:
         with pytest.raises(Unreachable, match="no answer in time"):
@@ -130,14 +164,14 @@ async def test_a_stream_that_is_not_answered_is_given_up_sooner(api: FakeApi, cl
     assert asyncio.get_running_loop().time() - began < 32
 
 
-async def test_leaving_a_stream_closes_its_connection(api: FakeApi, client: Client) -> None:
+async def test_leaving_a_stream_closes_its_connection(api: ApiServer, client: Client) -> None:
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         await anext(chunks)
-    await asyncio.sleep(1)
-    assert api.watching == 0
+        assert api.faults.watching() == 1
+    await until(lambda: not api.faults.watching(), "the server notices", within=1)
 
 
-async def test_requests_are_counted_without_names(api: FakeApi, client: Client, metrics: Metrics) -> None:
+async def test_requests_are_counted_without_names(api: ApiServer, client: Client, metrics: Metrics) -> None:
     api.put(config_map("a"))
     await client.get(f"{MAPS}/a")
     text = metrics.exposition().decode()

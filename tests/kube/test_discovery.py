@@ -1,90 +1,131 @@
 """Which resource a kind means, with and without aggregated discovery, and how often the server is asked."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 
 from hookrunner.errors import ApiError, UnknownKind
 from hookrunner.kube.discovery import Discovery
-from tests.fakes.api import FakeApi
+from hookrunner.sandbox.faults import Fault
+from hookrunner.sandbox.server import Server
+from tests.flows.waiting import until
+from tests.kube.server import ApiServer, api_server, definition
 
 pytestmark = pytest.mark.looptime
-WIDGETS = [
-    ("example.com/v2", "Widget", "widgets", ["wd"], True),
-    ("example.com/v1", "Widget", "widgets", ["wd"], True),
-    ("example.com/v1", "Gadget", "gadgets", [], False),
-]
+WIDGETS = definition("example.com", "Widget", "v2", "v1", short="wd")
+GADGETS = definition("example.com", "Gadget", "v1", scope="Cluster")
 
 
-@pytest.fixture(params=[True, False], ids=["aggregated", "by group"])
-def served(request: pytest.FixtureRequest, api: FakeApi) -> FakeApi:
-    api.aggregates = request.param
-    api.kinds += WIDGETS
+@asynccontextmanager
+async def without_aggregation(api: ApiServer) -> AsyncIterator[ApiServer]:
+    """The same API of a server that knows of no aggregated discovery, as before Kubernetes 1.27."""
+    server = Server(api.sandbox.api, api.faults)
+
+    async def answer(http: web.BaseRequest) -> web.StreamResponse:
+        return await server.answer(http.clone(headers={"Host": http.host, "Accept": "application/json"}))
+
+    async with RawTestServer(answer) as old:
+        yield replace(api, url=str(old.make_url("")).rstrip("/"))
+
+
+@pytest.fixture(params=["aggregated"])
+async def api(request: pytest.FixtureRequest) -> AsyncIterator[ApiServer]:
+    """Tests choose by `BOTH` or `BY_GROUP`."""
+    async with api_server() as api:
+        if request.param == "aggregated":
+            yield api
+            return
+        async with without_aggregation(api) as old:
+            yield old
+
+
+BY_GROUP = pytest.mark.parametrize("api", ["by group"], indirect=True)
+BOTH = pytest.mark.parametrize("api", ["aggregated", "by group"], indirect=True)
+
+
+@pytest.fixture
+async def served(api: ApiServer) -> ApiServer:
+    """With a group of two versions, of which only the older one has Gadgets."""
+    api.put(WIDGETS)
+    api.put(GADGETS)
+    await until(lambda: api.sandbox.kinds.of_kind("example.com/v1", "Gadget"), "it is served")
     return api
 
 
+@BOTH
 @pytest.mark.parametrize("kind", ["Widget", "widget", "WIDGETS", "wd"])
 @pytest.mark.parametrize(("asked", "found"), [("", "example.com/v2"), ("example.com/v1", "example.com/v1")])
 async def test_kinds_plurals_and_short_names_in_any_case(
-    served: FakeApi, discovery: Discovery, kind: str, asked: str, found: str
+    served: ApiServer, discovery: Discovery, kind: str, asked: str, found: str
 ) -> None:
     resource = await discovery.resolve(asked, kind)
     assert (resource.api_version, resource.kind, resource.plural) == (found, "Widget", "widgets")
     assert resource.namespaced
 
 
-async def test_a_kind_that_only_another_version_has_is_found(served: FakeApi, discovery: Discovery) -> None:
+@BOTH
+async def test_a_kind_that_only_another_version_has_is_found(served: ApiServer, discovery: Discovery) -> None:
     resource = await discovery.resolve("", "Gadget")
     assert (resource.api_version, resource.namespaced) == ("example.com/v1", False)
 
 
-async def test_one_group_version_is_asked_for_alone(served: FakeApi, discovery: Discovery) -> None:
+@BOTH
+async def test_one_group_version_is_asked_for_alone(served: ApiServer, discovery: Discovery) -> None:
     await discovery.resolve("example.com/v1", "Widget")
     assert [request.path for request in served.requests] == ["/apis/example.com/v1"]
 
 
-async def test_answers_are_kept(served: FakeApi, discovery: Discovery) -> None:
+@BOTH
+async def test_answers_are_kept(served: ApiServer, discovery: Discovery) -> None:
     await asyncio.gather(*(discovery.resolve("", "Widget") for _ in range(20)))
     before = len(served.requests)
     await discovery.resolve("", "cm")
     assert len(served.requests) == before
 
 
-async def test_a_kind_that_comes_later_is_found(api: FakeApi, discovery: Discovery) -> None:
+async def test_a_kind_that_comes_later_is_found(api: ApiServer, discovery: Discovery) -> None:
     with pytest.raises(UnknownKind, match=r"'Widget' in apiVersion 'example.com/v1'.*CustomResourceDefinition"):
         await discovery.resolve("example.com/v1", "Widget")
-    api.kinds += WIDGETS
+    api.put(WIDGETS)
     await asyncio.sleep(3)
     assert (await discovery.resolve("example.com/v1", "Widget")).plural == "widgets"
 
 
-async def test_unknown_kinds_do_not_hammer_the_server(api: FakeApi, discovery: Discovery) -> None:
+async def test_unknown_kinds_do_not_hammer_the_server(api: ApiServer, discovery: Discovery) -> None:
     for number in range(100):
         with pytest.raises(UnknownKind):
             await discovery.resolve("v1", f"Thing{number}")
     assert len(api.requests) == 1
 
 
-async def test_a_kind_that_went_is_forgotten(served: FakeApi, discovery: Discovery) -> None:
+@BOTH
+async def test_a_kind_that_went_is_forgotten(served: ApiServer, discovery: Discovery) -> None:
     await discovery.resolve("example.com/v1", "Widget")
-    served.kinds = served.kinds[:2]
+    served.delete(WIDGETS)
+    served.delete(GADGETS)
     await asyncio.sleep(3)
     discovery.forget("example.com/v1")
     with pytest.raises(UnknownKind):
         await discovery.resolve("example.com/v1", "Widget")
 
 
-async def test_a_group_that_is_away_leaves_the_others(api: FakeApi, discovery: Discovery) -> None:
-    api.aggregates = False
-    api.kinds += [("away.io/v1", "Lost", "lost", [], True)]
-    api.broken.add("/apis/away.io/v1")
+@BY_GROUP
+async def test_a_group_that_is_away_leaves_the_others(api: ApiServer, discovery: Discovery) -> None:
+    api.put(definition("away.io", "Lost", "v1"))
+    api.faults.add(Fault("answer", "/apis/away.io/v1", status=503))
     assert (await discovery.resolve("", "cm")).kind == "ConfigMap"
     with pytest.raises(UnknownKind, match=r"did not answer: away\.io/v1"):
         await discovery.resolve("", "Lost")
 
 
-async def test_a_server_without_any_answer_is_an_error(api: FakeApi, discovery: Discovery) -> None:
-    api.aggregates = False
-    api.broken |= {"/api/v1"}
+@BY_GROUP
+async def test_a_server_without_any_answer_is_an_error(api: ApiServer, discovery: Discovery) -> None:
+    api.faults.add(Fault("answer", "/v1", status=503))
+    api.faults.add(Fault("answer", "/v2", status=503))
     with pytest.raises(ApiError, match="no API group answered"):
         await discovery.resolve("", "cm")

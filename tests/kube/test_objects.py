@@ -1,12 +1,13 @@
-"""Object operations on the real API server; conflicts, which need a rival at the right moment, on the fake one."""
+"""Object operations on the real API server; those that need a look at requests, a rival or other time, on a sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from hookrunner.errors import AlreadyExists, ApiError, Conflict, FilterFailed, KubeError, NotFound, UnknownKind
+from hookrunner.errors import AlreadyExists, Conflict, FilterFailed, KubeError, NotFound, UnknownKind
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
@@ -15,9 +16,11 @@ from hookrunner.kube.objects import Objects
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.operations import ObjectOperation, Verb
+from hookrunner.sandbox.faults import Fault
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
-from tests.fakes.api import FakeApi, config_map
+from tests.flows.waiting import until
+from tests.kube.server import ApiServer, config_map, definition
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def objects(real: Client, jq: Jq) -> Objects:
 
 
 @pytest.fixture
-def faked(client: Client, discovery: Discovery, jq: Jq) -> Objects:
+def boxed(client: Client, discovery: Discovery, jq: Jq) -> Objects:
     return Objects(client, discovery, jq)
 
 
@@ -172,45 +175,67 @@ async def test_create_or_update_of_a_status_replaces_it(objects: Objects, real: 
     assert status["loadBalancer"]["ingress"][0]["ip"] == "10.0.0.1"
 
 
-async def test_create_posts_to_a_subresource(api: FakeApi, faked: Objects) -> None:
-    api.put(config_map("a"))
-    with pytest.raises(ApiError):
-        await faked.carry_out(operation(Verb.CREATE, "default", {"kind": "Eviction"}, subresource="eviction"))
-    (request,) = api.asked("POST")
-    assert request.path == "/api/v1/namespaces/default/configmaps/a/eviction"
-    assert b'"kind":"Eviction"' in request.body
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a", "namespace": "default"},
+    "spec": {"containers": [{"name": "main", "image": "none"}]},
+}
 
 
-async def test_a_jq_patch_that_changes_nothing_sends_nothing(api: FakeApi, faked: Objects) -> None:
+async def test_create_posts_to_a_subresource(api: ApiServer, boxed: Objects) -> None:
+    api.put(POD)
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
+    await boxed.carry_out(operation(Verb.CREATE, "default", eviction, kind="Pod", subresource="eviction"))
+    assert [request.path for request in api.asked("POST")] == ["/api/v1/namespaces/default/pods/a/eviction"]
+    assert api.get(POD) is None, "it was an eviction"
+
+
+async def test_a_jq_patch_that_changes_nothing_sends_nothing(api: ApiServer, boxed: Objects) -> None:
     api.put(config_map("a"))
-    await faked.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter="."))
+    await boxed.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter="."))
     assert not api.asked("PUT")
 
 
-async def test_a_jq_patch_from_one_to_true_is_a_change(api: FakeApi, faked: Objects) -> None:
-    api.put(config_map("a") | {"flag": 1})
-    await faked.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=".flag = true"))
-    assert len(api.asked("PUT")) == 1
+async def test_a_jq_patch_from_one_to_true_is_a_change(api: ApiServer, boxed: Objects) -> None:
+    api.put(definition("example.com", "Widget", "v1"))
+    await until(lambda: api.sandbox.kinds.of_kind("example.com/v1", "Widget"), "it is served")
+    widget = config_map("a") | {"apiVersion": "example.com/v1", "kind": "Widget", "flag": 1}
+    api.put(widget)
+    about = {"kind": "Widget", "api_version": "example.com/v1"}
+    await boxed.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=".flag = true", **about))
+    assert (len(api.asked("PUT")), api.get(widget)["flag"]) == (1, True)
 
 
 @pytest.mark.parametrize("program", ["empty", ".,.", ".data", "del(.kind)", "1"])
-async def test_a_jq_patch_must_yield_one_whole_object(api: FakeApi, faked: Objects, program: str) -> None:
+async def test_a_jq_patch_must_yield_one_whole_object(api: ApiServer, boxed: Objects, program: str) -> None:
     api.put(config_map("a", color="red"))
     with pytest.raises(FilterFailed, match="jqFilter of a JQPatch must yield"):
-        await faked.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=program))
+        await boxed.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=program))
 
 
+@pytest.mark.parametrize(("times", "comes_through"), [(3, True), (4, False)])
 @pytest.mark.parametrize("verb", [Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH])
-async def test_writes_are_repeated_on_conflict_four_times(api: FakeApi, faked: Objects, verb: Verb) -> None:
+async def test_writes_are_repeated_on_conflict_four_times(
+    api: ApiServer, boxed: Objects, verb: Verb, times: int, comes_through: bool
+) -> None:
     api.put(config_map("a"))
     wanted = operation(verb, "default", config_map("a", color="red"), jq_filter='.data.color = "red"')
-    api.conflicts = 3
-    await faked.carry_out(wanted)
+    rival = asyncio.create_task(be_faster(api, times))
+    with nullcontext() if comes_through else pytest.raises(Conflict):
+        await boxed.carry_out(wanted)
+    await rival
     assert len(api.asked("PUT")) == 4
-    api.put(config_map("a"))
-    api.conflicts = 4
-    with pytest.raises(Conflict):
-        await faked.carry_out(wanted)
+    assert (api.get(config_map("a"))["data"].get("color") == "red") is comes_through
+
+
+async def be_faster(api: ApiServer, times: int) -> None:
+    """Write just before so many others, which come too late then."""
+    api.faults.add(Fault("delay", "PUT ", seconds=0.1))
+    for number in range(times):
+        while len(api.asked("PUT")) <= number:
+            await asyncio.sleep(0)
+        api.put(config_map("a", number=str(number)))
 
 
 async def test_delete_waits_until_the_object_is_gone(objects: Objects, real: Client, namespace: str) -> None:
@@ -225,23 +250,26 @@ async def test_delete_waits_until_the_object_is_gone(objects: Objects, real: Cli
         await read(real, namespace)
 
 
-@pytest.mark.looptime
-async def test_delete_waits_for_finalizers_and_not_long_after_they_are_gone(api: FakeApi, faked: Objects) -> None:
+def held() -> Any:
+    """A ConfigMap that cannot go."""
     body = config_map("a")
-    body["metadata"] |= {"finalizers": ["example.com/wait"], "uid": "1"}
-    api.put(body)
-    asyncio.get_running_loop().call_later(3, api.delete, "a")
-    await faked.carry_out(operation(Verb.DELETE, "default"))
+    body["metadata"]["finalizers"] = ["example.com/wait"]
+    return body
+
+
+@pytest.mark.looptime
+async def test_delete_waits_for_finalizers_and_not_long_after_they_are_gone(api: ApiServer, boxed: Objects) -> None:
+    api.put(held())
+    asyncio.get_running_loop().call_later(3, api.put, config_map("a"))
+    await boxed.carry_out(operation(Verb.DELETE, "default"))
     assert 3 <= asyncio.get_running_loop().time() < 4.5
 
 
 @pytest.mark.looptime
-async def test_delete_names_the_finalizers_that_hold_an_object(api: FakeApi, faked: Objects) -> None:
-    body = config_map("a")
-    body["metadata"] |= {"finalizers": ["example.com/wait"], "uid": "1"}
-    api.put(body)
+async def test_delete_names_the_finalizers_that_hold_an_object(api: ApiServer, boxed: Objects) -> None:
+    api.put(held())
     with pytest.raises(KubeError, match=r"still there 20 s after .* example.com/wait"):
-        await faked.carry_out(operation(Verb.DELETE, "default"))
+        await boxed.carry_out(operation(Verb.DELETE, "default"))
 
 
 @pytest.mark.parametrize("verb", [Verb.DELETE, Verb.DELETE_IN_BACKGROUND, Verb.DELETE_NON_CASCADING])
@@ -250,32 +278,43 @@ async def test_deleting_what_is_not_there_succeeds(objects: Objects, namespace: 
 
 
 @pytest.mark.parametrize(
-    ("verb", "policy"),
+    ("verb", "gone"),
     [
-        (Verb.DELETE, "Foreground"),
-        (Verb.DELETE_IN_BACKGROUND, "Background"),
-        (Verb.DELETE_NON_CASCADING, "Orphan"),
+        (Verb.DELETE, ["dependent", "a"]),
+        (Verb.DELETE_IN_BACKGROUND, ["a", "dependent"]),
+        (Verb.DELETE_NON_CASCADING, ["a"]),
     ],
 )
 async def test_each_delete_says_what_becomes_of_dependents(
-    api: FakeApi, faked: Objects, verb: Verb, policy: str
+    api: ApiServer, boxed: Objects, verb: Verb, gone: list[str]
 ) -> None:
-    api.put(config_map("a"))
-    await faked.carry_out(operation(verb, "default"))
-    assert [request.body for request in api.asked("DELETE")] == [b'{"propagationPolicy":"%s"}' % policy.encode()]
+    uid = api.put(config_map("a"))["metadata"]["uid"]
+    dependent = config_map("dependent")
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": uid, "blockOwnerDeletion": True}
+    dependent["metadata"]["ownerReferences"] = [owner]
+    api.put(dependent)
+    before = api.sandbox.store.revision
+    await boxed.carry_out(operation(verb, "default"))
+    await until(lambda: deleted(api, before) == gone, f"{gone} are deleted, in this order")
+    assert (api.get(dependent) is None) is ("dependent" in gone)
 
 
-async def test_a_namespaced_kind_needs_a_namespace(faked: Objects) -> None:
+def deleted(api: ApiServer, since: int) -> list[str]:
+    """Names of what was deleted after a revision, in order."""
+    return [change.key.name for change in api.sandbox.store.changes(since) if change.after is None]
+
+
+async def test_a_namespaced_kind_needs_a_namespace(boxed: Objects) -> None:
     with pytest.raises(KubeError, match="ConfigMap lives in a namespace"):
-        await faked.carry_out(operation(Verb.DELETE, ""))
+        await boxed.carry_out(operation(Verb.DELETE, ""))
 
 
-async def test_an_unknown_kind_is_an_error_even_where_missing_objects_are_not(faked: Objects) -> None:
+async def test_an_unknown_kind_is_an_error_even_where_missing_objects_are_not(boxed: Objects) -> None:
     with pytest.raises(UnknownKind):
-        await faked.carry_out(operation(Verb.MERGE_PATCH, "default", {}, kind="Widget", ignore_missing=True))
+        await boxed.carry_out(operation(Verb.MERGE_PATCH, "default", {}, kind="Widget", ignore_missing=True))
 
 
-async def test_a_name_cannot_lead_elsewhere(api: FakeApi, faked: Objects) -> None:
+async def test_a_name_cannot_lead_elsewhere(api: ApiServer, boxed: Objects) -> None:
     api.put(config_map("a"))
-    await faked.carry_out(operation(Verb.DELETE, "default", name="x/../a?dryRun=All"))
-    assert list(api.objects) == [("configmaps", "default", "a")]
+    await boxed.carry_out(operation(Verb.DELETE, "default", name="x/../a?dryRun=All"))
+    assert api.get(config_map("a"))

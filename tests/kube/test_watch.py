@@ -1,4 +1,4 @@
-"""Watches against a fake server with faults, most in virtual time: the story told is complete, whatever happens.
+"""Watches against a sandbox with faults, in virtual time: the story told is complete, whatever happens.
 
 R1, R2 and R3 of user-pains.md at this level; what a snapshot makes of a repeated list is tested in `tests/sources`.
 """
@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
+import orjson
 import pytest
 
 from hookrunner.kube.client import Client
@@ -15,12 +16,26 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item, Listed, Lost, Report
-from tests.fakes.api import FakeApi, config_map
+from hookrunner.sandbox.faults import Fault
+from tests.flows import waiting
+from tests.kube.server import ApiServer, config_map, definition
 from tests.kube.stories import Story, until, words
 
 pytestmark = pytest.mark.looptime
 
 CONFIG_MAPS = Selection("v1", "ConfigMap")
+WIDGETS = Selection("example.com/v1", "Widget")
+
+# In the lines of watches that begin with a list, and of those that resume.
+LISTING, RESUMING = "sendInitialEvents=true", "&resourceVersion="
+
+TOLD = "the sandbox was told to answer so: "
+DOWN = TOLD + "Service Unavailable"
+
+
+def cannot_stream_lists(api: ApiServer) -> None:
+    """As a server before Kubernetes 1.32 answers."""
+    api.faults.add(Fault("answer", LISTING, status=422))
 
 
 @pytest.fixture
@@ -35,18 +50,19 @@ async def story(watches: Watches) -> AsyncIterator[Story]:
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_tells_the_list_and_then_each_change(api: FakeApi, story: Story, streams: bool) -> None:
-    api.streams_lists = streams
+async def test_tells_the_list_and_then_each_change(api: ApiServer, story: Story, streams: bool) -> None:
+    if not streams:
+        cannot_stream_lists(api)
     api.put(config_map("a"))
     assert await until(story, "Listed") == ["Listing", "a", "Listed"]
     api.put(config_map("b"))
     api.put(config_map("a", color="red"))
-    api.delete("b")
+    api.delete(config_map("b"))
     assert await until(story, "Deleted") == ["Added b", "Modified a", "Deleted b"]
 
 
-async def test_listed_objects_are_complete(api: FakeApi, story: Story) -> None:
-    api.streams_lists = False
+async def test_listed_objects_are_complete(api: ApiServer, story: Story) -> None:
+    cannot_stream_lists(api)
     sent = api.put(config_map("a", color="red"))
     items = [report async for reports in _to_listed(story) for report in reports if isinstance(report, Item)]
     assert [(item.obj, item.version) for item in items] == [(sent, sent["metadata"]["resourceVersion"])]
@@ -59,185 +75,196 @@ async def _to_listed(story: Story) -> AsyncIterator[list[Report]]:
             return
 
 
-async def test_lists_in_pages_where_the_server_cannot_stream(api: FakeApi, story: Story) -> None:
-    api.streams_lists = False
+async def test_lists_in_pages_where_the_server_cannot_stream(api: ApiServer, story: Story) -> None:
+    cannot_stream_lists(api)
     for number in range(1001):
         api.put(config_map(f"m{number}"))
     told = await until(story, "Listed")
     assert len(told) == 1003
-    assert [request.params.get("continue") for request in api.asked("list")] == [None, "500", "1000"]
+    assert [request.params["limit"] for request in api.asked("list")] == ["500"] * 3
+    assert len({request.params.get("continue") for request in api.asked("list")}) == 3
 
 
-async def test_takes_the_list_whole_when_pages_outlive_their_version(api: FakeApi, story: Story) -> None:
-    api.streams_lists = False
+async def test_takes_the_list_whole_when_pages_outlive_their_version(api: ApiServer, story: Story) -> None:
+    cannot_stream_lists(api)
     for number in range(501):
         api.put(config_map(f"m{number}"))
     assert words(await anext(story))[0] == "Listing"
-    api.expire()
-    assert len(await until(story, "Listed")) == 503
+    api.put(config_map("new"))
+    api.compact()
+    assert len(await until(story, "Listed")) == 504
     assert [request.params["limit"] for request in api.asked("list")] == ["500", "500", "0"]
 
 
-async def test_silence_is_resumed_without_loss_or_repetition(api: FakeApi, story: Story, metrics: Metrics) -> None:
+async def test_silence_is_resumed_without_loss_or_repetition(api: ApiServer, story: Story, metrics: Metrics) -> None:
     """R1: the server stops sending and keeps the connection."""
     await until(story, "Listed")
     api.put(config_map("before"))
     await until(story, "Added before")
-    api.silent = True
+    api.faults.add(Fault("stall", LISTING))
     for name in "abcde":
         api.put(config_map(name))
     began = asyncio.get_running_loop().time()
-    asyncio.get_running_loop().call_later(74, setattr, api, "silent", False)
     assert await until(story, "Added e") == [f"Added {name}" for name in "abcde"]
     assert asyncio.get_running_loop().time() - began <= 80
     assert b'kubernetes_watch_stalls_total{gvr="v1/configmaps",namespace=""} 1\n' in metrics.exposition()
 
 
-async def test_silence_that_cannot_be_resumed_is_told_once(api: FakeApi, story: Story) -> None:
+async def test_silence_that_cannot_be_resumed_is_told_once(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
-    api.silent = True
-    api.failures = [(503, "down", {})] * 3
-    assert await until(story, "Found") == ["Lost: refused: down", "Found"]
+    api.faults.add(Fault("stall", LISTING))
+    api.faults.add(Fault("answer", RESUMING, times=3, status=503))
+    assert await until(story, "Found") == [f"Lost: {DOWN}", "Found"]
 
 
-@pytest.mark.parametrize("as_event", [True, False])
-async def test_an_expired_version_leads_to_one_more_list(api: FakeApi, story: Story, as_event: bool) -> None:
-    """R2, both forms of 410."""
+@pytest.mark.parametrize("told", ["in the middle", "at the beginning", "as a status"])
+async def test_an_expired_version_leads_to_one_more_list(api: ApiServer, story: Story, told: str) -> None:
+    """R2, all forms of 410."""
     for name in ("changed", "deleted", "same"):
         api.put(config_map(name))
     await until(story, "Listed")
-    if as_event:
-        api.tell(b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}')
-    else:
-        api.cut()
+    if told == "in the middle":
+        await api.faults.expire()
+    if told == "as a status":
+        api.faults.add(Fault("answer", RESUMING, times=1, status=410))
+    api.faults.cut()
     api.put(config_map("changed", color="red"))
     api.put(config_map("new"))
-    api.delete("deleted")
-    api.expire()
-    told = await until(story, "Listed")
-    assert sorted(told) == ["Listed", "Listing", "changed", "new", "same"]
+    api.delete(config_map("deleted"))
+    api.compact()
+    assert sorted(await until(story, "Listed")) == ["Listed", "Listing", "changed", "new", "same"]
     lists = [request for request in api.asked("watch") if "sendInitialEvents" in request.params]
     assert len(lists) == 2
 
 
-async def test_lists_that_expire_at_once_are_spaced(api: FakeApi, story: Story) -> None:
-    gone = b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}'
+async def test_lists_that_expire_at_once_are_spaced(api: ApiServer, story: Story) -> None:
     began = asyncio.get_running_loop().time()
     for _ in range(8):
         await until(story, "Listed")
-        api.tell(gone)
+        await api.faults.expire()
     assert asyncio.get_running_loop().time() - began > 5
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_resumes_from_the_version_of_the_list(api: FakeApi, story: Story, streams: bool) -> None:
-    """R3: objects come in any order, the oldest last."""
-    api.streams_lists = streams
-    listed = api.put(config_map("young"))["metadata"]["resourceVersion"]
-    api.put(config_map("old"), version=7)
-    await until(story, "Listed")
-    api.cut()
+async def test_resumes_from_the_version_of_the_list(api: ApiServer, story: Story, streams: bool) -> None:
+    """R3: objects come in the order of their names, here the oldest last."""
+    if not streams:
+        cannot_stream_lists(api)
+    api.put(config_map("b-old"))
+    listed = api.put(config_map("a-young"))["metadata"]["resourceVersion"]
+    assert await until(story, "Listed") == ["Listing", "a-young", "b-old", "Listed"]
+    api.faults.cut()
     api.put(config_map("next"))
     assert await until(story, "Added") == ["Added next"]
     assert api.asked("watch")[-1].params["resourceVersion"] == listed
 
 
-async def test_resumes_from_a_bookmark(api: FakeApi, story: Story) -> None:
+async def test_resumes_from_a_bookmark(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
-    api.bookmark()
-    marked = api.version
     api.put(config_map("a"))
     await until(story, "Added a")
     assert api.asked("watch")[0].params["allowWatchBookmarks"] == "true"
-    api.bookmark()
-    api.cut()
+    marked = api.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})
+    reading = asyncio.ensure_future(until(story, "Added b"))
+    await asyncio.wait([reading], timeout=70)
+    api.faults.cut()
     api.put(config_map("b"))
-    await until(story, "Added b")
-    assert int(api.asked("watch")[-1].params["resourceVersion"]) > marked
+    await reading
+    assert api.asked("watch")[-1].params["resourceVersion"] == marked["metadata"]["resourceVersion"]
 
 
-async def test_an_unknown_kind_is_awaited(api: FakeApi, watches: Watches) -> None:
-    async with aclosing(watches.open(Selection("example.com/v1", "Widget"))) as story:
+async def test_a_quiet_server_is_not_taken_for_a_dead_connection(
+    api: ApiServer, story: Story, metrics: Metrics
+) -> None:
+    await until(story, "Listed")
+    reading = asyncio.ensure_future(until(story, "Added"))
+    await asyncio.wait([reading], timeout=200)
+    assert (len(api.asked("watch")), b"kubernetes_watch_stalls_total{" in metrics.exposition()) == (1, False)
+    api.put(config_map("a"))
+    await reading
+
+
+async def test_an_unknown_kind_is_awaited(api: ApiServer, watches: Watches) -> None:
+    async with aclosing(watches.open(WIDGETS)) as story:
         (lost,) = await anext(story)
         assert isinstance(lost, Lost)
         assert not lost.brief
         assert "CustomResourceDefinition" in lost.reason
-        api.kinds.append(("example.com/v1", "Widget", "widgets", [], True))
+        api.put(definition("example.com", "Widget", "v1"))
         assert await until(story, "Listed") == ["Found", "Listing", "Listed"]
 
 
-async def test_a_kind_that_comes_late_is_found_within_seconds(api: FakeApi, watches: Watches) -> None:
+async def test_a_kind_that_comes_late_is_found_within_seconds(api: ApiServer, watches: Watches) -> None:
     loop = asyncio.get_running_loop()
-    async with aclosing(watches.open(Selection("example.com/v1", "Widget"))) as story:
+    async with aclosing(watches.open(WIDGETS)) as story:
         await anext(story)
-        waiting = asyncio.ensure_future(until(story, "Listed"))
-        await asyncio.wait([waiting], timeout=300)
-        api.kinds.append(("example.com/v1", "Widget", "widgets", [], True))
+        reading = asyncio.ensure_future(until(story, "Listed"))
+        await asyncio.wait([reading], timeout=300)
+        api.put(definition("example.com", "Widget", "v1"))
         began = loop.time()
-        await waiting
+        await reading
         assert loop.time() - began <= 5.5
 
 
 @pytest.mark.parametrize(("status", "brief"), [(403, False), (400, False), (500, True), (503, True)])
-async def test_a_refused_list_is_told_and_tried_again(api: FakeApi, story: Story, status: int, brief: bool) -> None:
-    await api_is_known(api, story)
-    api.expire()
-    api.cut()
+async def test_a_refused_list_is_told_and_tried_again(api: ApiServer, story: Story, status: int, brief: bool) -> None:
+    await until(story, "Listed")
+    api.faults.add(Fault("answer", times=1, status=410))
+    api.faults.add(Fault("answer", times=3, status=status))
+    api.faults.cut()
     api.put(config_map("a"))
-    api.failures = [(410, "Expired", {}), *[(status, "because", {})] * 3]
     (lost,) = await anext(story)
-    assert lost == Lost("refused: because", brief)
+    assert isinstance(lost, Lost)
+    assert (lost.reason.startswith(TOLD), lost.brief) == (True, brief)
     assert "Listed" in await until(story, "Listed")
 
 
-async def api_is_known(api: FakeApi, story: Story) -> None:
-    """Discovery and first list are done, so that failures hit what follows."""
+async def test_retry_after_is_honoured(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
-
-
-async def test_retry_after_is_honoured(api: FakeApi, story: Story) -> None:
-    await until(story, "Listed")
-    api.failures = [(429, "TooManyRequests", {"Retry-After": "33"})]
+    api.faults.add(Fault("answer", times=1, status=429, retry_after=33))
     began = asyncio.get_running_loop().time()
-    api.cut()
+    api.faults.cut()
     api.put(config_map("a"))
     await until(story, "Added a")
     assert 33 <= asyncio.get_running_loop().time() - began < 35
 
 
-async def test_a_long_outage_is_asked_about_rarely_and_told_once(api: FakeApi, story: Story) -> None:
+async def test_a_long_outage_is_asked_about_rarely_and_told_once(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
-    api.failures = [(503, "down", {})] * 20
-    api.cut()
+    api.faults.add(Fault("answer", times=20, status=503))
+    api.faults.cut()
     before = len(api.requests)
     began = asyncio.get_running_loop().time()
-    assert await until(story, "Found") == ["Lost: refused: down", "Found"]
+    assert await until(story, "Found") == [f"Lost: {DOWN}", "Found"]
     assert asyncio.get_running_loop().time() - began > 150
     assert len(api.requests) - before == 21
 
 
-async def test_half_an_event_is_not_lost(api: FakeApi, story: Story) -> None:
+async def test_half_an_event_is_not_lost(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
-    api.tell(b'{"type":"ADDED","object":{"meta')
+    api.faults.add(Fault("garble", times=1))
     api.put(config_map("a"))
     assert await until(story, "Added a") == ["Added a"]
 
 
-async def test_a_version_that_cannot_be_resumed_is_given_up_for_a_list(api: FakeApi, story: Story) -> None:
+async def test_a_version_that_cannot_be_resumed_is_given_up_for_a_list(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
-    api.tell(b"poison", again=True)
+    api.faults.add(Fault("garble", LISTING, times=1))
+    api.faults.add(Fault("garble", RESUMING))
     api.put(config_map("a"))
     assert (await until(story, "Listed"))[-2:] == ["a", "Listed"]
 
 
-async def test_events_before_an_error_in_the_same_chunk_are_told(api: FakeApi, story: Story) -> None:
+async def test_events_before_an_error_in_the_same_chunk_are_told(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
-    api.put(config_map("a"))
-    api.tell(b'{"type":"ERROR","object":{"kind":"Status","code":500,"reason":"InternalError"}}')
+    added = {"type": "ADDED", "object": api.get(api.put(config_map("a")))}
+    error = {"type": "ERROR", "object": {"kind": "Status", "code": 500, "reason": "InternalError"}}
+    api.faults.add(Fault("drop"))
+    await api.faults.inject(orjson.dumps(added) + b"\n" + orjson.dumps(error) + b"\n")
     assert (await until(story, "Listed"))[0] == "Added a"
 
 
-async def test_only_the_selected_is_asked_for(api: FakeApi, watches: Watches) -> None:
+async def test_only_the_selected_is_asked_for(api: ApiServer, watches: Watches) -> None:
     selection = Selection("v1", "cm", namespace="x", labels="app=web", fields="metadata.name=a")
     async with aclosing(watches.open(selection)) as story:
         await until(story, "Listed")
@@ -246,11 +273,13 @@ async def test_only_the_selected_is_asked_for(api: FakeApi, watches: Watches) ->
     assert (request.params["labelSelector"], request.params["fieldSelector"]) == ("app=web", "metadata.name=a")
 
 
-async def test_failures_are_counted_by_type(api: FakeApi, story: Story, metrics: Metrics) -> None:
+async def test_failures_are_counted_by_type(api: ApiServer, story: Story, metrics: Metrics) -> None:
     await until(story, "Listed")
-    api.cut()
-    api.tell(b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}')
-    await until(story, "Listed")
+    api.faults.cut()
+    reading = asyncio.ensure_future(until(story, "Listed"))
+    await waiting.until(lambda: len(api.asked("watch")) == 2 and api.faults.watching(), "it is resumed")
+    await api.faults.expire()
+    await reading
     text = metrics.exposition().decode()
     assert 'kubernetes_client_watch_errors_total{error_type="unexpected-eof"} 1\n' in text
     assert 'kubernetes_client_watch_errors_total{error_type="expired"} 1\n' in text

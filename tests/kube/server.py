@@ -1,0 +1,121 @@
+"""The API server of tests: a sandbox in the test's own event loop, with what happens behind the client's back.
+
+    async with api_server() as api:
+        api.put(config_map("a"))                    # somebody else's write
+        api.faults.add(Fault("answer", status=503)) # `hookrunner/sandbox/faults.py`
+
+What no API server answers by itself, broken lines or old discovery, is in the tests that need it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from hookrunner.sandbox.bodies import Body
+from hookrunner.sandbox.faults import Faults
+from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
+from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from hookrunner.sandbox.store import Key
+
+JSON = Any
+SOMEBODY = WriteOptions(manager="somebody")
+USUAL = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One that the server has received."""
+
+    method: str
+    path: str
+    params: dict[str, str]
+
+    @property
+    def verb(self) -> str:
+        """As in RBAC."""
+        if self.method != "GET":
+            return self.method
+        return "watch" if "watch" in self.params else "list" if "limit" in self.params else "get"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServer:
+    """A sandbox, reached at `url`."""
+
+    sandbox: Sandbox
+    url: str
+
+    @property
+    def faults(self) -> Faults:
+        return self.sandbox.faults
+
+    @property
+    def requests(self) -> list[Request]:
+        return [_request(line) for line in self.faults.requests]
+
+    def asked(self, verb: str) -> list[Request]:
+        return [request for request in self.requests if request.verb == verb]
+
+    def put(self, obj: JSON) -> JSON:
+        """Create or replace an object; as it is then."""
+        kind, where = self._place(obj)
+        write = self.sandbox.api.update if self.get(obj) else self.sandbox.api.create
+        return write(kind, where, SOMEBODY, Body(obj)).obj
+
+    def get(self, obj: JSON) -> JSON:
+        """The object as it is now, None if it is gone."""
+        kind, where = self._place(obj)
+        stored = self.sandbox.store.get(Key(kind.stored, where.namespace, where.name))
+        return stored.json() if stored else None
+
+    def delete(self, obj: JSON) -> None:
+        kind, where = self._place(obj)
+        self.sandbox.api.delete(kind, where, DeleteOptions())
+
+    def compact(self) -> None:
+        """Forget the history, as etcd does from time to time."""
+        self.sandbox.store.compact()
+
+    def _place(self, obj: JSON) -> tuple[Kind, Place]:
+        kind = self.sandbox.kinds.of_kind(obj["apiVersion"], obj["kind"])
+        assert kind is not None
+        metadata = obj["metadata"]
+        return kind, Place(kind.group, kind.version, kind.plural, metadata.get("namespace", ""), metadata["name"])
+
+
+@asynccontextmanager
+async def api_server(options: Options = USUAL) -> AsyncIterator[ApiServer]:
+    async with serving(options) as sandbox:
+        yield ApiServer(sandbox, sandbox.url)
+
+
+def _request(line: str) -> Request:
+    method, _, rest = line.partition(" ")
+    path, _, query = rest.partition("?")
+    return Request(method, path, dict(parse_qsl(query)))
+
+
+def config_map(name: str, namespace: str = "default", **data: str) -> JSON:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace},
+        "data": data,
+    }
+
+
+def definition(group: str, kind: str, *versions: str, scope: str = "Namespaced", short: str = "") -> JSON:
+    """A CustomResourceDefinition whose objects may have any fields; its plural is the kind with an `s`."""
+    plural = f"{kind.lower()}s"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    served = [{"name": one, "served": True, "storage": one == versions[0], "schema": schema} for one in versions]
+    names = {"kind": kind, "plural": plural, "shortNames": [short] if short else []}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "scope": scope, "names": names, "versions": served},
+    }
