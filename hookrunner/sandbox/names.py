@@ -27,6 +27,13 @@ def generated(prefix: str) -> str:
     return prefix[: LONGEST_GENERATED - RANDOM_LENGTH] + "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
 
 
+def is_generated(name: str, prefix: str) -> bool:
+    """Whether a name looks like one that was made of the prefix."""
+    cut = prefix[: LONGEST_GENERATED - RANDOM_LENGTH]
+    rest = name.removeprefix(cut)
+    return name.startswith(cut) and len(rest) == RANDOM_LENGTH and set(rest) <= set(ALPHABET)
+
+
 def in_words(words: str, pattern: str, *examples: str) -> str:
     """A rule as the API tells it, with examples and the regular expression."""
     shown = " or ".join(f"'{one}', " for one in examples)

@@ -55,8 +55,9 @@ def name_rule(kind: Kind) -> names.Rule:
 
 def _name(kind: Kind, meta: Object) -> Iterator[Cause]:
     rule = name_rule(kind)
-    if kind.custom and (prefix := meta.get("generateName")):
-        usual = prefix[:-1] + "a" if prefix.endswith("-") else prefix
+    prefix = meta.get("generateName")
+    if prefix and not names.is_generated(meta.get("name", ""), prefix):
+        usual = prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
         yield from (wrong("metadata.generateName", prefix, said) for said in rule(usual))
     if name := meta.get("name"):
         yield from (wrong("metadata.name", name, said) for said in rule(name))

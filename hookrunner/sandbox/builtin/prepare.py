@@ -15,6 +15,7 @@ PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 COMPUTE = ("cpu", "memory")
 JOB_NAME, CONTROLLER_UID = "job-name", "controller-uid"
+DATA_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 BATCH = "batch.kubernetes.io/"
 
 
@@ -48,6 +49,8 @@ def _pod(pod: Object) -> Object:
     if "serviceAccountName" in spec or "serviceAccount" in spec:
         name = spec.get("serviceAccountName") or spec["serviceAccount"]
         spec["serviceAccountName"] = spec["serviceAccount"] = name
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     return {**pod, "spec": spec, "status": {"phase": "Pending", "qosClass": qos_class(spec)}}
 
 
@@ -100,6 +103,9 @@ def _protected(finalizer: str) -> Callable[[Object], Object]:
     def prepare(obj: Object) -> Object:
         status: Object = {"phase": "Pending"}
         spec = dict(obj["spec"])
+        source = spec.get("dataSource", {})
+        if (source.get("apiGroup") or "", source.get("kind")) not in DATA_SOURCES and "dataSourceRef" not in spec:
+            spec.pop("dataSource", None)
         for one, other in (("dataSource", "dataSourceRef"), ("dataSourceRef", "dataSource")):
             if one in spec and other not in spec and obj["kind"] == "PersistentVolumeClaim":
                 spec[other] = {"apiGroup": None, **spec[one]}

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from hookrunner.sandbox.status import Refused, bad_request
 
-SYNTAX = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)")
-ROUGHLY = re.compile(r"[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*")
+SYNTAX = re.compile(r"([+-]?)(\d*\.?\d*)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)")
+ROUGHLY = re.compile(r"[+-]?[0-9.]*[eEinumkKMGTP]*[-+]?[0-9]*")
 BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 DECIMAL_SUFFIX = {power: suffix for suffix, power in DECIMAL.items()}
@@ -53,7 +53,7 @@ def _written(value: Fraction, family: str) -> str:
 
 def _looks_canonical(text: str) -> bool:
     found = SYNTAX.fullmatch(text)
-    if not found:
+    if not found or not found[2].strip("."):
         return False
     whole, _, fraction = found[2].partition(".")
     digits = (whole.lstrip("0") or "0") + fraction
@@ -67,7 +67,7 @@ def _looks_canonical(text: str) -> bool:
 @lru_cache(4096)
 def _parsed(text: str) -> tuple[Fraction, str]:
     found = SYNTAX.fullmatch(text)
-    if not found:
+    if not found or not text:
         raise _wrong(text)
     sign, digits, suffix = found.groups()
     if suffix in BINARY[1:]:
@@ -76,13 +76,14 @@ def _parsed(text: str) -> tuple[Fraction, str]:
         family, factor = "decimal", Fraction(10) ** DECIMAL[suffix]
     else:
         family, factor = "exponent", Fraction(10) ** max(-30, min(30, int(suffix[1:])))
-    value = Fraction(digits if digits[-1] != "." else digits[:-1]) * factor
+    value = Fraction(f"0{digits}0" if "." in digits else f"0{digits}") * factor
     value = -(-value // SMALLEST) * SMALLEST
     return (-value if sign == "-" else value), family
 
 
 def _wrong(text: str) -> Refused:
-    return bad_request("unable to parse quantity's suffix" if ROUGHLY.fullmatch(text) else WRONG)
+    rough = text and ROUGHLY.fullmatch(text)
+    return bad_request("unable to parse quantity's suffix" if rough and text.count(".") < 2 else WRONG)
 
 
 def _binary(value: Fraction) -> str:

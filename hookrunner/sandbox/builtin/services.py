@@ -83,7 +83,7 @@ def _addresses(spec: Object, uid: str) -> None:
     if not spec.get("ipFamilies"):
         families = ["IPv6" if ":" in one else "IPv4" for one in spec["clusterIPs"]]
         spec["ipFamilies"] = ["IPv4", "IPv6"] if headless_without and not spec.get("ipFamilyPolicy") else families
-    if not spec.get("ipFamilyPolicy"):
+    if spec.get("ipFamilyPolicy") is None:
         spec["ipFamilyPolicy"] = "RequireDualStack" if len(spec["ipFamilies"]) > 1 else "SingleStack"
 
 

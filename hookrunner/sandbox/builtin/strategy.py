@@ -114,7 +114,7 @@ def ending(kind: Kind, obj: Object) -> Object:
 
 def for_create(kind: Kind, obj: Object) -> Object:
     """The object, defaults filled in and `metadata.uid` given, as it is stored first. A new object."""
-    made = {**obj, "metadata": dict(obj["metadata"])}
+    made = {**obj, "metadata": _owners_once(obj["metadata"])}
     if kind.custom:
         made["metadata"]["generation"] = 1
         if "status" in kind.subresources:
@@ -134,7 +134,7 @@ def for_update(kind: Kind, obj: Object, old: Object, subresource: str = "") -> O
     """The object, new, as an update through the (sub)resource leaves it: what that may not touch is as in `old`."""
     if subresource == "status":
         return _status_update(kind, obj, old)
-    made = {**obj, "metadata": dict(obj["metadata"])}
+    made = {**obj, "metadata": _owners_once(obj["metadata"])}
     if "status" in kind.subresources:
         _set(made, "status", old.get("status"))
     if kind.stored == "services":
@@ -144,6 +144,15 @@ def for_update(kind: Kind, obj: Object, old: Object, subresource: str = "") -> O
     if _counts(kind, made, old):
         made["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     return made
+
+
+def _owners_once(meta: Object) -> Object:
+    """A copy of the metadata, without owners that are named twice."""
+    owners: list[Object] = []
+    for one in meta.get("ownerReferences") or ():
+        if one not in owners:
+            owners.append(one)
+    return {**meta, "ownerReferences": owners} if owners else dict(meta)
 
 
 def _status_update(kind: Kind, obj: Object, old: Object) -> Object:

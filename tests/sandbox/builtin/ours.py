@@ -19,6 +19,7 @@ VARYING = frozenset(
         "resourceVersion",
         "clusterIP",
         "clusterIPs",
+        "nodePort",
         "lastPhaseTransitionTime",
     }
 )

@@ -19,7 +19,6 @@ Object = dict[str, Any]
 Rule = Callable[[Any], None]
 Step = Callable[[Any], Any]
 
-_NOTHING = (None, "")
 RULES: dict[str, Rule] = {**pods.RULES, **workloads.RULES, **others.RULES}
 
 
@@ -69,12 +68,13 @@ def _struct(type_: Type) -> Step:
     values, rule = VALUES.get(type_.name, {}), RULES.get(type_.name)
     plain = [(key, value) for key, value in values.items() if not isinstance(value, dict | list)]
     nested = [(key, value) for key, value in values.items() if isinstance(value, dict | list)]
+    pointers = {key for key, field in type_.fields.items() if field.type.kind == "pointer"}
     inside = [key for key, field in type_.fields.items() if _worth(field.type)]
 
     def fill(value: Any) -> Any:
         result = dict(value)
         for key, default in plain:
-            if result.get(key) in _NOTHING:
+            if result.get(key) is None or (result[key] == "" and key not in pointers):
                 result[key] = default
         for key, default in nested:
             if result.get(key) is None:

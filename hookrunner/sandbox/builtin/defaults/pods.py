@@ -1,10 +1,16 @@
 """Defaults of Pods, their containers and volumes that depend on other fields. Each rule changes the object in place."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 Object = dict[str, Any]
 
+LATEST = "latest"
+DOMAIN = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::[0-9]+)?/)?"
+PATH = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+TAGGED = r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?P<digest>@[a-z0-9+._-]+:[0-9a-fA-F]{32,})?"
+IMAGE = re.compile(f"{DOMAIN}{PATH}(?:/{PATH})*{TAGGED}")
 SOURCELESS = frozenset({"name"})
 
 
@@ -15,11 +21,10 @@ def _container(container: Object) -> None:
 
 def _pull_policy(image: str) -> str:
     """Always where nothing says which version is meant, https://kubernetes.io/docs/concepts/containers/images/."""
-    name = image.partition("@")[0].rpartition("/")[2]
-    tag = name.rpartition(":")[2] if ":" in name else ""
-    if "@" in image:
-        return "Always" if tag == "latest" else "IfNotPresent"
-    return "Always" if tag in ("", "latest") else "IfNotPresent"
+    found = IMAGE.fullmatch(image)
+    if not found:
+        return "IfNotPresent"
+    return "Always" if (found["tag"] or ("" if found["digest"] else LATEST)) == LATEST else "IfNotPresent"
 
 
 def _with_host_ports(container: Object) -> Object:

@@ -17,6 +17,7 @@ from hookrunner.sandbox.builtin.validation import (
     policy,
     rbac,
     services,
+    storage,
     webhooks,
     workloads,
 )
@@ -35,6 +36,7 @@ CHECKS: dict[str, Check] = {
     **network.CHECKS,
     **config.CHECKS,
     **cluster.CHECKS,
+    **storage.CHECKS,
     **rbac.CHECKS,
     **policy.CHECKS,
     **webhooks.CHECKS,

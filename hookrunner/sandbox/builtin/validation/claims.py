@@ -32,7 +32,7 @@ def claim_spec(spec: Object, path: str) -> Causes:
         yield from named(spec["storageClassName"], f"{path}.storageClassName", names.subdomain)
     yield from one_of(spec.get("volumeMode"), f"{path}.volumeMode", ("Block", "Filesystem"), needed=False)
     for key in ("dataSource", "dataSourceRef"):
-        if key in spec:
+        if spec.get(key):
             yield from given(spec[key].get("name"), f"{path}.{key}.name")
             yield from given(spec[key].get("kind"), f"{path}.{key}.kind")
 

@@ -1,6 +1,7 @@
-"""What a cluster is made of: Nodes, volumes and their classes, Leases, Events, RuntimeClasses."""
+"""What a cluster is made of: Nodes, PersistentVolumes, Leases, Events, RuntimeClasses."""
 
 from hookrunner.sandbox import names
+from hookrunner.sandbox.builtin import metadata
 from hookrunner.sandbox.builtin.quantities import quantity
 from hookrunner.sandbox.builtin.validation import claims
 from hookrunner.sandbox.builtin.validation.common import (
@@ -10,7 +11,6 @@ from hookrunner.sandbox.builtin.validation.common import (
     given,
     named,
     one_of,
-    unchanged,
 )
 from hookrunner.sandbox.builtin.validation.network import network
 from hookrunner.sandbox.builtin.validation.scheduling import EFFECTS, node_selector, tolerations
@@ -102,44 +102,6 @@ def _volume_source(spec: Object) -> Causes:
         yield required("spec", "must specify a volume type")
 
 
-def storage_class(obj: Object, old: Object | None) -> Causes:
-    """https://kubernetes.io/docs/concepts/storage/storage-classes/"""
-    if old:
-        for key in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-            if (obj.get(key) or None) != (old.get(key) or None):
-                yield wrong(key, obj.get(key), UNCHANGEABLE)
-    if not obj.get("provisioner"):
-        yield required("provisioner")
-    else:
-        yield from named(obj["provisioner"].lower(), "provisioner", names.qualified)
-    for key in obj.get("parameters") or {}:
-        yield from given(key, "parameters", "field can not be empty.")
-    yield from one_of(obj.get("reclaimPolicy"), "reclaimPolicy", ("Delete", "Retain"), needed=False)
-    modes = ("Immediate", "WaitForFirstConsumer")
-    yield from one_of(obj.get("volumeBindingMode"), "volumeBindingMode", modes)
-
-
-def volume_attachment(obj: Object, old: Object | None) -> Causes:
-    """Its spec never changes."""
-    spec = obj.get("spec") or {}
-    yield from given(spec.get("attacher"), "spec.attacher")
-    yield from named(spec.get("nodeName", ""), "spec.nodeName", names.subdomain)
-    source = spec.get("source") or {}
-    if not source.get("persistentVolumeName") and "inlineVolumeSpec" not in source:
-        yield required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
-    if old and spec != old["spec"]:
-        yield wrong("spec", spec, UNCHANGEABLE)
-
-
-def csi_driver(obj: Object, old: Object | None) -> Causes:
-    """Most of its spec never changes."""
-    if old:
-        spec, known = obj["spec"], old["spec"]
-        if spec.get("attachRequired") != known.get("attachRequired"):
-            yield wrong("spec.attachedRequired", spec.get("attachRequired"), UNCHANGEABLE)
-        yield from unchanged(spec, known, "spec", "volumeLifecycleModes")
-
-
 def lease(obj: Object, old: Object | None) -> Causes:
     """https://kubernetes.io/docs/concepts/architecture/leases/"""
     spec = obj.get("spec") or {}
@@ -159,7 +121,7 @@ def event(obj: Object, old: Object | None) -> Causes:
 def new_event(obj: Object, old: Object | None) -> Causes:
     """https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/"""
     about, namespace = obj.get("regarding") or {}, obj["metadata"].get("namespace", "")
-    if about.get("namespace", "") != namespace and not (not about.get("namespace") and namespace == "default"):
+    if about.get("namespace", "") != namespace and namespace != "default":
         yield wrong("involvedObject.namespace", about.get("namespace", ""), "does not match event.namespace")
     if old:
         return
@@ -168,10 +130,8 @@ def new_event(obj: Object, old: Object | None) -> Causes:
         return
     if obj.get("type") not in ("Normal", "Warning"):
         yield wrong("type", "", f"has invalid value: {obj.get('type', '')}")
-    if obj.get("reportingController"):
-        yield from named(obj["reportingController"], "reportingController", names.qualified)
-    else:
-        yield required("reportingController")
+    yield from given(obj.get("reportingController"), "reportingController")
+    yield from named(obj.get("reportingController", ""), "reportingController", names.qualified)
     for key in ("reportingInstance", "action", "reason"):
         yield from given(obj.get(key), key)
 
@@ -182,7 +142,13 @@ def runtime_class(obj: Object, old: Object | None) -> Causes:
         yield from named(obj["handler"], "handler", names.label)
     else:
         yield required("handler")
-    yield from tolerations((obj.get("scheduling") or {}).get("tolerations") or [], "scheduling.tolerations")
+    scheduling = obj.get("scheduling") or {}
+    yield from metadata.labels(scheduling.get("nodeSelector") or {}, "scheduling.nodeSelector")
+    given_tolerations = scheduling.get("tolerations") or []
+    yield from tolerations(given_tolerations, "scheduling.tolerations")
+    for at, one in enumerate(given_tolerations):
+        if one in given_tolerations[:at]:
+            yield duplicate(f"scheduling.tolerations[{at}]", one)
     if old and obj.get("handler") != old.get("handler"):
         yield wrong("handler", obj.get("handler", ""), UNCHANGEABLE)
 
@@ -191,9 +157,6 @@ CHECKS = {
     "nodes": node,
     "persistentvolumes": persistent_volume,
     "persistentvolumeclaims": claims.claim,
-    "storageclasses.storage.k8s.io": storage_class,
-    "volumeattachments.storage.k8s.io": volume_attachment,
-    "csidrivers.storage.k8s.io": csi_driver,
     "leases.coordination.k8s.io": lease,
     "events": event,
     "events.events.k8s.io": new_event,

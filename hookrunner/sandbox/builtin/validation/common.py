@@ -38,7 +38,7 @@ def given_and_named(value: str | None, field: str, rule: names.Rule) -> Causes:
 
 def one_of(value: Any, field: str, allowed: Sequence[str], needed: bool = True) -> Causes:
     """A text must be one of some; missing is an error of its own."""
-    if value in (None, ""):
+    if value is None or (needed and value == ""):
         if needed:
             yield required(field)
     elif value not in allowed:
@@ -111,11 +111,7 @@ def label_selector(selector: Object | None, path: str) -> Causes:
 
 def usable(selector: Object | None) -> bool:
     """Whether a selector makes sense; what it lacks has been told by `label_selector`."""
-    for one in (selector or {}).get("matchExpressions") or ():
-        takes = SELECTOR_OPERATORS.get(one.get("operator", ""))
-        if takes is None or takes != bool(one.get("values")):
-            return False
-    return True
+    return not any(label_selector(selector, ""))
 
 
 def matches(selector: Object | None, labels: Mapping[str, str]) -> bool:

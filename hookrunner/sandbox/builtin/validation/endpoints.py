@@ -86,8 +86,8 @@ def endpoint_slice(obj: Object, old: Object | None) -> Causes:
         if name in seen:
             yield duplicate(f"{field}.name", name)
         seen.add(name)
-        yield from one_of(one.get("protocol"), f"{field}.protocol", PROTOCOLS)
-        if one.get("appProtocol"):
+        yield from one_of(one.get("protocol"), f"{field}.protocol", PROTOCOLS, needed=False)
+        if one.get("appProtocol") is not None:
             yield from named(one["appProtocol"], f"{field}.appProtocol", names.qualified)
 
 
@@ -106,9 +106,9 @@ def _endpoint(one: Object, path: str, kind: str) -> Causes:
             elif (":" in value) != (kind == "IPv6"):
                 yield wrong(f"{path}.addresses", value, f"must be an {kind} address")
             yield from endpoint_address(value, field, "must be a valid IP address")
-    if one.get("nodeName"):
+    if one.get("nodeName") is not None:
         yield from named(one["nodeName"], f"{path}.nodeName", names.subdomain)
-    if one.get("hostname"):
+    if one.get("hostname") is not None:
         yield from named(one["hostname"], f"{path}.hostname", names.label)
 
 

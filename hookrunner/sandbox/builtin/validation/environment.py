@@ -3,7 +3,7 @@
 import re
 
 from hookrunner.sandbox import names
-from hookrunner.sandbox.builtin.validation.common import Causes, Object, given, given_and_named, named
+from hookrunner.sandbox.builtin.validation.common import Causes, Object, given_and_named, named
 from hookrunner.sandbox.status import required, unsupported, wrong
 
 RESOURCES = ("cpu", "ephemeral-storage", "memory")
@@ -76,8 +76,9 @@ def field_ref(reference: Object, path: str, allowed: tuple[str, ...]) -> Causes:
 
 def resource_field(reference: Object, path: str, in_volume: bool) -> Causes:
     """What a container asks for or is limited to, for the environment or a volume."""
-    if in_volume:
-        yield from given(reference.get("containerName"), f"{path}.containerName")
+    if in_volume and not reference.get("containerName"):
+        yield required(f"{path}.containerName")
+        return
     target = reference.get("resource")
     if not target:
         yield required(f"{path}.resource")

@@ -4,6 +4,7 @@ import re
 import zoneinfo
 from collections.abc import Iterator
 
+from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin.validation import pods
 from hookrunner.sandbox.builtin.validation.common import (
     UNCHANGEABLE,
@@ -11,9 +12,11 @@ from hookrunner.sandbox.builtin.validation.common import (
     Object,
     label_selector,
     matches,
+    named,
     not_negative,
     one_of,
     unchanged,
+    usable,
 )
 from hookrunner.sandbox.builtin.validation.workloads import MISMATCH
 from hookrunner.sandbox.status import Cause, required, unsupported, wrong
@@ -32,6 +35,8 @@ PLACING = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
 INDEXED_ONLY = ("backoffLimitPerIndex", "maxFailedIndexes")
 BATCH = "batch.kubernetes.io/"
 LONGEST_CRON_NAME = 52
+ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+MOST_INDEXES = 100_000
 MACROS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 CRON_NAMES = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat"
 CRON_VALUE = rf"(\d+|{CRON_NAMES})"
@@ -53,7 +58,7 @@ def job(obj: Object, old: Object | None) -> Causes:
         expected = {f"{BATCH}controller-uid": obj["metadata"].get("uid", "")}
         if selector != {"matchLabels": expected}:
             yield wrong("spec.selector", selector, "`selector` not auto-generated")
-    if selector is None or not matches(selector, labels):
+    if selector is None or (usable(selector) and not matches(selector, labels)):
         yield wrong("spec.template.metadata.labels", labels or None, MISMATCH)
     if old:
         yield from _changed(spec, old["spec"], bool(old.get("status", {}).get("startTime")))
@@ -92,14 +97,47 @@ def _job_spec(spec: Object, path: str) -> Causes:
         yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
     if mode == "Indexed" and "completions" not in spec:
         yield required(f"{path}.completions", "when completion mode is Indexed")
+    if mode == "Indexed":
+        yield from _indexed(spec, path)
     if mode in (None, "NonIndexed"):
         for key in INDEXED_ONLY:
             if key in spec:
                 yield wrong(f"{path}.{key}", spec[key], "requires indexed completion mode")
+    for at, rule in enumerate((spec.get("podFailurePolicy") or {}).get("rules") or ()):
+        yield from _failure_rule(rule, f"{path}.podFailurePolicy.rules[{at}]")
     if "successPolicy" in spec and mode != "Indexed":
         yield wrong(f"{path}.successPolicy", spec["successPolicy"], "requires indexed completion mode")
     yield from pods.template(spec.get("template"), f"{path}.template")
     yield from _restarts(spec, f"{path}.template.spec.restartPolicy")
+
+
+def _indexed(spec: Object, path: str) -> Causes:
+    if spec.get("parallelism", 0) > MOST_INDEXES:
+        why = f"must be less than or equal to {MOST_INDEXES} when completion mode is Indexed"
+        yield wrong(f"{path}.parallelism", spec["parallelism"], why)
+    many = spec.get("completions", 0) > MOST_INDEXES
+    if many and "backoffLimitPerIndex" in spec and "maxFailedIndexes" not in spec:
+        yield required(f"{path}.maxFailedIndexes", f"must be specified when completions is above {MOST_INDEXES}")
+
+
+def _failure_rule(rule: Object, path: str) -> Causes:
+    if not rule.get("action"):
+        yield required(f"{path}.action", 'valid values: ["Count" "FailIndex" "FailJob" "Ignore"]')
+    elif rule["action"] not in ACTIONS:
+        yield unsupported(f"{path}.action", rule["action"], ACTIONS)
+    there = [key for key in ("onExitCodes", "onPodConditions") if rule.get(key)]
+    if len(there) != 1:
+        why = "specifying both OnExitCodes and OnPodConditions is not supported"
+        missing = "specifying one of OnExitCodes and OnPodConditions is required"
+        yield wrong(path, None, why if there else missing)
+    for at, one in enumerate(rule.get("onPodConditions") or ()):
+        yield from named(one.get("type", ""), f"{path}.onPodConditions[{at}].type", names.qualified)
+    exits = rule.get("onExitCodes")
+    if exits:
+        if exits.get("operator") not in ("In", "NotIn"):
+            yield unsupported(f"{path}.onExitCodes.operator", exits.get("operator", ""), ("In", "NotIn"))
+        if not exits.get("values"):
+            yield wrong(f"{path}.onExitCodes.values", exits.get("values"), "at least one value is required")
 
 
 def _restarts(spec: Object, field: str) -> Causes:

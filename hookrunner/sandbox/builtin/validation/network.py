@@ -114,11 +114,17 @@ def _exact_path(value: str, field: str) -> Causes:
             yield wrong(field, value, f"cannot end with '{bad}'")
 
 
+def _group(reference: Object, path: str) -> Causes:
+    if reference.get("apiGroup") is not None:
+        yield from named(reference["apiGroup"], f"{path}.apiGroup", names.subdomain)
+
+
 def _backend(backend: Object, path: str) -> Causes:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         yield wrong(path, "", "cannot set both resource and service backends")
     elif resource is not None:
+        yield from _group(resource, f"{path}.resource")
         for key in ("kind", "name"):
             yield from given(resource.get(key), f"{path}.resource.{key}")
     elif service is None:
@@ -153,6 +159,7 @@ def ingress_class(obj: Object, old: Object | None) -> Causes:
     parameters = spec.get("parameters")
     if parameters is None:
         return
+    yield from _group(parameters, "spec.parameters")
     for key in ("kind", "name"):
         yield from given(parameters.get(key), f"spec.parameters.{key}")
     scope = parameters.get("scope")
@@ -195,8 +202,10 @@ def _policy_port(one: Object, path: str) -> Causes:
         yield wrong(f"{path}.endPort", last, "may not be specified when `port` is not specified")
     elif isinstance(first, str):
         yield wrong(f"{path}.endPort", last, "may not be specified when `port` is non-numeric")
-    elif last < first:
-        yield wrong(f"{path}.endPort", last, "must be greater than or equal to `port`")
+    else:
+        if last < first:
+            yield wrong(f"{path}.endPort", last, "must be greater than or equal to `port`")
+        yield from port(last, f"{path}.endPort")
 
 
 def _peer(peer: Object, path: str) -> Causes:

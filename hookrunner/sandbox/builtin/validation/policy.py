@@ -6,6 +6,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     Causes,
     Object,
     given,
+    given_and_named,
     label_selector,
     named,
     number_or_percent,
@@ -70,6 +71,16 @@ def disruption_budget(obj: Object, old: Object | None) -> Causes:
 def autoscaler(obj: Object, old: Object | None) -> Causes:
     """https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/"""
     spec = obj.get("spec") or {}
+    yield from _replicas(spec)
+    yield from _scaled(spec.get("scaleTargetRef") or {}, new=old is None)
+    for at, metric in enumerate(spec.get("metrics") or ()):
+        yield from _metric(metric, f"spec.metrics[{at}]")
+    behavior = spec.get("behavior") or {}
+    for key in ("scaleUp", "scaleDown"):
+        yield from _scaling(behavior.get(key) or {}, f"spec.behavior.{key}")
+
+
+def _replicas(spec: Object) -> Causes:
     low, high = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if low < 1:
         yield wrong("spec.minReplicas", low, "must be greater than or equal to 1")
@@ -79,19 +90,17 @@ def autoscaler(obj: Object, old: Object | None) -> Causes:
         yield wrong("spec.maxReplicas", high, "must be greater than 0")
     if high < low:
         yield wrong("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    reference = spec.get("scaleTargetRef") or {}
+    if low == 0 and not any(one.get("type") in ("Object", "External") for one in spec.get("metrics") or ()):
+        why = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield forbidden_field("spec.metrics", why)
+
+
+def _scaled(reference: Object, new: bool) -> Causes:
     for key in ("kind", "name"):
-        if reference.get(key):
-            yield from named(reference[key], f"spec.scaleTargetRef.{key}", names.path_segment)
-        else:
-            yield required(f"spec.scaleTargetRef.{key}")
-    if not reference.get("apiVersion") and not old:
-        yield wrong("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
-    for at, metric in enumerate(spec.get("metrics") or ()):
-        yield from _metric(metric, f"spec.metrics[{at}]")
-    behavior = spec.get("behavior") or {}
-    for key in ("scaleUp", "scaleDown"):
-        yield from _scaling(behavior.get(key) or {}, f"spec.behavior.{key}")
+        yield from given_and_named(reference.get(key), f"spec.scaleTargetRef.{key}", names.path_segment)
+    version = reference.get("apiVersion", "")
+    if new and ("/" not in version or not version.partition("/")[0]):
+        yield wrong("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group")
 
 
 def _metric(metric: Object, path: str) -> Causes:

@@ -1,7 +1,7 @@
 """Roles and bindings, https://kubernetes.io/docs/reference/access-authn-authz/rbac/."""
 
 from hookrunner.sandbox import names
-from hookrunner.sandbox.builtin.validation.common import Causes, Object, label_selector, named
+from hookrunner.sandbox.builtin.validation.common import Causes, Object, label_selector, named, usable
 from hookrunner.sandbox.status import required, unsupported, wrong
 
 GROUP = "rbac.authorization.k8s.io"
@@ -26,7 +26,10 @@ def cluster_role(obj: Object, old: Object | None) -> Causes:
                 "at least one clusterRoleSelector required if aggregationRule is non-nil",
             )
         for at, selector in enumerate(selectors):
-            yield from label_selector(selector, f"aggregationRule.clusterRoleSelectors[{at}]")
+            field = f"aggregationRule.clusterRoleSelectors[{at}]"
+            yield from label_selector(selector, field)
+            if not usable(selector):
+                yield wrong(field, None, "invalid label selector.")
 
 
 def _rule(rule: Object, path: str, namespaced: bool) -> Causes:

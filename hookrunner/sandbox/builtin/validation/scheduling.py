@@ -82,6 +82,9 @@ def _node_requirement(one: Object, path: str) -> Causes:
         yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
     elif operator not in OPERATORS:
         yield wrong(f"{path}.operator", operator, "not a valid selector operator")
+    if operator in ("In", "NotIn"):
+        for at, value in enumerate(values):
+            yield from named(value, f"{path}.values[{at}]", names.label_value)
 
 
 def tolerations(given: list[Object], path: str) -> Causes:
@@ -106,20 +109,16 @@ def tolerations(given: list[Object], path: str) -> Causes:
 
 def spread(given: list[Object], path: str) -> Causes:
     """https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"""
-    seen = set()
+    pairs = [(one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) for one in given]
     for at, one in enumerate(given):
         field = f"{path}[{at}]"
         if one.get("maxSkew", 0) <= 0:
             yield wrong(f"{field}.maxSkew", one.get("maxSkew", 0), "must be greater than zero")
-        if one.get("topologyKey"):
-            yield from named(one["topologyKey"], f"{field}.topologyKey", names.qualified)
-        else:
+        if not one.get("topologyKey"):
             yield required(f"{field}.topologyKey", "can not be empty")
         if one.get("whenUnsatisfiable") not in ("DoNotSchedule", "ScheduleAnyway"):
             allowed = ("DoNotSchedule", "ScheduleAnyway")
             yield unsupported(f"{field}.whenUnsatisfiable", one.get("whenUnsatisfiable", ""), allowed)
-        pair = (one.get("topologyKey", ""), one.get("whenUnsatisfiable", ""))
-        if pair in seen:
-            yield duplicate(f"{field}.{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}")
-        seen.add(pair)
+        if pairs[at] in pairs[at + 1 :]:
+            yield duplicate(f"{field}.{{topologyKey, whenUnsatisfiable}}", f"{{{', '.join(pairs[at])}}}")
         yield from label_selector(one.get("labelSelector"), f"{field}.labelSelector")

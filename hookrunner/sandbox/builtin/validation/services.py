@@ -27,6 +27,9 @@ def service(obj: Object, old: Object | None) -> Causes:
     headless = spec.get("clusterIP") == "None"
     if old:
         yield from _addresses_changed(spec, old["spec"])
+    if not old and spec.get("clusterIP", "None") not in ("None", "") and not is_address(spec["clusterIP"]):
+        yield from _addresses(spec)
+        return
     if not ports and not headless and kind != "ExternalName":
         yield required("spec.ports")
     if kind in ("LoadBalancer", "NodePort") and headless:

@@ -1,5 +1,7 @@
 """Volumes of Pods, and the sources that they share with PersistentVolumes."""
 
+from collections.abc import Iterator
+
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin.quantities import quantity
 from hookrunner.sandbox.builtin.validation import claims
@@ -8,6 +10,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     Object,
     given,
     given_and_named,
+    named,
     one_of,
 )
 from hookrunner.sandbox.builtin.validation.containers import no_backsteps
@@ -39,6 +42,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "configMap": ("name",),
 }
 """Fields that a source must have."""
+HIGHEST_LUN = 255
 HOST_PATHS = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
 FILE_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 SEVERAL = "may not specify more than 1 volume type"
@@ -102,10 +106,21 @@ def source_fields(kind: str, source: Object, path: str) -> Causes:
         yield from no_backsteps(source["path"], f"{path}.path")
         if source.get("type", "") not in HOST_PATHS:
             yield from one_of(source["type"], f"{path}.type", HOST_PATHS)
+    elif kind == "iscsi":
+        yield from _iscsi(source, path)
+    elif kind == "csi" and source.get("driver"):
+        yield from named(source["driver"].lower(), f"{path}.driver", names.subdomain)
     elif kind == "local" and source.get("path"):
         yield from no_backsteps(source["path"], f"{path}.path")
-    elif kind == "nfs" and source.get("path") and not source["path"].startswith("/"):
-        yield wrong(f"{path}.path", source["path"], "must be an absolute path")
+    elif kind == "nfs" and not source.get("path", "").startswith("/"):
+        yield wrong(f"{path}.path", source.get("path", ""), "must be an absolute path")
+
+
+def _iscsi(source: Object, path: str) -> Causes:
+    if source.get("iqn") and not source["iqn"].startswith(("iqn", "eui", "naa")):
+        yield wrong(f"{path}.iqn", source["iqn"], "must be valid format starting with iqn, eui, or naa")
+    if not 0 <= source.get("lun", 0) <= HIGHEST_LUN:
+        yield wrong(f"{path}.lun", source["lun"], f"must be between 0 and {HIGHEST_LUN}, inclusive")
 
 
 def _ephemeral(source: Object, path: str) -> Causes:
@@ -154,6 +169,8 @@ def _downward(item: Object, path: str) -> Causes:
 
 
 def _projected(source: Object, path: str) -> Causes:
+    for item in _repeated_paths(source.get("sources") or []):
+        yield wrong(path, item, "conflicting duplicate paths")
     for at, one in enumerate(source.get("sources") or ()):
         field = f"{path}.sources[{at}]"
         for kind in ("secret", "configMap"):
@@ -166,6 +183,18 @@ def _projected(source: Object, path: str) -> Causes:
             yield from _token(one["serviceAccountToken"], f"{field}.serviceAccountToken", path)
         if len(one) > 1:
             yield forbidden_field(field, "may not specify more than 1 volume type per source")
+
+
+def _repeated_paths(sources: list[Object]) -> Iterator[str]:
+    """What the API tells of files that two sources would write: the path, or the name of the source."""
+    seen = set()
+    for one in sources:
+        for kind in ("secret", "configMap", "downwardAPI"):
+            source = one.get(kind) or {}
+            for item in source.get("items") or ():
+                if item.get("path") in seen:
+                    yield item["path"] if kind == "downwardAPI" else source.get("name", "")
+                seen.add(item.get("path"))
 
 
 def _token(token: Object, path: str, volume: str) -> Causes:

@@ -1,4 +1,4 @@
-"""Webhook configurations, https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/."""
+"""Webhook configurations and admission policies, https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/."""
 
 from urllib.parse import urlsplit
 
@@ -7,6 +7,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     Causes,
     Object,
     given,
+    given_and_named,
     label_selector,
     named,
     one_of,
@@ -14,6 +15,7 @@ from hookrunner.sandbox.builtin.validation.common import (
 from hookrunner.sandbox.status import duplicate, required, unsupported, wrong
 
 REVIEWS = ("v1", "v1beta1")
+ACTIONS = ("Audit", "Deny", "Warn")
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 SCOPES = ("*", "Cluster", "Namespaced")
 WITHOUT_EFFECTS = ("None", "NoneOnDryRun")
@@ -48,11 +50,21 @@ def _webhook(hook: Object, path: str, mutating: bool) -> Causes:
     yield from _reviews(hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions")
     for at, rule in enumerate(hook.get("rules") or ()):
         yield from rule_problems(rule, f"{path}.rules[{at}]")
+    yield from _conditions(hook.get("matchConditions") or [], f"{path}.matchConditions")
     yield from one_of(hook.get("failurePolicy"), f"{path}.failurePolicy", ("Fail", "Ignore"), needed=False)
     yield from one_of(hook.get("matchPolicy"), f"{path}.matchPolicy", ("Equivalent", "Exact"), needed=False)
     if mutating:
         policies = ("IfNeeded", "Never")
         yield from one_of(hook.get("reinvocationPolicy"), f"{path}.reinvocationPolicy", policies, needed=False)
+
+
+def _conditions(conditions: list[Object], path: str) -> Causes:
+    """Their expressions are not compiled here."""
+    for at, one in enumerate(conditions):
+        yield from given(one.get("expression"), f"{path}[{at}].expression")
+        yield from given_and_named(one.get("name"), f"{path}[{at}].name", names.qualified)
+        if one.get("name") and one["name"] in [before.get("name") for before in conditions[:at]]:
+            yield duplicate(f"{path}[{at}].name", one["name"])
 
 
 def _full_name(name: str, field: str) -> Causes:
@@ -71,7 +83,7 @@ def _reviews(versions: list[str], field: str) -> Causes:
     seen = set()
     for at, one in enumerate(versions):
         if one in seen:
-            yield duplicate(f"{field}[{at}]", one)
+            yield wrong(f"{field}[{at}]", one, "duplicate version")
         seen.add(one)
         yield from named(one, f"{field}[{at}]", names.old_label)
     if not set(versions) & set(REVIEWS):
@@ -86,8 +98,8 @@ def _client(config: Object, path: str) -> Causes:
     elif url is not None:
         yield from _url(url, f"{path}.url")
     elif service is not None:
-        for key in ("name", "namespace"):
-            yield from given(service.get(key), f"{path}.service.{key}")
+        for key, told in (("namespace", "name"), ("name", "namespace")):  # the API mixes them up
+            yield from given(service.get(key), f"{path}.service.{told}")
         if not 1 <= service.get("port", 443) <= 65535:
             why = "port is not valid: must be between 1 and 65535, inclusive"
             yield wrong(f"{path}.service.port", service["port"], why)
@@ -117,6 +129,8 @@ def rule_problems(rule: Object, path: str) -> Causes:
             yield wrong(f"{path}.{key}", values, "if '*' is present, must not specify other " + WORDS[key])
     for at, version in enumerate(rule.get("apiVersions") or ()):
         yield from given(version, f"{path}.apiVersions[{at}]")
+    for at, resource in enumerate(rule.get("resources") or ()):
+        yield from given(resource, f"{path}.resources[{at}]")
     operations = rule.get("operations") or []
     yield from given(operations, f"{path}.operations")
     if len(operations) > 1 and "*" in operations:
@@ -129,7 +143,47 @@ def rule_problems(rule: Object, path: str) -> Causes:
 
 WORDS = {"apiGroups": "API groups", "apiVersions": "API versions"}
 
+
+def policy(obj: Object, old: Object | None) -> Causes:
+    """A policy in CEL. Its expressions are not compiled here."""
+    spec = obj.get("spec") or {}
+    constraints = spec.get("matchConstraints")
+    if constraints is None:
+        yield required("spec.matchConstraints")
+    else:
+        rules = constraints.get("resourceRules") or []
+        yield from given(rules, "spec.matchConstraints.resourceRules")
+        for at, rule in enumerate(rules):
+            yield from rule_problems(rule, f"spec.matchConstraints.resourceRules[{at}]")
+    if obj["kind"].startswith("Mutating"):
+        return
+    if not spec.get("validations") and not spec.get("auditAnnotations"):
+        for key in ("validations", "auditAnnotations"):
+            yield required(f"spec.{key}", "validations or auditAnnotations must contain at least one item")
+    for at, one in enumerate(spec.get("validations") or ()):
+        yield from given(one.get("expression"), f"spec.validations[{at}].expression", "expression is not specified")
+
+
+def policy_binding(obj: Object, old: Object | None) -> Causes:
+    """Where a policy holds."""
+    spec = obj.get("spec") or {}
+    yield from given_and_named(spec.get("policyName"), "spec.policyName", names.subdomain)
+    if obj["kind"].startswith("Mutating"):
+        return
+    actions = spec.get("validationActions") or []
+    yield from given(actions, "spec.validationActions", "at least one validation action is required")
+    for at, one in enumerate(actions):
+        if one not in ACTIONS:
+            yield unsupported(f"spec.validationActions[{at}]", one, ACTIONS)
+        if one in actions[:at]:
+            yield duplicate(f"spec.validationActions[{at}]", one)
+
+
 CHECKS = {
+    "validatingadmissionpolicies.admissionregistration.k8s.io": policy,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": policy_binding,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": policy,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": policy_binding,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": configuration,
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": configuration,
 }

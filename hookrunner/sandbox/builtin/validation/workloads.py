@@ -46,7 +46,7 @@ def selector_and_template(spec: Object, called: str, template: Object | None = N
         if empty_selector(selector):
             yield wrong("spec.selector", selector, f"empty selector is invalid for {called}")
         if not usable(selector):
-            yield wrong("spec.selector", selector, "invalid label selector" if called != "statefulset" else "")
+            yield wrong("spec.selector", selector, "invalid label selector")
             return
     labels = (template.get("metadata") or {}).get("labels") or {}
     if selector is None or (not empty_selector(selector) and not matches(selector, labels)):
@@ -124,7 +124,7 @@ def daemon_set(obj: Object, old: Object | None) -> Causes:
     selector, template = spec.get("selector"), spec.get("template") or {}
     yield from label_selector(selector, "spec.selector")
     labels = (template.get("metadata") or {}).get("labels") or {}
-    if selector is None or not matches(selector, labels):
+    if selector is None or (usable(selector) and not matches(selector, labels)):
         yield wrong("spec.template.metadata.labels", labels or None, MISMATCH)
     if selector is not None and empty_selector(selector):
         yield wrong("spec.selector", selector, "empty selector is invalid for daemonset")
@@ -166,7 +166,6 @@ def stateful_set(obj: Object, old: Object | None) -> Causes:
     if not old:
         for at, one in enumerate(templates):
             field = f"spec.volumeClaimTemplates[{at}]"
-            yield from named((one.get("metadata") or {}).get("name", ""), f"{field}.metadata.name", names.subdomain)
             yield from claims.claim_spec(one.get("spec") or {}, f"{field}.spec")
     yield from not_negative(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
     yield from not_negative(spec.get("ordinals") or {}, "spec.ordinals", "start")
@@ -193,7 +192,7 @@ def _set_strategy(strategy: Object) -> Causes:
 def _with_claims(spec: Object, templates: list[Object]) -> Object:
     """The template as its Pods will be: each claim is a volume."""
     template: Object = spec.get("template") or {}
-    named_so = [(one.get("metadata") or {}).get("name", "") for one in templates]
+    named_so = list(dict.fromkeys((one.get("metadata") or {}).get("name", "") for one in templates))
     inner = template.get("spec") or {}
     own = [one for one in inner.get("volumes") or () if one.get("name") not in named_so]
     claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in named_so]
