@@ -1,4 +1,4 @@
-"""An engine on a fake API server, with real hook processes."""
+"""An engine that watches a cluster without HTTP and writes to a sandbox, with real hook processes."""
 
 import asyncio
 import json
@@ -35,8 +35,8 @@ from hookrunner.settings import HooksSettings, KubeSettings
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
 from hookrunner.sources.streams import Streams
-from tests.fakes.api import FakeApi
 from tests.fakes.cluster import FakeCluster, settle, until
+from tests.kube.server import ApiServer, api_server
 
 REMEMBER = 'cat "$BINDING_CONTEXT_PATH" >> "$(dirname "$0")/../runs.$(basename "$0")"\n'
 
@@ -47,7 +47,7 @@ class Bench:
 
     directory: Path
     cluster: FakeCluster
-    api: FakeApi
+    api: ApiServer
     background: Background
     metrics: Metrics = field(default_factory=lambda: Metrics(""))
     hook_metrics: HookMetrics = field(default_factory=HookMetrics)
@@ -102,7 +102,7 @@ class Bench:
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     (tmp_path / "hooks").mkdir()
     with suppress(asyncio.CancelledError):
-        async with FakeApi() as api, asyncio.TaskGroup() as group:
+        async with api_server() as api, asyncio.TaskGroup() as group:
             background = Background(group)
             yield Bench(tmp_path, FakeCluster(), api, background)
             background.stop()

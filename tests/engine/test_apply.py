@@ -13,6 +13,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.model.operations import Tried
+from hookrunner.sandbox.faults import Fault
 from tests.engine.conftest import Bench
 from tests.fakes.cluster import configmap
 
@@ -60,8 +61,10 @@ async def test_a_right_that_is_missing_is_named_and_the_rest_is_done(bench: Benc
     bench.api.put(configmap("a"))
     objects = Objects(client, discovery := Discovery(client), jq)
     await discovery.resolve("", "ConfigMap")
-    bench.api.failures.append((403, "Forbidden", {}))
+    bench.api.faults.add(Fault("answer", times=1, status=403))
     wanted = patches.parse(f"{merge('a', '1')} {create('b')}".encode())
-    with pytest.raises(PatchFailed, match="Filter object /ConfigMap/default/a: refused: Forbidden"):
+    with pytest.raises(
+        PatchFailed, match="Filter object /ConfigMap/default/a: the sandbox was told to answer so: Forbidden"
+    ):
         await Applier(objects, HookMetrics()).carry_out(wanted, [])
-    assert ("configmaps", "default", "b") in bench.api.objects
+    assert bench.api.get(configmap("b"))

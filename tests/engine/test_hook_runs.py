@@ -148,7 +148,7 @@ async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
     await bench.start(jq, client)
     await bench.ran("a.sh", 1)
     await bench.idle()
-    assert ("configmaps", "default", "made") in bench.api.objects
+    assert bench.api.get(configmap("made"))
     assert "Filter object /ConfigMap/default/none" in bench.shown()[0]
     (task,) = bench.queues["main"]
     task.due = 0.0

@@ -1,4 +1,7 @@
-"""A cluster for monitors, without HTTP: objects with memory, told as the stories that `kube/watch.py` tells."""
+"""A cluster for monitors, without HTTP: objects with memory, told as the stories that `kube/watch.py` tells.
+
+It stands in for that file, not for an API server: that is the sandbox (docs/decisions.md, 24).
+"""
 
 import asyncio
 import itertools
