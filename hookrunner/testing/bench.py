@@ -167,8 +167,8 @@ def _ended(result: Result, end: Exit, lines: _Lines) -> Result:
 def _complete(result: Result, planned: Plan, answer: Answer, values: ValuesFiles | None) -> Result:
     """Raises BadOutput."""
     patched, config_patched = values.read() if values else (None, None)
-    for one in (patched, config_patched):
-        _ = one.after if one else None
+    for one in filter(None, (patched, config_patched)):
+        _ = one.after  # operations that cannot be applied fail the run
     verdict = reviews.verdict(answer, planned.contexts[0].type)
     return replace(
         result,
