@@ -1,25 +1,20 @@
 """A schema made ready for checking: for each JSON type, the checks that can fail.
 
-Order, sentences and the count of what matched follow kube-openapi's validator, which the API server uses; of several
-alternatives that all fail (`anyOf`, `oneOf`) it shows the complaints of the one that matched most.
+Order, sentences and the count of what matched follow kube-openapi's validator, which the API server uses.
 
 On an update, complaints about a part that did not change are dropped
 (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-ratcheting).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TypeAlias
 
 import orjson
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.status import shown
 from hookrunner.sandbox.structural import numbers, texts
-from hookrunner.sandbox.structural.found import Found, invalid, missing, not_one_of, remark, too_many, whole, wrong_type
-
-Step: TypeAlias = Callable[[JSON, JSON, str, list[Found]], int]
-"""Value, old value, path, where to put complaints → how many rules matched."""
+from hookrunner.sandbox.structural.combinations import Enumeration, Step, all_of, any_of, negated, one_of, written
+from hookrunner.sandbox.structural.found import Found, invalid, missing, too_many, whole, wrong_type
 
 NAMES = {
     dict: "object",
@@ -81,7 +76,7 @@ class Checks:
             return len(value) == len(old) and all(
                 before is not NOTHING and self.items.unchanged(one, before) for one, before in found
             )
-        return _written(value) == _written(old)
+        return written(value) == written(old)
 
     def _checks_of(self, kind: type) -> tuple[tuple[Step, ...], int]:
         """The checks that can fail for values of a Python type, and how many others always match."""
@@ -134,25 +129,21 @@ class Checks:
         found.append(wrong_type(path, ",".join(self.types), "null"))
         return 0
 
-    # ── enumerations and combinations ─────────────────────────────────────────────────────────────────────────────
+    # ── whole values ─────────────────────────────────────────────────────────────────────────────
 
     def _enum(self) -> list[Step]:
-        allowed = self.raw.get("enum")
-        if not allowed:
-            return []
-        known = {_written(one) for one in allowed if one is not None}
-        return [partial(_enumerated, allowed, known)]
+        return [Enumeration(self.raw["enum"]).check] if self.raw.get("enum") else []
 
     def _combinations(self) -> list[Step]:
         """`anyOf`, `oneOf`, `allOf`, `not`, in the server's order."""
         inherited = {key: self.raw[key] for key in INHERITED if key in self.raw}
         found: list[Step] = []
-        for key, step in (("anyOf", _any_of), ("oneOf", _one_of), ("allOf", _all_of)):
-            branches = [Checks(inherited | branch) for branch in self.raw.get(key) or ()]
+        for key, step in (("anyOf", any_of), ("oneOf", one_of), ("allOf", all_of)):
+            branches = [Checks(inherited | branch).run for branch in self.raw.get(key) or ()]
             if branches:
                 found.append(partial(step, branches))
         if self.raw.get("not") is not None:
-            found.append(partial(_not, Checks(inherited | self.raw["not"])))
+            found.append(partial(negated, Checks(inherited | self.raw["not"]).run))
         return found
 
     # ── lists and objects ─────────────────────────────────────────────────────────────────────────────────────────
@@ -203,11 +194,6 @@ class Checks:
             found.append(too_many(path, len(value), most, "properties"))
 
 
-def _written(value: JSON) -> bytes:
-    """A value to be compared as JSON: true is not 1, 1 is not 1.0."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
 def _types(raw: JSON) -> tuple[str, ...]:
     return (raw["type"],) if raw.get("type") else ()
 
@@ -218,70 +204,3 @@ def checked_format(types: tuple[str, ...], name: str) -> str:
     if len(types) == 1 and types[0] != "string":
         return name if name in known.get(types[0], ()) else ""
     return name if texts.known_format(name) else ""
-
-
-def _enumerated(allowed: JSON, known: set[bytes], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
-    if _written(value) not in known and not _as_number(value, allowed):
-        found.append(not_one_of(path, value, allowed))
-    return 0
-
-
-def _as_number(value: JSON, allowed: JSON) -> bool:
-    """Whether a number is one of those allowed once it has their type: Go makes 1 of 1.5 where 1 is allowed."""
-    if type(value) not in (int, float):
-        return False
-    return any(type(one)(value) == one for one in allowed if type(one) in (int, float))
-
-
-def _any_of(branches: list[Checks], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
-    best, most = [], -1
-    for branch in branches:
-        inner: list[Found] = []
-        count = branch.run(value, old, path, inner)
-        if not inner:
-            return count
-        if count > most:
-            best, most = inner, count
-    found.append(remark(f"{shown(path)} must validate at least one schema (anyOf)"))
-    found.extend(best)
-    return most
-
-
-def _one_of(branches: list[Checks], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
-    best, most, matched = [], -1, []
-    for branch in branches:
-        inner: list[Found] = []
-        count = branch.run(value, old, path, inner)
-        if not inner:
-            matched.append(count)
-        elif not matched and count > most:
-            best, most = inner, count
-    if len(matched) == 1:
-        return matched[0]
-    said = f"Found {len(matched)} valid alternatives" if matched else "Found none valid"
-    found.append(remark(f"{shown(path)} must validate one and only one schema (oneOf). {said}"))
-    if matched:
-        return 0
-    found.extend(best)
-    return most
-
-
-def _all_of(branches: list[Checks], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
-    count, matched = 0, 0
-    for branch in branches:
-        before = len(found)
-        count += branch.run(value, old, path, found)
-        matched += len(found) == before
-    if matched < len(branches):
-        found.append(
-            remark(f"{shown(path)} must validate all the schemas (allOf){'' if matched else '. None validated'}")
-        )
-    return count
-
-
-def _not(branch: Checks, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
-    inner: list[Found] = []
-    branch.run(value, old, path, inner)
-    if not inner:
-        found.append(remark(f"{shown(path)} must not validate the schema (not)"))
-    return 0

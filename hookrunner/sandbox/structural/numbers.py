@@ -5,7 +5,6 @@ An integer is compared with the whole part of a limit, as Go does.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.structural.found import Found, factor_not_positive, invalid, number, remark, whole
@@ -21,7 +20,7 @@ def checks(raw: JSON, types: tuple[str, ...], form: str) -> list[Check]:
     ranged = types[0] if len(types) == 1 and types[0] in ("integer", "number") else ""
     found: list[Check] = []
     if ranged == "integer" or form == "float":
-        found.append(partial(_in_range, ranged, form))
+        found.append(_Range(ranged, form).check)
     if raw.get("multipleOf") is not None:
         factor = raw["multipleOf"]
         found.append(_Factor(factor, _misfit(factor, ranged, form, "MultipleOf")).check)
@@ -42,10 +41,17 @@ def _misfit(value: float, typed: str, form: str, what: str) -> str:
     return f"{what} value must be of type {typed} {named} in " if wrong else ""
 
 
-def _in_range(typed: str, form: str, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
-    if said := _misfit(value, typed, form, "Checked"):
-        found.append(remark(said + path))
-    return 0
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """What a type and a format hold."""
+
+    typed: str
+    form: str
+
+    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        if said := _misfit(value, self.typed, self.form, "Checked"):
+            found.append(remark(said + path))
+        return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,36 @@ import re
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.structural import defaults, prune
 
 KUBE_LIKE = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?", re.ASCII)
 
 
 def as_version(obj: JSON, kind: Kind) -> JSON:
-    """A stored object as the kind's version shows it: pruned by that version's schema; defaulted by it, as on every read,
-    if it was stored in that version.
+    """A stored object as the kind's version shows it.
 
-    A new object, though parts of it may be shared with `obj`.
+    On every read it is pruned and defaulted by the schema of the version in which it is stored, then pruned by that of
+    the version in which it is shown. A new object, though parts of it may be shared with `obj`.
     """
-    shown, _ = prune.pruned({**obj, "apiVersion": kind.api_version}, kind.schema)
-    return defaults.defaulted(shown, kind.schema) if obj["apiVersion"] == kind.api_version else shown
+    found = _read(obj, _schema(obj["apiVersion"], kind))
+    if obj["apiVersion"] == kind.api_version:
+        return found
+    return prune.pruned({**found, "apiVersion": kind.api_version}, kind.schema)[0]
+
+
+def _read(obj: JSON, schema: Schema | None) -> JSON:
+    return obj if schema is None else defaults.defaulted(prune.pruned(obj, schema)[0], schema)
+
+
+def _schema(api_version: str, kind: Kind) -> Schema | None:
+    """The schema of a version of a kind, None if the definition no longer has that version."""
+    if api_version == kind.api_version:
+        return kind.schema
+    name = api_version.rpartition("/")[2]
+    versions = (kind.definition or {}).get("versions", ())
+    raw = next((one.get("schema") for one in versions if one["name"] == name), None)
+    return None if raw is None else Schema(raw["openAPIV3Schema"])
 
 
 def priority(version: str) -> tuple[int, int, int, str]:

@@ -2,8 +2,9 @@
 
 import secrets
 import ssl
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -127,26 +128,38 @@ def test_versions_are_sorted_as_kubernetes_sorts_them() -> None:
     ]
 
 
+def _until(ask: Callable[[], Any]) -> Any:
+    """What is asked for, once there is something."""
+    deadline = time.monotonic() + 20
+    while not (found := ask()):
+        assert time.monotonic() < deadline
+    return found
+
+
+def _answer(oracle: Oracle, method: str, path: str, body: Any = None) -> Any:
+    """An answer, or None as long as the path is not served."""
+    try:
+        return oracle.ask(method, path, body)[1]
+    except ValueError:
+        return None
+
+
 def test_an_object_is_read_in_another_version_as_by_the_api_server(oracle: Oracle) -> None:
+    """Also after a default came to the version in which it is stored."""
     group = f"v{secrets.token_hex(4)}.structural.test"
     body = _versioned(group)
     oracle.made(CRDS, body)
-    path = f"/apis/{group}/v1/widgets"
-    kept: Any = None
-    while kept is None:
-        try:
-            obj = {
-                "apiVersion": f"{group}/v1",
-                "kind": "Widget",
-                "metadata": {"name": "a"},
-                "spec": {"a": "x", "b": "y"},
-            }
-            kept = oracle.made(path, obj)
-        except ValueError:
-            continue
+    obj = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"a": "x", "b": "y"}}
+    kept = _until(lambda: _answer(oracle, "POST", f"/apis/{group}/v1/widgets", obj))
+    there = oracle.ask("GET", f"{CRDS}/widgets.{group}")[1]
+    for version in there["spec"]["versions"][:2]:
+        more = {"d": TEXT | ({"default": "d"} if version["name"] == "v1" else {})}
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] |= more
+    there = oracle.put(f"{CRDS}/widgets.{group}", there)[1]
+    _until(lambda: oracle.ask("GET", f"/apis/{group}/v1/widgets/a")[1]["spec"].get("d"))
     theirs = oracle.ask("GET", f"/apis/{group}/v1beta1/widgets/a")[1]
     oracle.ask("DELETE", f"{CRDS}/widgets.{group}", {})
-    ours = versions.as_version(kept, _kinds(body)[1])
+    ours = versions.as_version(kept, _kinds(there)[1])
     assert (ours["apiVersion"], ours["spec"]) == (theirs["apiVersion"], theirs["spec"])
 
 
