@@ -7,14 +7,16 @@ Without any settings these are the ones below. Others come from the ConfigMap `n
     kubectl -n default create configmap namespace-defaults --from-literal=labels=team=unassigned \\
       --from-literal=quota="$(printf 'pods=50\\nrequests.cpu=8')" --from-literal=limits=memory=512Mi
 
-Only namespaces that are created while hookrunner runs are touched: a quota for one that is in use may stop its pods.
-Labels, quotas and limits that a namespace has already are left as they are.
+Only new namespaces are touched, not older than ten minutes when hookrunner starts: a quota for one that is in use may
+stop its pods. Labels, quotas and limits that a namespace has already stay as they are; `default` and `kube-…` get none.
 """
 
 import json
 import os
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 CONFIG = """
 configVersion: v1
@@ -23,9 +25,9 @@ kubernetes:
 - name: namespaces
   kind: Namespace
   executeHookOnEvent: [Added]
-  executeHookOnSynchronization: false
   keepFullObjectsInMemory: false
-  jqFilter: "{name: .metadata.name, phase: .status.phase, labels: .metadata.labels}"
+  jqFilter: |
+    {name: .metadata.name, since: .metadata.creationTimestamp, phase: .status.phase, labels: .metadata.labels}
   includeSnapshotsFrom: [namespaces, defaults]
 - name: defaults
   kind: ConfigMap
@@ -36,6 +38,7 @@ kubernetes:
   namespace: {nameSelector: {matchNames: [default]}}
   jqFilter: .data
 """
+NEW = timedelta(minutes=10)
 DEFAULTS = {
     "labels": "team=unassigned",
     "quota": "pods=100",
@@ -52,9 +55,19 @@ def main() -> None:
     # As they are now: one may be gone again, and a retry must not wait for it for ever.
     namespaces = {entry["filterResult"]["name"]: entry["filterResult"] for entry in snapshots["namespaces"]}
     with open(os.environ["KUBERNETES_PATCH_PATH"], "w") as patches:
-        for name in dict.fromkeys(context["filterResult"]["name"] for context in contexts if "filterResult" in context):
-            if name in namespaces and namespaces[name]["phase"] == "Active" and not name.startswith("kube-"):
+        for name in dict.fromkeys(chain.from_iterable(map(new, contexts))):
+            if name in namespaces and namespaces[name]["phase"] == "Active":
                 patches.writelines(json.dumps(one) + "\n" for one in operations(namespaces[name], parts))
+
+
+def new(context: dict) -> list[str]:
+    """The namespaces that are new to the cluster, not only to this hook."""
+    found = [entry["filterResult"] for entry in context.get("objects", [context])]
+    return [one["name"] for one in found if is_new(one) and one["name"] != "default" and one["name"][:5] != "kube-"]
+
+
+def is_new(namespace: dict) -> bool:
+    return datetime.now(UTC) - datetime.fromisoformat(namespace["since"]) < NEW
 
 
 def pairs(part: str, text: str) -> dict[str, str]:

@@ -54,11 +54,10 @@ def test_a_hook_without_jq_says_so_at_the_start(hook: Path, tmp_path: Path) -> N
 
 def test_several_new_namespaces_in_one_run_are_all_served(tmp_path: Path) -> None:
     """Contexts are combined; one of the namespaces is gone again, another comes twice."""
-    kept = [{"name": name, "phase": "Active", "labels": None} for name in ("a", "b")]
-    snapshots = {"namespaces": [{"filterResult": one} for one in kept], "defaults": []}
-    contexts = [
-        {"type": "Event", "filterResult": {"name": name}, "snapshots": snapshots} for name in ("a", "gone", "b", "a")
-    ]
+    known = {"since": "2999-01-01T00:00:00Z", "phase": "Active", "labels": None}
+    entries = {name: {"filterResult": known | {"name": name}} for name in ("a", "gone", "b")}
+    snapshots = {"namespaces": [entries["a"], entries["b"]], "defaults": []}
+    contexts = [{"type": "Event", **entries[name], "snapshots": snapshots} for name in ("a", "gone", "b", "a")]
     (tmp_path / "contexts").write_text(json.dumps(contexts))
     files = {"BINDING_CONTEXT_PATH": f"{tmp_path}/contexts", "KUBERNETES_PATCH_PATH": f"{tmp_path}/patches"}
     subprocess.run([ROOT / "hooks/namespace-defaults.py"], env={**os.environ, **files}, check=True)
