@@ -157,8 +157,12 @@ def _path(path: str, namespace: str, kinds: dict[str, CustomKind]) -> str:
 
 
 def answer(reply: Reply, picked: list[str]) -> str:
-    """A reply as text: the code, its warnings and what was asked for of the body."""
-    head = [str(reply.status), *(f"Warning: {warning}" for warning in reply.warnings)]
+    """A reply as text: the code, its warnings and what was asked for of the body.
+
+    Warnings in which the sandbox speaks of itself are none of the API's.
+    """
+    warnings = (f"Warning: {warning}" for warning in reply.warnings if "the sandbox" not in warning)
+    head = [str(reply.status), *warnings]
     body = reply.body
     if isinstance(body, dict) and body.get("kind") == "Status" and reply.status >= 400:
         shown: Any = _refusal(body, reply.status, {"reason", "message", "details", "causes"} & set(picked))

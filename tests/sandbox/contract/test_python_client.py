@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kubernetes import client, config, dynamic, watch
+from kubernetes import client as typed_client
+from kubernetes import config as typed_config
+from kubernetes import dynamic, watch
 
 from tests.sandbox.contract.api import Api
 from tests.sandbox.contract.objects import config_map, deployment
 
 # The package's types are only half there.
+client: Any = typed_client
+config: Any = typed_config
 Watch: Any = watch.Watch
 DynamicClient: Any = dynamic.DynamicClient
 
