@@ -36,8 +36,8 @@ def problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
     """What is wrong with an object's metadata; with `old`, also what an update changes and may not."""
     meta = obj.get("metadata") or {}
     found = list(_changed(meta, old["metadata"])) if old else list(_name(kind, meta))
-    found += _common(meta, new=old is None)
-    if not old and meta.get("finalizers") and not _plain(kind):
+    found += _common(meta, finalizers=old is None or not _plain(kind))
+    if meta.get("finalizers") and not _plain(kind):
         found += _known_finalizers(meta["finalizers"])
     return found
 
@@ -83,11 +83,11 @@ def _changed(meta: Object, known: Object) -> Iterator[Cause]:
             yield wrong(f"metadata.{key}", meta.get(key), "field is immutable")
 
 
-def _common(meta: Object, new: bool) -> Iterator[Cause]:
+def _common(meta: Object, finalizers: bool) -> Iterator[Cause]:
     yield from labels(meta.get("labels") or {}, "metadata.labels")
     yield from _annotations(meta.get("annotations") or {}, "metadata.annotations")
     yield from _owners(meta.get("ownerReferences") or [])
-    if new:
+    if finalizers:
         yield from _finalizers(meta.get("finalizers") or [])
 
 

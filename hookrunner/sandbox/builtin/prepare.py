@@ -79,7 +79,7 @@ def _job(job: Object) -> Object:
     mine = {CONTROLLER_UID: uid, BATCH + CONTROLLER_UID: uid, JOB_NAME: name, BATCH + JOB_NAME: name}
     meta = template.get("metadata") or {}
     template = {**template, "metadata": {**meta, "labels": {**meta.get("labels", {}), **mine}}}
-    spec = {"manualSelector": False, **job["spec"], "template": template}
+    spec = {**job["spec"], "template": template}
     if shared:
         job = {**job, "metadata": {**job["metadata"], "labels": {**given, **mine}}}
     selector = spec.get("selector") or {}
@@ -156,7 +156,9 @@ def _changed_daemon_set(daemons: Object, old: Object) -> Object:
 
 
 def _changed_pod(pod: Object, old: Object) -> Object:
-    return {**pod, "spec": {**pod["spec"], "tolerations": _tolerations(pod["spec"].get("tolerations") or [])}}
+    spec, known = pod["spec"], old.get("spec") or {}
+    kept = {key: known[key] for key in ("priority", "preemptionPolicy") if key in known and spec.get(key) is None}
+    return {**pod, "spec": {**spec, **kept, "tolerations": _tolerations(spec.get("tolerations") or [])}}
 
 
 def _changed_namespace(namespace: Object, old: Object) -> Object:

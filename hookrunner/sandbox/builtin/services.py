@@ -25,10 +25,12 @@ def created(service: Object) -> Object:
 def updated(service: Object, old: Object) -> Object:
     """A changed Service keeps what it has and gets what it lacks. A new object."""
     spec, known = dict(service["spec"]), old["spec"]
+    if spec.get("clusterIP") != known.get("clusterIP") and spec.get("clusterIPs") == known.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]] if spec.get("clusterIP") else []
     if _on_cluster(spec) and _on_cluster(known) and not spec.get("clusterIP"):
         spec |= {key: known[key] for key in ("clusterIP", "clusterIPs") if key in known and not spec.get(key)}
     if _on_cluster(spec) and _on_cluster(known):
-        spec |= {key: known[key] for key in ("ipFamilies", "ipFamilyPolicy") if key in known and not spec.get(key)}
+        spec |= {key: known[key] for key in ("ipFamilies", "ipFamilyPolicy") if key in known and spec.get(key) is None}
     if _with_node_ports(spec) and _with_node_ports(known):
         have = {_number(port): port["nodePort"] for port in known.get("ports") or () if port.get("nodePort")}
         spec["ports"] = [

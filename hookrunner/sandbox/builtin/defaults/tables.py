@@ -78,7 +78,6 @@ VALUES: dict[str, dict[str, Any]] = {
         "persistentVolumeClaimRetentionPolicy": {},
     },
     APPS + "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-    APPS + "StatefulSetUpdateStrategy": {"type": "RollingUpdate"},
     BATCH + "CronJobSpec": {
         "concurrencyPolicy": "Allow",
         "suspend": False,

@@ -18,6 +18,15 @@ def _rolling(**values: Any) -> Callable[[Object], None]:
     return rule
 
 
+def _set_strategy(strategy: Object) -> None:
+    """A StatefulSet's has parameters by itself only if the whole strategy goes without saying."""
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+        strategy.setdefault("rollingUpdate", {})
+    if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
+        strategy["rollingUpdate"] = {"partition": 0, **strategy["rollingUpdate"]}
+
+
 def _template_labels(obj: Object) -> Object:
     labels: Object = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels") or {}
     return labels
@@ -46,6 +55,7 @@ def _job(job: Object) -> None:
         ("backoffLimit", UNLIMITED if "backoffLimitPerIndex" in spec else 6),
         ("completionMode", "NonIndexed"),
         ("suspend", False),
+        ("manualSelector", False),
         ("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"),
     ):
         spec.setdefault(key, value)
@@ -61,7 +71,7 @@ def _claim_templates(spec: Object) -> None:
 RULES: dict[str, Callable[[Any], None]] = {
     "apps/v1.DeploymentStrategy": _rolling(maxUnavailable="25%", maxSurge="25%"),
     "apps/v1.DaemonSetUpdateStrategy": _rolling(maxUnavailable=1, maxSurge=0),
-    "apps/v1.StatefulSetUpdateStrategy": _rolling(partition=0),
+    "apps/v1.StatefulSetUpdateStrategy": _set_strategy,
     "apps/v1.StatefulSetSpec": _claim_templates,
     "core/v1.ReplicationController": _replication_controller,
     "batch/v1.Job": _job,

@@ -3,6 +3,7 @@
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin.quantities import quantity
 from hookrunner.sandbox.builtin.validation.common import (
+    UNCHANGEABLE,
     Causes,
     Object,
     given,
@@ -51,25 +52,31 @@ def access_modes(spec: Object, path: str, why: str = "at least 1 access mode is 
 
 def claim(obj: Object, old: Object | None) -> Causes:
     """A claim; bound ones may ask for more storage, nothing else changes."""
+    yield from claim_spec(obj.get("spec") or {}, "spec")
     if old:
-        yield from _changed(obj, old)
-    else:
-        yield from claim_spec(obj.get("spec") or {}, "spec")
+        yield from _changed(obj.get("spec") or {}, old)
 
 
-def _changed(obj: Object, old: Object) -> Causes:
-    spec, known = dict(obj["spec"]), dict(old["spec"])
+def _changed(spec: Object, old: Object) -> Causes:
+    known = dict(old["spec"])
     if not known.get("volumeName") and spec.get("volumeName"):
         known["volumeName"] = spec["volumeName"]
     wanted, had = _storage(spec), _storage(known)
-    for one in (spec, known):
-        one["resources"] = {**one.get("resources", {}), "requests": None}
-        one.pop("volumeAttributesClassName", None)
     bound = old.get("status", {}).get("phase") == "Bound"
-    if spec != known or (wanted != had and not bound):
+    if _unchangeable(spec, bound) != _unchangeable(known, bound):
         yield forbidden_field("spec", IMMUTABLE_SPEC)
-    elif wanted < had:
+    if wanted < had:
         yield forbidden_field("spec.resources.requests.storage", "field can not be less than status.capacity")
+    if spec.get("volumeMode") != known.get("volumeMode"):
+        yield wrong("volumeMode", spec.get("volumeMode"), UNCHANGEABLE)
+
+
+def _unchangeable(spec: Object, bound: bool) -> Object:
+    rest = {key: value for key, value in spec.items() if key != "volumeAttributesClassName"}
+    resources = rest.get("resources") or {}
+    if bound and resources.get("requests"):
+        rest["resources"] = {**resources, "requests": "any"}
+    return rest
 
 
 def _storage(spec: Object) -> float:

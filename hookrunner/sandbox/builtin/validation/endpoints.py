@@ -70,8 +70,7 @@ def endpoint_slice(obj: Object, old: Object | None) -> Causes:
     kind = obj.get("addressType", "")
     if old and kind != old.get("addressType"):
         yield wrong("addressType", kind, UNCHANGEABLE)
-    if not old:
-        yield from one_of(kind, "addressType", ADDRESS_TYPES)
+    yield from one_of(kind, "addressType", ADDRESS_TYPES)
     every = obj.get("endpoints") or []
     if len(every) > MOST_ENDPOINTS:
         yield too_many("endpoints", len(every), MOST_ENDPOINTS)

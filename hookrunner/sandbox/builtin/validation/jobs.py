@@ -58,10 +58,23 @@ def job(obj: Object, old: Object | None) -> Causes:
         expected = {f"{BATCH}controller-uid": obj["metadata"].get("uid", "")}
         if selector != {"matchLabels": expected}:
             yield wrong("spec.selector", selector, "`selector` not auto-generated")
+    if selector is not None and not spec.get("manualSelector"):
+        yield from _made_labels(obj["metadata"], labels)
     if selector is None or (usable(selector) and not matches(selector, labels)):
         yield wrong("spec.template.metadata.labels", labels or None, MISMATCH)
     if old:
         yield from _changed(spec, old["spec"], bool(old.get("status", {}).get("startTime")))
+
+
+def _made_labels(meta: Object, labels: Object) -> Causes:
+    """The labels by which a Job finds its Pods."""
+    for key, value in (("controller-uid", meta.get("uid", "")), ("job-name", meta.get("name", ""))):
+        for label in (key, BATCH + key):
+            field, why = f"spec.template.metadata.labels[{label}]", f"must be '{value}'"
+            if label not in labels:
+                yield required(field, why)
+            elif labels[label] != value:
+                yield wrong(field, labels, why)
 
 
 def _changed(spec: Object, known: Object, started: bool) -> Causes:
@@ -105,6 +118,8 @@ def _job_spec(spec: Object, path: str) -> Causes:
                 yield wrong(f"{path}.{key}", spec[key], "requires indexed completion mode")
     for at, rule in enumerate((spec.get("podFailurePolicy") or {}).get("rules") or ()):
         yield from _failure_rule(rule, f"{path}.podFailurePolicy.rules[{at}]")
+    replacing = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
+    yield from one_of(spec.get("podReplacementPolicy"), f"{path}.podReplacementPolicy", replacing, needed=False)
     if "successPolicy" in spec and mode != "Indexed":
         yield wrong(f"{path}.successPolicy", spec["successPolicy"], "requires indexed completion mode")
     yield from pods.template(spec.get("template"), f"{path}.template")

@@ -152,7 +152,7 @@ def ingress_class(obj: Object, old: Object | None) -> Causes:
     spec = obj.get("spec") or {}
     if old:
         yield from unchanged(spec, old["spec"], "spec", "controller")
-    elif not spec.get("controller"):
+    if not spec.get("controller"):
         yield required("spec.controller")
     elif not all(spec["controller"].partition("/")):
         yield wrong("spec.controller", spec["controller"], 'must be a domain-prefixed path (such as "acme.io/foo")')
@@ -188,7 +188,7 @@ def network_policy(obj: Object, old: Object | None) -> Causes:
         yield wrong("spec.policyTypes", types, "may not specify more than two policyTypes")
         return
     for at, one in enumerate(types):
-        yield from one_of(one, f"spec.policyTypes[{at}]", ("Ingress", "Egress"))
+        yield from one_of(one, f"spec.policyTypes[{at}]", ("Ingress", "Egress"), needed=False)
 
 
 def _policy_port(one: Object, path: str) -> Causes:

@@ -2,7 +2,7 @@
 
 from hookrunner.sandbox.builtin.validation import pods
 from hookrunner.sandbox.builtin.validation.common import HIGHEST_INT32, Causes, Object
-from hookrunner.sandbox.status import forbidden_field, required, wrong
+from hookrunner.sandbox.status import forbidden_field, wrong
 
 UPDATABLE = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only"
@@ -18,13 +18,11 @@ def pod(obj: Object, old: Object | None) -> Causes:
         yield from pods.pod(obj)
         return
     spec, known = obj.get("spec") or {}, old.get("spec") or {}
+    yield from pods.pod_spec(spec, "spec")
     for kind in ("containers", "initContainers"):
         if len(spec.get(kind) or ()) != len(known.get(kind) or ()):
             yield forbidden_field(f"spec.{kind}", NOT_MORE)
             return
-        for at, one in enumerate(spec.get(kind) or ()):
-            if not one.get("image"):
-                yield required(f"spec.{kind}[{at}].image")
     yield from _deadline(spec.get("activeDeadlineSeconds"), known.get("activeDeadlineSeconds"))
     yield from _tolerations(spec.get("tolerations") or [], known.get("tolerations") or [])
     if _unchangeable(spec) != _unchangeable(known):

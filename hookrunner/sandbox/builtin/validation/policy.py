@@ -72,7 +72,9 @@ def autoscaler(obj: Object, old: Object | None) -> Causes:
     """https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/"""
     spec = obj.get("spec") or {}
     yield from _replicas(spec)
-    yield from _scaled(spec.get("scaleTargetRef") or {}, new=old is None)
+    yield from _scaled(spec.get("scaleTargetRef") or {})
+    if not old or _grouped(old["spec"]["scaleTargetRef"]):
+        yield from _group(spec.get("scaleTargetRef") or {})
     for at, metric in enumerate(spec.get("metrics") or ()):
         yield from _metric(metric, f"spec.metrics[{at}]")
     behavior = spec.get("behavior") or {}
@@ -95,12 +97,20 @@ def _replicas(spec: Object) -> Causes:
         yield forbidden_field("spec.metrics", why)
 
 
-def _scaled(reference: Object, new: bool) -> Causes:
+def _scaled(reference: Object) -> Causes:
     for key in ("kind", "name"):
         yield from given_and_named(reference.get(key), f"spec.scaleTargetRef.{key}", names.path_segment)
-    version = reference.get("apiVersion", "")
-    if new and ("/" not in version or not version.partition("/")[0]):
+
+
+def _group(reference: Object) -> Causes:
+    if not _grouped(reference):
+        version = reference.get("apiVersion", "")
         yield wrong("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group")
+
+
+def _grouped(reference: Object) -> bool:
+    """Whether an `apiVersion` has a group."""
+    return all(reference.get("apiVersion", "").partition("/"))
 
 
 def _metric(metric: Object, path: str) -> Causes:

@@ -168,7 +168,9 @@ def _traffic(spec: Object, kind: str) -> Causes:
         why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         yield wrong("spec.healthCheckNodePort", spec["healthCheckNodePort"], why)
     inside = spec.get("internalTrafficPolicy")
-    yield from one_of(inside, "spec.internalTrafficPolicy", ("Cluster", "Local"), needed=kind != "ExternalName")
+    if inside is None and kind != "ExternalName":
+        yield required("spec.internalTrafficPolicy")
+    yield from one_of(inside, "spec.internalTrafficPolicy", ("Cluster", "Local"), needed=False)
     near = ("PreferClose", "PreferSameZone", "PreferSameNode")
     yield from one_of(spec.get("trafficDistribution"), "spec.trafficDistribution", near, needed=False)
 

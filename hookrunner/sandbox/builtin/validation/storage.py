@@ -34,7 +34,7 @@ def storage_class(obj: Object, old: Object | None) -> Causes:
     yield from one_of(obj.get("reclaimPolicy"), "reclaimPolicy", ("Delete", "Retain"), needed=False)
     yield from _topologies(obj.get("allowedTopologies") or [])
     modes = ("Immediate", "WaitForFirstConsumer")
-    yield from one_of(obj.get("volumeBindingMode"), "volumeBindingMode", modes)
+    yield from one_of(obj.get("volumeBindingMode"), "volumeBindingMode", modes, needed=False)
 
 
 def volume_attachment(obj: Object, old: Object | None) -> Causes:

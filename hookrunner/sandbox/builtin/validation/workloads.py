@@ -167,7 +167,7 @@ def stateful_set(obj: Object, old: Object | None) -> Causes:
         for at, one in enumerate(templates):
             field = f"spec.volumeClaimTemplates[{at}]"
             yield from claims.claim_spec(one.get("spec") or {}, f"{field}.spec")
-    yield from not_negative(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
+    yield from not_negative(spec, "spec", "replicas", "minReadySeconds")
     yield from not_negative(spec.get("ordinals") or {}, "spec.ordinals", "start")
     if spec.get("serviceName") and not old:
         yield from named(spec["serviceName"], "spec.serviceName", names.label)
@@ -229,7 +229,7 @@ def controller_revision(obj: Object, old: Object | None) -> Causes:
     """A state of a DaemonSet or StatefulSet that was."""
     if obj.get("revision", 0) < 0:
         yield wrong("revision", obj["revision"], NOT_NEGATIVE)
-    if obj.get("data") is None:
+    if old is None and obj.get("data") is None:
         yield required("data", "data is mandatory")
     if old:
         yield from unchanged(obj, old, "", "data")
