@@ -1,5 +1,6 @@
 #!/bin/sh
 level=pod-security.kubernetes.io/warn
+command -v jq > /dev/null || { echo "this hook needs jq: apt-get install jq" >&2; exit 1; }
 [ "$1" = --config ] && exec echo "{configVersion: v1, kubernetes: [{kind: Namespace, jqFilter: .metadata.name,
   executeHookOnEvent: [Added], labelSelector: {matchExpressions: [{key: $level, operator: DoesNotExist}]}}]}"
 jq --arg level $level '.[] | (.objects // [.])[] | {operation: "MergePatch", kind: "Namespace", name: .filterResult,

@@ -63,8 +63,14 @@ def of(kind: str, *marks: str) -> pytest.MarkDecorator:
 
 
 def test_every_mark_is_known() -> None:
-    assert {one.kind for one in examples()} == {"config", "patch", "metrics", "context", "hook"}
+    assert {one.kind for one in examples()} == {"config", "patch", "metrics", "context", "hook", "script"}
     assert {one.mark for one in examples()} <= {"", "refused", "v0"}
+
+
+@of("script", "")
+def test_a_script_runs(example: Example) -> None:
+    done = subprocess.run([sys.executable, "-c", example.text], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @of("config", "")

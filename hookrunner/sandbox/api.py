@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from uuid import uuid4
 
+import orjson
+
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import deleting, names, reading, rules, status
 from hookrunner.sandbox.bodies import Body
@@ -64,6 +66,7 @@ class Api:
     def create(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
         """Raises Refused 400, 403, 404, 409, 422."""
         obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
+        warnings += rules.not_acted_on(kind)
         obj = self._born(kind, rules.placed(kind, where, obj))
         obj = fields.updated(None, obj, kind, self._write(where, options))
         return self._stored(kind, self._checked(kind, where, obj), options, warnings)
@@ -147,14 +150,21 @@ class Api:
     def _apply(self, kind: Kind, where: Place, options: WriteOptions, config: JSON) -> Written:
         """Server-side apply: the only patch that creates what is not there."""
         config = rules.configured(kind, where, config)
-        write = self._write(where, options)
         stored = self.store.get(reading.key(kind, where))
         if stored is None:
             return self._created_by_apply(kind, where, options, config)
+        return self._merged(kind, where, options, config, stored)
+
+    def apply_scale(self, kind: Kind, where: Place, options: WriteOptions, config: JSON) -> Written:
+        """Server-side apply of a `Scale`; what comes of it is the object. Raises Refused 400, 404, 409, 422."""
+        return self._merged(kind, where, options, config, reading.found(self.store, kind, where))
+
+    def _merged(self, kind: Kind, where: Place, options: WriteOptions, config: JSON, stored: Stored) -> Written:
         old = reading.obj(kind, stored)
-        merged = fields.applied(old, config, kind, write, options.force)
+        merged = fields.applied(old, config, kind, self._write(where, options), options.force)
         obj, warnings = rules.decoded(kind, merged, options.validation)
         obj = rules.defaulted(kind, _continued(kind, rules.placed(kind, where, obj), old))
+        obj = fields.settled(old, obj)
         return self._replaced(kind, stored, self._next(kind, where, obj, old), options, warnings)
 
     def _created_by_apply(self, kind: Kind, where: Place, options: WriteOptions, config: Object) -> Written:
@@ -179,7 +189,7 @@ class Api:
     ) -> Written:
         """Write what has changed. An object that only waited for its last finalizer goes away."""
         obj["metadata"]["resourceVersion"] = str(stored.revision)
-        if options.dry_run or obj == stored.json():
+        if options.dry_run or _same(obj, stored):
             return Written(obj, warnings=warnings)
         if deleting.finished(obj):
             self.store.delete(stored.key)
@@ -216,6 +226,13 @@ class Api:
 
     def _write(self, where: Place, options: WriteOptions) -> Write:
         return Write(options.manager, rfc3339(self.now()), where.subresource)
+
+
+def _same(obj: Object, stored: Stored) -> bool:
+    """Whether nothing has changed. To Python true is 1, to JSON it is not."""
+    known = stored.json()
+    order = orjson.OPT_SORT_KEYS
+    return obj == known and orjson.dumps(obj, option=order) == orjson.dumps(known, option=order)
 
 
 def _meant(kind: Kind, obj: Object, old: Object) -> Object:

@@ -45,6 +45,22 @@ def shown_when_gone(kind: Kind) -> bool:
     return kind.stored in SHOWN_WHEN_GONE
 
 
+NOT_ACTED_ON = {
+    f"{plural}.admissionregistration.k8s.io": f"the sandbox keeps this object and does not act on it: {why}"
+    for plurals, why in (
+        (("validatingwebhookconfigurations", "mutatingwebhookconfigurations"), "no webhook is called"),
+        (("validatingadmissionpolicies", "validatingadmissionpolicybindings"), "no policy is evaluated"),
+        (("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"), "no policy is evaluated"),
+    )
+    for plural in plurals
+}
+
+
+def not_acted_on(kind: Kind) -> list[str]:
+    """What a client is told whose object would change what others may do, on a real API server."""
+    return [NOT_ACTED_ON[kind.stored]] if kind.stored in NOT_ACTED_ON else []
+
+
 def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] = ()) -> tuple[Object, list[str]]:
     """A request's body as an object of the kind, without what the kind does not know, and warnings.
 

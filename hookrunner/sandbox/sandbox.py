@@ -29,6 +29,7 @@ from hookrunner.sandbox.journal import Journal
 from hookrunner.sandbox.kinds import Kinds
 from hookrunner.sandbox.namespaces import Namespaces
 from hookrunner.sandbox.server import Server
+from hookrunner.sandbox.simulate.loop import simulating
 from hookrunner.sandbox.store import Change, Store
 
 _log = log.get("sandbox")
@@ -115,12 +116,22 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
         try:
             await seeds.plant(api, options.seed)
             garbage.sweep()
-            async with _listening(options, Server(api, faults, options.token)) as url:
+            async with _listening(options, Server(api, faults, options.token)) as url, _alive(api, options.simulate):
                 yield Sandbox(url, options, store, every, api, faults)
         finally:
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
+
+
+@asynccontextmanager
+async def _alive(api: Api, simulate: bool) -> AsyncIterator[None]:
+    """Play kubelet, scheduler and controllers, if that is wanted."""
+    if not simulate:
+        yield
+        return
+    async with simulating(api):
+        yield
 
 
 @contextmanager

@@ -34,9 +34,10 @@ def patch(api: Api, kind: Kind, where: Place, options: WriteOptions, patch: Patc
     """PATCH of an object or of what is below it."""
     if where.subresource != "scale":
         return api.patch(kind, where, options, patch)
-    there = scaling.scale(reading.obj(kind, reading.found(api.store, kind, where)), kind)
     if patch.type == APPLY:
-        return _scaled(api, kind, where, options, {**there, "spec": _spec(patch.body)})
+        done = api.apply_scale(kind, where, options, patch.body)
+        return Written(scaling.scale(done.obj, kind), warnings=done.warnings)
+    there = scaling.scale(reading.obj(kind, reading.found(api.store, kind, where)), kind)
     return _scaled(api, kind, where, options, patch.applied(there, kind))
 
 
