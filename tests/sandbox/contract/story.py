@@ -14,6 +14,7 @@ data: {…}                               of a refusal `reason`, `message`, `det
 namespace: `configmaps/$x`; `CRD things` is a kind in `$group` (its body: `schema` and what `objects.crd` takes)
 that other stories may use too; its objects are at `things/…`, or `things@v2/…` for another version.
 `PATCH` names json, merge, strategic or apply.
+A line `# differs on the sandbox: why`, before the first step, is for what `docs/sandbox.md` lists.
 What is different each time (uid, time, resourceVersion, address) is shown in capitals.
 """
 
@@ -51,6 +52,11 @@ class Story:
     name: str
     given: str
     expected: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the sandbox is known to do otherwise; why is said there and in `docs/sandbox.md`."""
+        return "# differs on the sandbox: " in self.given
 
 
 @dataclass(slots=True)

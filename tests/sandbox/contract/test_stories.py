@@ -23,4 +23,8 @@ def _prepared(api: Api, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("story", STORIES)
 def test_a_story_ends_as_recorded(api: Api, ns: str, story: Story) -> None:
-    assert tell(api, ns, story) == story.expected
+    told = tell(api, ns, story)
+    if api.name == "sandbox" and story.differs:
+        assert told != story.expected, "it differs no more: take it off the story and off docs/sandbox.md"
+    else:
+        assert told == story.expected
