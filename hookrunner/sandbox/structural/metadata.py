@@ -133,11 +133,12 @@ def _text(value: JSON, reading: _Reading) -> str:
 
 def _structs(value: JSON, struct: str, where: str, reading: _Reading) -> list[JSON]:
     _of(list, value, f"[]v1.{struct}", reading)
+    for entry in value:
+        if not isinstance(entry, dict | None):
+            reading.refuse(entry, f"v1.{struct}")
     reading.struct = struct
     result = []
     for index, entry in enumerate(value):
-        if entry is not None and not isinstance(entry, dict):
-            reading.refuse(entry, f"v1.{struct}")
         result.append(_struct(entry or {}, STRUCTS[struct], f"{where}[{index}].", reading))
     return result
 

@@ -5,7 +5,6 @@ The same walk says which they were, for `fieldValidation: Strict` and `Warn`.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
 """
 
-from collections.abc import Sequence
 from typing import NoReturn
 
 from hookrunner.model.resources import JSON
@@ -41,16 +40,6 @@ def unknown(value: JSON, schema: Schema) -> list[str]:
     walk = _Walk()
     walk.value(value, schema, "")
     return sorted(walk.unknown)
-
-
-def strict(obj: JSON, problems: Sequence[str]) -> Refused:
-    """400 for `fieldValidation: Strict`. `problems` are sentences such as `unknown field "spec.foo"`."""
-    return _cannot_be_handled(obj, f"strict decoding error: {', '.join(problems)}")
-
-
-def unknown_fields(paths: Sequence[str]) -> list[str]:
-    """What to say of each: the text of a warning, or one sentence of a strict error."""
-    return [f'unknown field "{path}"' for path in paths]
 
 
 def _cannot_be_handled(obj: JSON, why: str) -> Refused:

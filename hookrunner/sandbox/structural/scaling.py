@@ -61,15 +61,6 @@ def with_replicas(obj: JSON, replicas: int, kind: Kind) -> JSON:
     return result
 
 
-def with_scale(obj: JSON, scale: JSON, kind: Kind) -> JSON:
-    """A copy of an object that wants what a `Scale` says; its resourceVersion, if it has one, becomes the object's."""
-    result = with_replicas(obj, (scale.get("spec") or {}).get("replicas", 0), kind)
-    version = (scale.get("metadata") or {}).get("resourceVersion")
-    if version:
-        result["metadata"]["resourceVersion"] = version
-    return result
-
-
 def problems(obj: JSON, kind: Kind, *, spec: bool = True) -> list[Cause]:
     """What is wrong with the fields of a custom object that its `Scale` reads; without `spec` only with its status."""
     there = paths(kind)
