@@ -52,7 +52,6 @@ class Expression(NamedTuple):
         return result.plain_value()
 
 
-@cache
 def available() -> bool:
     """Whether the library is installed."""
     return find_spec("cel_expr_python") is not None

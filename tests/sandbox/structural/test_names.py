@@ -60,11 +60,13 @@ def test_names_are_accepted_as_by_the_api_server(oracle: Oracle, second: Raw) ->
     group = f"n{secrets.token_hex(4)}.structural.test"
     bodies = [_definition(FIRST, group), _definition(second, group)]
     theirs = []
-    for body in bodies:
-        oracle.made(CRDS, body)
-        theirs.append(_settled(oracle, body["metadata"]["name"]))
-    for body in bodies:
-        oracle.ask("DELETE", f"{CRDS}/{body['metadata']['name']}", {})
+    try:
+        for body in bodies:
+            oracle.made(CRDS, body)
+            theirs.append(_settled(oracle, body["metadata"]["name"]))
+    finally:
+        for body in bodies:
+            oracle.ask("DELETE", f"{CRDS}/{body['metadata']['name']}", {})
     first = _ours(FIRST, [], group)
     ours = [first["status"], _ours(second, [first], group)["status"]]
     assert [_plain(one) for one in ours] == [_plain(one) for one in theirs]

@@ -1,5 +1,6 @@
 """Rules in CEL: what they say of an object, equal to a real API server's; and which of them are refused."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,3 +127,14 @@ def test_what_the_sandbox_cannot_evaluate_is_refused_with_the_definition(schema:
     (cause,) = definition.problems(body, None)
     assert cause.field.endswith(f"properties[v].x-kubernetes-validations[0].{field}")
     assert "the sandbox cannot evaluate this rule: " in cause.message
+
+
+def test_without_the_library_a_warning_names_what_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)
+    ruled = _with(TEXT, "self.startsWith('a')")
+    schema = with_fields(a=ruled, b={"type": "array", "items": ruled})
+    body = definition.defaulted(widgets.definition(schema))
+    assert definition.problems(body, None) == []
+    assert validate.problems({"spec": {"a": "b"}}, Schema(schema)) == []
+    (warning,) = definition.warnings(body)
+    assert warning.endswith("here: spec.a, spec.b[*]")
