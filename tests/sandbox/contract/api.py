@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from tests.controlplane.tools import find_tool
-from tests.sandbox.contract.objects import at, crd
+from tests.sandbox.contract.objects import CustomKind, at, crd
 
 DEADLINE = 30.0
 """Seconds that a case waits for something that must come."""
@@ -61,30 +61,6 @@ class Watch:
     def close(self) -> None:
         self._response.close()
         self._connection.close()
-
-
-@dataclass(frozen=True, slots=True)
-class CustomKind:
-    """A kind that a case has made for itself."""
-
-    group: str
-    plural: str
-    kind: str
-
-    @property
-    def name(self) -> str:
-        """The CustomResourceDefinition's."""
-        return f"{self.plural}.{self.group}"
-
-    def path(self, namespace: str = "", name: str = "", *, version: str = "v1") -> str:
-        """The collection of a namespace (or of all), or one object in it."""
-        scope = f"/namespaces/{namespace}" if namespace else ""
-        return f"/apis/{self.group}/{version}{scope}/{self.plural}" + (f"/{name}" if name else "")
-
-    def object(self, name: str, *, version: str = "v1", **content: Any) -> dict[str, Any]:
-        """An object of this kind."""
-        meta = {"name": name}
-        return {"apiVersion": f"{self.group}/{version}", "kind": self.kind, "metadata": meta, **content}
 
 
 class Api:

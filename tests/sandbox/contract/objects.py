@@ -1,5 +1,6 @@
 """Paths and small objects of the built-in kinds, for contract cases. Pure JSON, nothing is asked of a server."""
 
+from dataclasses import dataclass
 from typing import Any
 
 JSON = dict[str, Any]
@@ -54,6 +55,30 @@ def owned_by(owner: JSON, *, block: bool = False) -> JSON:
     meta = owner["metadata"]
     reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": meta["name"], "uid": meta["uid"]}
     return reference | ({"blockOwnerDeletion": True} if block else {})
+
+
+@dataclass(frozen=True, slots=True)
+class CustomKind:
+    """A kind that a case has made for itself."""
+
+    group: str
+    plural: str
+    kind: str
+
+    @property
+    def name(self) -> str:
+        """The CustomResourceDefinition's."""
+        return f"{self.plural}.{self.group}"
+
+    def path(self, namespace: str = "", name: str = "", *, version: str = "v1") -> str:
+        """The collection of a namespace (or of all), or one object in it."""
+        scope = f"/namespaces/{namespace}" if namespace else ""
+        return f"/apis/{self.group}/{version}{scope}/{self.plural}" + (f"/{name}" if name else "")
+
+    def object(self, name: str, *, version: str = "v1", **content: Any) -> dict[str, Any]:
+        """An object of this kind."""
+        meta = {"name": name}
+        return {"apiVersion": f"{self.group}/{version}", "kind": self.kind, "metadata": meta, **content}
 
 
 FREE: JSON = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

@@ -28,8 +28,8 @@ from typing import Any
 
 import yaml
 
-from tests.sandbox.contract.api import Api, CustomKind, Reply
-from tests.sandbox.contract.objects import VERSION_OF, at
+from tests.sandbox.contract.api import Api, Reply
+from tests.sandbox.contract.objects import VERSION_OF, CustomKind, at
 
 PATCHES = {
     "json": "application/json-patch+json",

@@ -3,8 +3,8 @@
 import secrets
 from typing import Any
 
-from tests.sandbox.contract.api import Api, CustomKind, until
-from tests.sandbox.contract.objects import at, crd
+from tests.sandbox.contract.api import Api, until
+from tests.sandbox.contract.objects import CustomKind, at, crd
 
 
 def path(kind: CustomKind) -> str:
