@@ -4,7 +4,7 @@ import asyncio
 import ssl
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,13 @@ class Cluster:
         async with self._session.get(_maps(namespace)) as response:
             await response.read()
         return time.perf_counter() - began
+
+    async def watch(self, namespace: str) -> AsyncGenerator[bytes, None]:
+        """The events of all ConfigMaps of a namespace, unread, for ever."""
+        timeout = aiohttp.ClientTimeout(total=None)
+        async with self._session.get(_maps(namespace), params={"watch": "true"}, timeout=timeout) as response:
+            async for line in response.content:
+                yield line
 
     async def _read(self, path: str) -> Any:
         async with self._session.get(path) as response:

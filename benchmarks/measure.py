@@ -12,7 +12,7 @@ from benchmarks.scenarios import Bed, Figures
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The samples of a group, by the program's name."""
+    """The samples of a group, by the names of the programs that have such a thing."""
 
     group: Group
     figures: dict[str, Figures]
@@ -36,6 +36,7 @@ async def measure(bed: Bed, programs: Sequence[Program], only: Sequence[str], re
 
 
 async def _rounds(bed: Bed, programs: Sequence[Program], group: Group, repeat: int) -> dict[str, Figures]:
+    programs = programs[:1] if group.ours else programs
     found: dict[str, Figures] = {program.name: {} for program in programs}
     for number in range(min(repeat, group.rounds)):
         for program in programs if number % 2 == 0 else reversed(programs):

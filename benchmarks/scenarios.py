@@ -47,7 +47,11 @@ class Bed:
 
     def run(self, program: Program, scripts: dict[str, str]) -> AbstractContextManager[Running]:
         """Start a program on these hooks, in a place of its own."""
-        return running(program, self.scratch / f"run-{next(self._numbers)}", self.cluster.kubeconfig, scripts)
+        return running(program, self.new_directory(), self.cluster.kubeconfig, scripts)
+
+    def new_directory(self) -> Path:
+        """A place that is not there yet."""
+        return self.scratch / f"run-{next(self._numbers)}"
 
     async def new_namespace(self) -> str:
         """A namespace that nobody has seen yet."""

@@ -47,7 +47,7 @@ def as_json(result: Result) -> str:
     rows = [
         {
             "work": line.row.work,
-            "values": dict(zip(result.programs, line.values, strict=True)),
+            "values": dict(zip(result.programs, line.values, strict=False)),
             "ratio": line.ratio,
             "met": line.met,
         }
@@ -65,6 +65,7 @@ def _cells(result: Result) -> Iterator[list[str]]:
     for line in _lines(result):
         shown = [line.row.unit.shown(value) for value in line.values]
         ratio = "" if line.ratio is None else f"{line.ratio:.2f}"
+        shown += [""] * (len(result.programs) - len(shown))
         yield [line.row.work, *shown, ratio, _target(line.row), _MET[line.met]]
     for row in FLOORS:
         if row.figure in result.floors:
@@ -74,7 +75,7 @@ def _cells(result: Result) -> Iterator[list[str]]:
 
 def _lines(result: Result) -> Iterator[Line]:
     for measured in result.groups:
-        figures = [measured.figures[name] for name in result.programs]
+        figures = [measured.figures[name] for name in result.programs if name in measured.figures]
         for row in measured.group.rows:
             yield Line(row, tuple(_value(row, each) for each in figures))
 

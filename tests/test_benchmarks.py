@@ -1,16 +1,26 @@
-"""The benchmarks run, and say what they found. Their figures are nobody's business here."""
+"""The benchmarks run, and say what they found. Two of their figures are promises: how soon `start --sandbox` runs a
+hook, and what a full sandbox weighs."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.rows import Target
+from benchmarks.measure import Measured, Result
+from benchmarks.programs import Program
+from benchmarks.rows import GROUPS, Target
+from benchmarks.sandbox import crowded, first_run
+from benchmarks.scenarios import Figures, Sizes
+from benchmarks.table import as_json, as_markdown
 from tests.controlplane.cluster import Cluster
+
+OURS = Program("hookrunner", (sys.executable, "-m", "hookrunner", "start"))
 
 
 def test_a_quick_run_fills_the_table(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = ["--only", "idle", "--only", "events", "--only", "starts"]
+    rows = ["--only", "idle", "--only", "events", "--only", "starts", "--only", "sandbox"]
     code = main(["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig), *rows])
     told = capsys.readouterr()
     assert code == 0, told.err
@@ -46,3 +56,26 @@ def test_a_target_is_a_limit_or_a_ratio_to_the_peer(
     target: Target, ours: float, peers: float | None, met: bool | None
 ) -> None:
     assert target.met(ours, peers) is met
+
+
+def test_what_only_hookrunner_has_leaves_the_columns_of_others_empty() -> None:
+    (group,) = [group for group in GROUPS if group.name == "sandbox"]
+    figures = {row.figure: [0.5] for row in group.rows}
+    result = Result(("hookrunner", "peer"), (Measured(group, {"hookrunner": figures}),), {})
+    assert "| `start --sandbox` → first hook run | 0.50 s |  |  | ≤ 1.50 s | yes |" in as_markdown(result).splitlines()
+    assert json.loads(as_json(result))["rows"][0]["values"] == {"hookrunner": 0.5}
+
+
+async def test_start_with_a_sandbox_runs_the_first_hook_within_the_promised_time(tmp_path: Path) -> None:
+    """The promise is 1.5 s on two cores that are free. These are not: CPU time shows work that grew, however busy they
+    are, and twice the time on the clock shows that somebody waits. One of three attempts has to do.
+    """
+    tried: list[Figures] = []
+    while not any(one["cpu"][0] < 1.0 and one["run"][0] < 2 * 1.5 for one in tried):
+        assert len(tried) < 3, tried
+        tried.append(await first_run(OURS, tmp_path / str(len(tried))))
+
+
+async def test_a_sandbox_with_ten_thousand_objects_and_a_watcher_weighs_less_than_promised(tmp_path: Path) -> None:
+    found = await crowded(OURS, tmp_path / "sandbox", Sizes(events=1))
+    assert 20e6 < found["memory"][0] < 150e6
