@@ -66,7 +66,6 @@ class Api:
     def create(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
         """Raises Refused 400, 403, 404, 409, 422."""
         obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
-        warnings += rules.not_acted_on(kind)
         obj = self._born(kind, rules.placed(kind, where, obj))
         obj = fields.updated(None, obj, kind, self._write(where, options))
         return self._stored(kind, self._checked(kind, where, obj), options, warnings)
@@ -112,7 +111,7 @@ class Api:
             raise status.already_exists(kind.resource(name), ending="deletionTimestamp" in known.json()["metadata"])
         if not options.dry_run:
             self.store.put(key, obj)
-        return Written(obj, created=True, warnings=warnings)
+        return Written(obj, created=True, warnings=[*warnings, *rules.remarks(kind, obj)])
 
     # ── update, patch ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -195,7 +194,7 @@ class Api:
             self.store.delete(stored.key)
             return Written(obj, gone=True, warnings=warnings)
         self.store.put(stored.key, obj)
-        return Written(obj, warnings=warnings)
+        return Written(obj, warnings=[*warnings, *rules.remarks(kind, obj)])
 
     # ── delete ────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,5 +1,7 @@
 """CustomResourceDefinitions: what they define is served as soon as their names are accepted, and goes when they go."""
 
+from dataclasses import replace
+
 from hookrunner.sandbox.api import Api, Step, rfc3339
 from hookrunner.sandbox.deleting import CLEANUP
 from hookrunner.sandbox.kinds import Kind
@@ -52,10 +54,18 @@ class Definitions:
             status["conditions"] = [one for one in status["conditions"] if one["type"] != "Terminating"] + [ENDING]
         if status != crd.get("status"):
             self._modify(name, "status", lambda old: old | {"status": status})
-        kinds = served.kinds(crd | {"status": status}) if served.established({"status": status}) else ()
-        self._api.kinds.replace(crd["spec"]["group"], crd["spec"]["names"]["plural"], kinds)
+        kinds = served.kinds(crd | {"status": status}) if served.established({"status": status}) else []
+        self._serve(crd["spec"]["group"], crd["spec"]["names"]["plural"], kinds)
         if ends:
             self._empty(name)
+
+    def _serve(self, group: str, plural: str, kinds: list[Kind]) -> None:
+        """Objects that were written before a schema changed are read by the new one."""
+        known = [self._api.kinds.get(group, one.version, plural) for one in kinds]
+        if known and all(one is not None and one.definition == kinds[0].definition for one in known):
+            return
+        since = self._api.store.revision
+        self._api.kinds.replace(group, plural, [replace(kind, since=since) for kind in kinds])
 
     def _empty(self, name: str) -> None:
         kind = self._api.kinds.of_stored(name)

@@ -46,7 +46,8 @@ class Kind:
 
     `columns` are the table's columns as in a `Table`'s `columnDefinitions`, for custom kinds with their `jsonPath`.
     `definition` is the `spec` of the CustomResourceDefinition, None for built-in kinds. `stored` names the resource
-    under which objects are kept, the same for all versions (`deployments.apps`).
+    under which objects are kept, the same for all versions (`deployments.apps`). `since` is the revision from which on
+    objects were written by this schema.
     """
 
     group: str
@@ -62,6 +63,7 @@ class Kind:
     schema: Schema = field(default_factory=lambda: Schema({}))
     columns: tuple[dict[str, Any], ...] = ()
     definition: dict[str, Any] | None = None
+    since: int = 0
 
     @property
     def api_version(self) -> str:

@@ -60,12 +60,20 @@ def found(store: Store, kind: Kind, where: Place) -> Stored:
 
 def body(kind: Kind, stored: Stored) -> bytes:
     """An object in the version of `kind`, as compact JSON."""
-    return stored.body if not kind.custom else orjson.dumps(versions.as_version(stored.json(), kind))
+    return stored.body if _written_so(kind, stored) else orjson.dumps(versions.as_version(stored.json(), kind))
 
 
 def obj(kind: Kind, stored: Stored) -> dict[str, Any]:
     """An object in the version of `kind`, the caller's to change."""
-    return versions.as_version(stored.json(), kind) if kind.custom else stored.json()
+    return stored.json() if _written_so(kind, stored) else versions.as_version(stored.json(), kind)
+
+
+def _written_so(kind: Kind, stored: Stored) -> bool:
+    """Whether an object was written in this version, by the schema of today."""
+    if not kind.custom:
+        return True
+    head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version})[:-1]
+    return stored.revision > kind.since and stored.body.startswith(head)
 
 
 def matcher(kind: Kind, options: ListOptions) -> Matches | None:

@@ -234,7 +234,7 @@ def write_options(query: Mapping[str, str], verb: str, user_agent: str, apply: b
 
 def delete_options(query: Mapping[str, str], body: JSON, verb: str) -> DeleteOptions:
     """Read and check the query and the body (`DeleteOptions`, None if there is none). Raises Refused 400 or 422."""
-    said = {**_from_query(query), **(_checked_body(body) if body else {})}
+    said = {**_from_query(query), **(_checked_body(body) if body is not None else {})}
     dry_run, propagation = said.get("dryRun") or [], said.get("propagationPolicy") or ""
     orphan = said.get("orphanDependents")
     causes = _dry_run_problems(dry_run)

@@ -22,7 +22,7 @@ from hookrunner.sandbox.builtin.strategy import (
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.status import Refused, bad_request
-from hookrunner.sandbox.structural import defaults, definition, prune, validate
+from hookrunner.sandbox.structural import defaults, definition, prune, scaling, validate
 from hookrunner.sandbox.structural import names as structural_names
 
 __all__ = ["created_by_update", "default_propagation", "ending", "grace", "unconditional"]
@@ -56,8 +56,10 @@ NOT_ACTED_ON = {
 }
 
 
-def not_acted_on(kind: Kind) -> list[str]:
-    """What a client is told whose object would change what others may do, on a real API server."""
+def remarks(kind: Kind, obj: Object) -> list[str]:
+    """What a client is told of an object that is taken: what a real API server would do with it, what is odd in it."""
+    if kind.stored == DEFINITIONS:
+        return list(definition.warnings(obj))
     return [NOT_ACTED_ON[kind.stored]] if kind.stored in NOT_ACTED_ON else []
 
 
@@ -193,8 +195,10 @@ def check(kind: Kind, obj: Object, old: Object | None, subresource: str = "") ->
     causes = list(metadata.problems(kind, obj, old))
     if kind.custom and subresource == "status" and old is not None:
         causes += validate.status_problems(obj, kind.schema, old)
+        causes += scaling.problems(obj, kind, spec=False)
     elif kind.custom:
         causes += validate.problems(obj, kind.schema, old)
+        causes += scaling.problems(obj, kind)
     elif kind.stored == DEFINITIONS:
         causes += definition.problems(obj, old)
     else:

@@ -20,8 +20,11 @@ SEGMENTS = frozenset({"events", "poddisruptionbudgets.policy"}) | {
 }
 PLAIN_FINALIZERS = frozenset(
     {
-        *("events", "poddisruptionbudgets.policy", "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io"),
-        *("customresourcedefinitions.apiextensions.k8s.io"),
+        "events",
+        "poddisruptionbudgets.policy",
+        "leases.coordination.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
     }
 )
 """Built-in kinds whose finalizers need no prefix; those of admission have none of it either."""
