@@ -13,6 +13,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Protocol
 
@@ -149,14 +150,13 @@ def _store(data: Path | None) -> Iterator[Store]:
 async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]) -> None:
     """Tell every controller of every change, in order. They write too; what they write comes round again."""
     while True:
-        change = await feed.get()
-        for controller in controllers:
+        changes = [await feed.get(), *(feed.get_nowait() for _ in range(feed.qsize()))]
+        for change, controller in product(changes, controllers):
             try:
                 controller.happened(change)
             except Exception as error:
                 _log.error("a controller met a bug", controller=type(controller).__name__, exc_info=error)
-        if feed.empty():
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
 
 @asynccontextmanager
