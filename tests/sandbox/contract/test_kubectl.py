@@ -20,7 +20,7 @@ trap 'echo "[exit $?]"' ERR
 kubectl() { command kubectl --namespace "$NS" "$@"; }
 """
 DIFFERENT_EACH_TIME = [
-    (re.compile(r"^W\d{4} .*\n", re.MULTILINE), ""),
+    (re.compile(r"^[WE]\d{4} .*reflector.go.*\n", re.MULTILINE), ""),
     (TIME, "TIME"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"), "TIME"),
     (UID, "UID"),
