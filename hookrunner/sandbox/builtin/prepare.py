@@ -11,8 +11,15 @@ Object = dict[str, Any]
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 TOLERATED_SECONDS = 300
-PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+}
 COMPUTE = ("cpu", "memory")
 JOB_NAME, CONTROLLER_UID = "job-name", "controller-uid"
 DATA_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
@@ -43,15 +50,15 @@ def _compute(resources: Object, kind: str) -> Object:
 def _pod(pod: Object) -> Object:
     spec = {**pod["spec"]}
     spec["tolerations"] = _tolerations(spec.get("tolerations") or [])
-    if not spec.get("priorityClassName") or spec["priorityClassName"] in PRIORITIES:
-        spec.setdefault("priority", PRIORITIES.get(spec.get("priorityClassName", ""), 0))
-        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     if "serviceAccountName" in spec or "serviceAccount" in spec:
         name = spec.get("serviceAccountName") or spec["serviceAccount"]
         spec["serviceAccountName"] = spec["serviceAccount"] = name
     if spec.get("terminationGracePeriodSeconds", 0) < 0:
         spec["terminationGracePeriodSeconds"] = 1
-    return {**pod, "spec": spec, "status": {"phase": "Pending", "qosClass": qos_class(spec)}}
+    status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [GATED]
+    return {**pod, "spec": spec, "status": status}
 
 
 def _tolerations(given: list[Object]) -> list[Object]:

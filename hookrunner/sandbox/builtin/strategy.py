@@ -3,10 +3,12 @@
 Kinds are told apart by the name under which they are stored (`pods`, `deployments.apps`). Custom kinds have rules too.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from hookrunner.sandbox.builtin import prepare, services
 from hookrunner.sandbox.builtin.codec import zero
+from hookrunner.sandbox.builtin.priorities import needs_no_class, prioritised
 from hookrunner.sandbox.builtin.types import type_of
 from hookrunner.sandbox.kinds import Kind
 
@@ -112,8 +114,12 @@ def ending(kind: Kind, obj: Object) -> Object:
     return obj
 
 
-def for_create(kind: Kind, obj: Object) -> Object:
-    """The object, defaults filled in and `metadata.uid` given, as it is stored first. A new object."""
+def for_create(kind: Kind, obj: Object, classes: Sequence[Object] | None = None) -> Object:
+    """The object, defaults filled in and `metadata.uid` given, as it is stored first. A new object.
+
+    `classes` are all PriorityClasses, for Pods; without them a Pod that names one keeps what it says. Raises `Refused`
+    (403) for a Pod that asks for another priority than it has.
+    """
     made = {**obj, "metadata": _owners_once(obj["metadata"])}
     if kind.custom:
         made["metadata"]["generation"] = 1
@@ -127,7 +133,10 @@ def for_create(kind: Kind, obj: Object) -> Object:
     if kind.stored == "services":
         return services.created(made)
     extra = prepare.CREATED.get(kind.stored)
-    return extra(made) if extra else made
+    made = extra(made) if extra else made
+    if kind.stored == "pods" and (classes is not None or needs_no_class(made)):
+        return prioritised(made, classes or ())
+    return made
 
 
 def for_update(kind: Kind, obj: Object, old: Object, subresource: str = "") -> Object:

@@ -14,7 +14,7 @@ from tests.sandbox.builtin.ours import Object, comparable, mine, theirs
 from tests.sandbox.builtin.test_create import called, objects
 
 ELSEWHERE = ("CustomResourceDefinition", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
-NEEDS_MORE = ("priorityClassName", "preemptionPolicy", "privileged", "expression", "reclaimPolicy")
+NEEDS_MORE = ("priorityClassName", "preemptionPolicy", "privileged", "expression", "reclaimPolicy", "nodePort")
 DROPPED = object()
 
 

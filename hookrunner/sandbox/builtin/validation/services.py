@@ -1,7 +1,10 @@
 """Services, https://kubernetes.io/docs/concepts/services-networking/service/."""
 
+import ipaddress
+
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin import metadata
+from hookrunner.sandbox.builtin.services import NETWORK, NODE_PORTS, WITH_NODE_PORTS
 from hookrunner.sandbox.builtin.validation.common import (
     Causes,
     Object,
@@ -41,6 +44,8 @@ def service(obj: Object, old: Object | None) -> Causes:
     yield from _affinity(spec)
     if kind != "ExternalName":
         yield from _addresses(spec)
+    known = (old or {}).get("spec") or {}
+    yield from _allocatable(spec, known)
     for at, one in enumerate(spec.get("externalIPs") or ()):
         yield from endpoint_address(one, f"spec.externalIPs[{at}]")
     yield from one_of(kind, "spec.type", TYPES)
@@ -143,6 +148,29 @@ def _addresses(spec: Object) -> Causes:
             yield wrong("spec.clusterIPs", addresses, "'None' must be the first and only value")
     if len(addresses) > 2:
         yield wrong("spec.clusterIPs", addresses, "may only hold up to 2 values")
+
+
+def _allocatable(spec: Object, known: Object) -> Causes:
+    """What a cluster could not hand out: addresses and ports that are not of its ranges."""
+    address_ = (spec.get("clusterIPs") or [spec.get("clusterIP")])[0]
+    new = address_ != known.get("clusterIP") and spec.get("type") != "ExternalName"
+    if new and address_ and is_address(address_) and ":" in address_:
+        yield wrong("spec.clusterIPs[0]", spec["clusterIPs"], "IPv6 is not configured on this cluster")
+    elif new and address_ and is_address(address_) and not _assignable(address_):
+        why = f"the provided IP ({address_}) is not in the valid range. The range of valid IPs is {NETWORK}"
+        yield wrong("spec.clusterIPs", spec["clusterIPs"], f"failed to allocate IP {address_}: {why}")
+    had = {one.get("nodePort") for one in known.get("ports") or ()}
+    low, high = NODE_PORTS[0], NODE_PORTS[-1]
+    for at, one in enumerate(spec.get("ports") or ()):
+        number = one.get("nodePort")
+        if number and number not in had and number not in NODE_PORTS and spec.get("type") in WITH_NODE_PORTS:
+            why = f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
+            yield wrong(f"spec.ports[{at}].nodePort", number, why)
+
+
+def _assignable(address_: str) -> bool:
+    parsed = ipaddress.ip_address(address_)
+    return parsed in NETWORK and parsed not in (NETWORK.network_address, NETWORK.broadcast_address)
 
 
 def _balancer(spec: Object, kind: str) -> Causes:
