@@ -13,7 +13,10 @@ _SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh")
 _BINARY = b"\0"
 _COMMENT_LINE = re.compile(r"^[ \t]*#(?!!).*$", re.MULTILINE)
 _FRAMEWORK = re.compile(r"shell_lib\.sh|hookrunner shell-lib|/frameworks/shell\b")
-_SOURCED = re.compile(r"^[ \t]*(?:source|\.)[ \t]+(.+)$", re.MULTILINE)
+_SOURCED = re.compile(
+    r"""(?:^|[;&|{(]|\b(?:then|do|else)\b)[ \t]*(?:source[ \t]+|\.[ \t]+(?=["']?[$/.~]))([^;&|\n]+)""", re.MULTILINE
+)
+"""A file that is taken in, at the beginning of any command."""
 
 
 class Language(Enum):

@@ -124,3 +124,28 @@ async def test_any_text_can_be_looked_at(linter: Linter, write: Write, text: str
 async def test_a_program_that_was_compiled_is_asked_and_not_read(linter: Linter, tmp_path: Path) -> None:
     (tmp_path / "true").symlink_to("/bin/true")
     assert {one.code for one in await found(linter, tmp_path / "true")} == {"refused"}
+
+
+@pytest.mark.parametrize(
+    ("sample", "text"),
+    [
+        ("snapshot-unknown/bad.sh", "reads the snapshot 'node', which is never there; did you mean 'nodes'?"),
+        ("handler-unknown/bad.sh", "no binding is named 'namespace'; did you mean 'namespaces'?"),
+        (
+            "handler-missing/bad-schedule.sh",
+            "no handler for onStartup: a run that brings it fails for ever; define __on_st",
+        ),
+        ("handler-missing/bad-group.sh", "no handler for the group 'all'"),
+        ("queue-unused/bad.sh", "queue 'nodes': it is a snapshot only; drop the queue"),
+        ("queue-unused/bad-synchronization.sh", "its Synchronization runs in 'main'; drop the queue, or set waitFor"),
+        ("filter-noisy/bad-lease.sh", "lets spec.renewTime through"),
+        ("filter-noisy/bad-4.sh", "lets metadata.resourceVersion through"),
+        ("object-unguarded/bad.py", "reads `.filterResult`, which the Synchronization of 'namespaces' does not have"),
+        ("never-there/bad-filter.py", "reads `.filterResult`, but no binding has a jqFilter"),
+        ("shebang/bad-relative.py", "its first line names 'python3' where an absolute path is needed"),
+        ("shebang/bad-two-words.sh", "write #!/usr/bin/env -S bash -e"),
+        ("cron-busy/bad-every.sh", "('@every 1s': 2026-01-01T12:00:01+00:00, 2026-01-01T12:00:02+00:00, "),
+    ],
+)
+async def test_a_finding_says_what_why_and_how_to_mend_it(linter: Linter, sample: str, text: str) -> None:
+    assert text in "\n".join(finding.text for finding in await found(linter, SAMPLES / sample))

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+if [[ $1 == --config ]]; then
+  cat <<'CONFIG'
+configVersion: v1
+kubernetes:
+- {name: namespaces, kind: Namespace, executeHookOnSynchronization: false}
+CONFIG
+  exit
+fi
+jq -r '.[0].type, (.[] | .binding)' "$BINDING_CONTEXT_PATH"

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+if [[ $1 == --config ]]; then
+  cat <<'CONFIG'
+configVersion: v1
+kubernetes:
+- {name: nodes, kind: Node, executeHookOnEvent: [], executeHookOnSynchronization: false}
+schedule:
+- {crontab: "@hourly", includeSnapshotsFrom: [nodes]}
+CONFIG
+  exit
+fi
+exec ./work "$BINDING_CONTEXT_PATH"

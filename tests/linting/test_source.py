@@ -1,0 +1,61 @@
+"""What is told of a text before any check: its language, its comments, what it takes in, and where things are."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.linting.source import Language, Source
+
+
+def source(text: str, name: str = "hook") -> Source:
+    return Source(Path(name), text.encode())
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "language"),
+    [
+        ("#!/bin/sh", "hook", Language.SHELL),
+        ("#! /usr/bin/env bash", "hook", Language.SHELL),
+        ("#!/usr/bin/env -S bash -e", "hook", Language.SHELL),
+        ("#!/usr/bin/bash -eu\r", "hook.py", Language.SHELL),
+        ("#!/usr/bin/env python3.12", "hook", Language.PYTHON),
+        ("#!/usr/bin/perl", "hook.sh", Language.OTHER),
+        ("echo", "hook.sh", Language.SHELL),
+        ("print()", "hook.py", Language.PYTHON),
+        ("", "hook", Language.OTHER),
+        ("\x7fELF\0", "hook.sh", Language.SHELL),
+    ],
+)
+def test_the_language_is_that_of_the_first_line_or_of_the_name(first: str, name: str, language: Language) -> None:
+    assert source(f"{first}\n", name).language is language
+
+
+@pytest.mark.parametrize(
+    ("line", "others"),
+    [
+        ('source "$(hookrunner shell-lib)"', False),
+        ("source /shell_lib.sh", False),
+        (". /frameworks/shell/lib.sh", False),
+        ("source /shell_lib.sh; source ./mine.sh", True),
+        ("[[ -e x ]] && source x", True),
+        ("if true; then . ./x.sh; fi", True),
+        ('for f in $(find . -name x); do source "$f"; done', True),
+        ("# source ./x.sh", False),
+        ("jq '.[] | . as $x | .source'", False),
+        ("echo the source of it", False),
+    ],
+)
+def test_files_that_are_taken_in_are_seen(line: str, others: bool) -> None:
+    assert source(f"#!/bin/bash\n{line}\n").sources_others is others
+
+
+def test_comments_are_blank_and_everything_else_stays_where_it_is() -> None:
+    shell = source("#!/bin/sh\n  # jq\nx=1 # y\n")
+    assert shell.code == "#!/bin/sh\n      \nx=1 # y\n"
+    python = source('#!/usr/bin/python3\nx = "#"  # jq\n"""# y"""\n')
+    assert python.code == f'{" " * 18}\nx = "#"{" " * 6}\n"""# y"""\n'
+
+
+def test_a_place_counts_lines_and_columns_from_one() -> None:
+    text = source("#!/bin/sh\nä z\n")
+    assert [text.place(text.text.index(word)) for word in ("#", "ä", "z")] == [(1, 1), (2, 1), (2, 3)]
