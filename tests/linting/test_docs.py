@@ -34,3 +34,15 @@ async def test_the_bad_example_is_told_and_the_good_one_is_not(linter: Linter, w
 
 async def told(linter: Linter, path: Path) -> set[str]:
     return {finding.code for finding in (await linter.lint([path])).findings} - {"next-runs"}
+
+
+HOOKS = [
+    (page.name, text)
+    for page in sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+    for text in re.findall(r"^```(?:sh|python) hook\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+]
+
+
+@pytest.mark.parametrize(("page", "text"), HOOKS, ids=[page for page, _ in HOOKS])
+async def test_the_hooks_of_other_pages_are_good_examples(linter: Linter, write: Write, page: str, text: str) -> None:
+    assert await told(linter, write("hook", text)) == set()
