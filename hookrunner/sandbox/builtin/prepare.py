@@ -104,6 +104,12 @@ def _definition(obj: Object) -> Object:
     return {**obj, "status": {**(obj.get("status") or {}), "storedVersions": stored or None}}
 
 
+def _limit_range(limits: Object) -> Object:
+    """The one kind that needs no name."""
+    meta = limits["metadata"]
+    return limits if meta.get("name") else {**limits, "metadata": {**meta, "name": meta["uid"]}}
+
+
 def _protected(finalizer: str) -> Callable[[Object], Object]:
     """A volume or a claim: pending, and kept while something uses it."""
 
@@ -181,6 +187,7 @@ CREATED: dict[str, Callable[[Object], Object]] = {
     "volumeattributesclasses.storage.k8s.io": _attributes_class,
     "customresourcedefinitions.apiextensions.k8s.io": _definition,
     "namespaces": _namespace,
+    "limitranges": _limit_range,
     "nodes": _node,
 }
 UPDATED: dict[str, Callable[[Object, Object], Object]] = {

@@ -157,3 +157,12 @@ def test_any_json_is_decoded_or_refused(value: Any) -> None:
     for body in ({"metadata": value}, {"spec": value}, {"spec": {"containers": value}}, {"data": value}):
         with suppress(Refused):
             orjson.dumps(decode.decoded("v1", "Pod", body)[0])
+
+
+def test_a_body_that_is_nested_too_deep_is_refused() -> None:
+    schema: Object = {}
+    for _ in range(2000):
+        schema = {"properties": {"a": schema}}
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}}
+    with pytest.raises(Refused, match="exceeded max depth"):
+        decode.decoded("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"spec": {"versions": [version]}})

@@ -127,3 +127,15 @@ def test_node_ports_are_of_the_range_and_different() -> None:
 def test_a_local_balancer_gets_a_port_for_health_checks() -> None:
     made = service(type="LoadBalancer", externalTrafficPolicy="Local")
     assert made["spec"]["healthCheckNodePort"] in services.NODE_PORTS
+
+
+def test_a_limit_range_without_a_name_gets_one() -> None:
+    made = created({"apiVersion": "v1", "kind": "LimitRange", "metadata": {}}, "default")
+    assert made["metadata"]["name"] == made["metadata"]["uid"]
+
+
+def test_an_owner_that_is_named_twice_is_kept_once() -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+    meta = {"name": "a", "ownerReferences": [owner, owner]}
+    made = created({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}, "default")
+    assert made["metadata"]["ownerReferences"] == [owner]

@@ -128,9 +128,8 @@ def _init_containers(spec: Object, path: str, mountable: frozenset[str], claims:
         if one.get("restartPolicy") == "Always":
             yield from containers.lifecycle_and_probes(one, field)
         else:
-            for key in ("lifecycle", *containers.PROBES):
-                if key in one:
-                    yield forbidden_field(f"{field}.{key}", NOT_IN_INIT)
+            beside = [key for key in ("lifecycle", *containers.PROBES) if key in one]
+            yield from (forbidden_field(f"{field}.{key}", NOT_IN_INIT) for key in beside)
 
 
 def _host_network(spec: Object, path: str) -> Causes:

@@ -214,9 +214,10 @@ def limit_range(obj: Object, old: Object | None) -> Causes:
             yield duplicate(f"{path}.type", kind)
         seen.add(kind)
         if kind == "Pod":
-            for key in ("default", "defaultRequest"):
-                if limit.get(key):
-                    yield forbidden_field(f"{path}.{key}", "may not be specified when `type` is 'Pod'")
+            why = "may not be specified when `type` is 'Pod'"
+            yield from (
+                forbidden_field(f"{path}.{key}", why) for key in ("default", "defaultRequest") if limit.get(key)
+            )
         if kind == "PersistentVolumeClaim" and not any("storage" in limit.get(key, {}) for key in ("min", "max")):
             why = "either minimum or maximum storage value is required, but neither was provided"
             yield required(f"{path}.limits", why)
