@@ -1,0 +1,105 @@
+"""`hookrunner sandbox` in hard use: many clients at once, some that do not read, an end in the middle of it all."""
+
+import asyncio
+import itertools
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+
+from tests.cli.test_sandbox import sandbox, server
+from tests.flows.waiting import until
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+FOREVER = aiohttp.ClientTimeout(total=None)
+
+
+@asynccontextmanager
+async def connected(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client with as many connections as are wanted."""
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(server(tmp_path), connector=connector, timeout=FOREVER) as session:
+        yield session
+
+
+def resident(pid: int) -> int:
+    """MB of memory."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) // 1024
+
+
+async def create(session: aiohttp.ClientSession, name: str, data: str = "") -> int:
+    body = {"metadata": {"name": name}, "data": {"x": data}}
+    async with session.post(CONFIGMAPS, json=body) as answer:
+        return answer.status
+
+
+async def test_two_hundred_clients_at_once_each_see_everything(tmp_path: Path) -> None:
+    async with sandbox(tmp_path), connected(tmp_path) as session:
+
+        async def work(number: int) -> tuple[int, int]:
+            """Write one, and watch until all are there."""
+            created = await create(session, f"c{number}")
+            async with session.get(f"{CONFIGMAPS}?watch=1") as watch:
+                seen = [await watch.content.readline() for _ in range(200)]
+            return created, len(set(seen))
+
+        done = await asyncio.wait_for(asyncio.gather(*map(work, range(200))), 60)
+        assert set(done) == {(201, 200)}
+
+
+async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path) -> None:
+    async with sandbox(tmp_path) as (child, _), connected(tmp_path) as session, AsyncExitStack() as stack:
+        url = f"{CONFIGMAPS}?watch=1"
+        watches = [await stack.enter_async_context(session.get(url)) for _ in range(50)]
+        assert await create(session, "a") == 201
+        assert all([b"ADDED" in await watch.content.readline() for watch in watches])
+        asked = time.monotonic()
+        child.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(child.wait(), 10) == 0
+        assert time.monotonic() - asked < 3
+        assert child.stderr is not None
+        assert (await child.stderr.read()).count(b"\n") == 1  # what it said when it began
+
+
+async def test_a_watcher_that_never_reads_costs_no_memory_and_holds_nobody_up(tmp_path: Path) -> None:
+    """What it has not taken yet waits in the history, which everybody shares, and not for it alone."""
+    async with sandbox(tmp_path) as (child, _), connected(tmp_path) as session, AsyncExitStack() as stack:
+        url = f"{CONFIGMAPS}?watch=1"
+        reads, *_ = [await stack.enter_async_context(session.get(url)) for _ in range(21)]
+        before = resident(child.pid)
+        for start in range(0, 2000, 20):
+            await asyncio.gather(*(create(session, f"c{start + n}", "x" * 10_000) for n in range(20)))
+            for _ in range(20):
+                await asyncio.wait_for(reads.content.readline(), 10)
+        # 2000 objects are 20 MB; for 20 watchers apart they would be 400.
+        assert resident(child.pid) - before < 100
+
+
+async def test_what_was_answered_is_there_after_a_kill_in_the_middle_of_writes(tmp_path: Path) -> None:
+    kept: set[str] = set()
+    flags = ("--data", str(tmp_path / "data"))
+    async with sandbox(tmp_path, *flags) as (child, _), connected(tmp_path) as session:
+
+        async def write(writer: int) -> None:
+            """Make two, delete one of them, and so on."""
+            for number in itertools.count():
+                name = f"w{writer}-{number}"
+                if await create(session, name) == 201:
+                    kept.add(name)
+                if number % 2:
+                    kept.discard(name)  # from now on it may be either way
+                    await (await session.delete(f"{CONFIGMAPS}/{name}")).read()
+
+        writers = [asyncio.create_task(write(number)) for number in range(8)]
+        await until(lambda: len(kept) >= 200, "two hundred answers")
+        child.kill()
+        ends = await asyncio.gather(*writers, return_exceptions=True)
+        assert all(isinstance(end, aiohttp.ClientError) for end in ends), ends
+    async with sandbox(tmp_path, *flags), connected(tmp_path) as session, session.get(CONFIGMAPS) as answer:
+        there = {item["metadata"]["name"] for item in (await answer.json())["items"]}
+    assert kept <= there
+    assert len(there - kept) <= 8  # one of each writer was under way
