@@ -94,6 +94,15 @@ def test_what_is_made_for_an_owner_that_is_not_there_goes(api: Api, maps: str, o
     assert not gone(api, f"{maps}/{name}")
 
 
+def test_what_is_owned_by_a_kind_that_nobody_knows_stays(api: Api, maps: str, owner: JSON, name: str) -> None:
+    """It may be served again some day. What is made after it, for an owner that could be found, goes meanwhile."""
+    unknown = {"apiVersion": "none.example.com/v1", "kind": "None", "name": name, "uid": f"{name}-unknown"}
+    child = owned(api, maps, f"{name}-child", unknown)
+    later = owned(api, maps, f"{name}-later", owned_by(owner) | {"uid": f"{name}-missing"})
+    until(lambda: gone(api, later))
+    assert not gone(api, child)
+
+
 def test_an_owner_of_another_kind(api: Api, ns: str, maps: str, name: str) -> None:
     secret = api.post(at("secrets", ns), {"metadata": {"name": name}})
     child = owned(api, maps, f"{name}-child", owned_by(secret))
