@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -229,12 +231,15 @@ async def test_writes_are_repeated_on_conflict_four_times(
     assert (api.get(config_map("a"))["data"].get("color") == "red") is comes_through
 
 
+def has_seen_writes(api: ApiServer, number: int) -> bool:
+    return len(api.asked("PUT")) >= number
+
+
 async def be_faster(api: ApiServer, times: int) -> None:
     """Write just before so many others, which come too late then."""
     api.faults.add(Fault("delay", "PUT ", seconds=0.1))
     for number in range(times):
-        while len(api.asked("PUT")) <= number:
-            await asyncio.sleep(0)
+        await until(partial(has_seen_writes, api, number + 1), "somebody writes")
         api.put(config_map("a", number=str(number)))
 
 
@@ -314,7 +319,10 @@ async def test_an_unknown_kind_is_an_error_even_where_missing_objects_are_not(bo
         await boxed.carry_out(operation(Verb.MERGE_PATCH, "default", {}, kind="Widget", ignore_missing=True))
 
 
-async def test_a_name_cannot_lead_elsewhere(api: ApiServer, boxed: Objects) -> None:
+@pytest.mark.parametrize("name", ["a?pretty=false", "a#", "a/", "x/../a"])
+async def test_a_name_cannot_lead_elsewhere(api: ApiServer, boxed: Objects, name: str) -> None:
     api.put(config_map("a"))
-    await boxed.carry_out(operation(Verb.DELETE, "default", name="x/../a?dryRun=All"))
+    await boxed.carry_out(operation(Verb.DELETE, "default", name=name))
     assert api.get(config_map("a"))
+    (request,) = api.asked("DELETE")
+    assert request.path == f"/api/v1/namespaces/default/configmaps/{quote(name, safe='')}"
