@@ -191,8 +191,8 @@ async def _sandboxed(settings: Settings, stack: AsyncExitStack) -> Loading:
     # 0.1 s, which nobody else has to pay.
     from hookrunner.embedded import embedded
 
-    await stack.enter_async_context(embedded(settings.sandbox))
-    kube = replace(settings.kube, config=settings.sandbox.kubeconfig, context="")
+    kubeconfig = await stack.enter_async_context(embedded(settings.sandbox, settings.hooks.tmp_dir))
+    kube = replace(settings.kube, config=kubeconfig, context="")
     return stack.enter_context(closing(Loading(kube)))
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
+from pathlib import Path
 
 from hookrunner.errors import BadSetting, StartRefused
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
@@ -14,14 +15,16 @@ from hookrunner.settings import SandboxSettings
 
 
 @asynccontextmanager
-async def embedded(settings: SandboxSettings) -> AsyncIterator[Sandbox]:
-    """A sandbox that serves inside the `with`. Raises BadSetting, BadConfig for seeds, StartRefused."""
+async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Path]:
+    """A sandbox that serves inside the `with`; where its kubeconfig is. Raises BadSetting, BadConfig for seeds,
+    StartRefused."""
+    kubeconfig = settings.kubeconfig or tmp_dir / "sandbox.kubeconfig"
     options = _options(settings)
     try:
         async with serving(options) as sandbox:
-            sandbox.write_kubeconfig(settings.kubeconfig)
-            _tell(sandbox, settings)
-            yield sandbox
+            sandbox.write_kubeconfig(kubeconfig)
+            _tell(sandbox, settings, kubeconfig)
+            yield kubeconfig
     except OSError as error:
         place = f"{settings.address}:{settings.port}"
         raise StartRefused(
@@ -54,7 +57,7 @@ def _options(settings: SandboxSettings) -> Options:
     )
 
 
-def _tell(sandbox: Sandbox, settings: SandboxSettings) -> None:
+def _tell(sandbox: Sandbox, settings: SandboxSettings, kubeconfig: Path) -> None:
     """The one line on standard output that a shell can run; what a person wants to know goes to standard error."""
     who = "whoever has the token" if settings.token else "only this machine"
     print(
@@ -62,4 +65,4 @@ def _tell(sandbox: Sandbox, settings: SandboxSettings) -> None:
         f"{settings.data or 'memory'}. In another terminal:",
         file=sys.stderr,
     )
-    print(f"export KUBECONFIG={settings.kubeconfig}", flush=True)
+    print(f"export KUBECONFIG={kubeconfig}", flush=True)

@@ -30,7 +30,7 @@ async def _serve(loaded: Settings) -> int:
     asked = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, asked.set)
-    async with embedded(loaded.sandbox):
+    async with embedded(loaded.sandbox, loaded.hooks.tmp_dir):
         await asked.wait()
     log.flush(1.0)
     return 0

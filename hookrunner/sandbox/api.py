@@ -26,6 +26,7 @@ from hookrunner.sandbox.store import Key, Store, Stored
 
 STAYING = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 OURS = ("generation", "creationTimestamp")
+PRIORITIES = "priorityclasses.scheduling.k8s.io"
 BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
 
 
@@ -87,7 +88,8 @@ class Api:
     def _checked(self, kind: Kind, where: Place, obj: Object) -> Object:
         """What creating makes of it, and it is right so."""
         self._check_namespace(kind, where.namespace, obj["metadata"].get("name", ""))
-        obj = rules.for_create(kind, obj)
+        classes = self.store.select(PRIORITIES) if kind.stored == "pods" else []
+        obj = rules.for_create(kind, obj, [one.json() for one in classes])
         rules.check(kind, obj, None)
         return obj
 

@@ -98,10 +98,12 @@ class Garbage:
             self._own(obj, there)
 
     def _exists(self, owner: dict[str, Any], namespace: str) -> bool:
-        """An owner is in the same namespace or in none, and is the one that was meant."""
+        """An owner is in the same namespace or in none, and is the one that was meant. One of a kind that nobody serves
+        may be anywhere."""
         found = self._object(owner["uid"])
         if found is None:
-            return self._may_come(owner["uid"])
+            known = self._api.kinds.of_kind(owner["apiVersion"], owner["kind"])
+            return known is None or self._may_come(owner["uid"])
         there = found["metadata"]
         return there.get("namespace", "") in ("", namespace) and there["name"] == owner["name"]
 

@@ -126,6 +126,7 @@ STALE = "the object has been modified; please apply your changes to the latest v
 def invalid(about: About, causes: Sequence[Cause]) -> Refused:
     """422: the content breaks rules. `about.kind` is the kind's name here (`Deployment`), not the plural."""
     said = [f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in causes]
+    said = list(dict.fromkeys(said))  # each sentence once, as Go's aggregates have it
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     message = f'{about.qualified} "{about.name}" is invalid: {text}'
     return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, about, causes)

@@ -1,16 +1,9 @@
 """The settings of the embedded Kubernetes API, for `hookrunner sandbox` and `start --sandbox` (design.md §2)."""
 
-import os
-import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookrunner.options import MAYBE_PATH, PATH, PATHS, PORT, TEXT, YES_NO, Option, setting
-
-
-def _kubeconfig(_environ: Mapping[str, str]) -> str:
-    return f"{tempfile.gettempdir()}/hookrunner-{os.getuid()}/sandbox.kubeconfig"
+from hookrunner.options import MAYBE_PATH, PATHS, PORT, TEXT, YES_NO, Option, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +22,12 @@ class SandboxSettings:
         )
     )
     port: int = setting(Option("sandbox-port", PORT, "0", "Sandbox: port; 0 takes a free one."))
-    kubeconfig: Path = setting(
+    kubeconfig: Path | None = setting(
         Option(
             "sandbox-kubeconfig",
-            PATH,
-            "<system temp>/hookrunner-<uid>/sandbox.kubeconfig",
-            "Sandbox: where the kubeconfig for it is written.",
-            found=_kubeconfig,
+            MAYBE_PATH,
+            "",
+            "Sandbox: where the kubeconfig for it is written; without it `sandbox.kubeconfig` in the `--tmp-dir`.",
         )
     )
     token: str = setting(Option("sandbox-token", TEXT, "", "Sandbox: a bearer token that every request must carry."))

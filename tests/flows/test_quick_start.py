@@ -33,7 +33,9 @@ class Shown:
 
     async def says(self, pattern: str) -> re.Match[str]:
         """Wait for a line."""
-        return await until(lambda: re.search(pattern, self.text), f"{pattern} in:\n{self.text}")
+        found = await until(lambda: re.search(pattern, self.text), f"{pattern} to be told")
+        assert found is not None
+        return found
 
 
 @pytest.fixture

@@ -98,12 +98,6 @@ def _attributes_class(obj: Object) -> Object:
     return {**obj, "metadata": with_finalizer(obj["metadata"], "kubernetes.io/vac-protection")}
 
 
-def _definition(obj: Object) -> Object:
-    versions = obj["spec"].get("versions") or ()
-    stored = [one.get("name", "") for one in versions if one.get("storage")]
-    return {**obj, "status": {**(obj.get("status") or {}), "storedVersions": stored or None}}
-
-
 def _limit_range(limits: Object) -> Object:
     """The one kind that needs no name."""
     meta = limits["metadata"]
@@ -185,7 +179,6 @@ CREATED: dict[str, Callable[[Object], Object]] = {
     "persistentvolumeclaims": _protected("kubernetes.io/pvc-protection"),
     "persistentvolumes": _protected("kubernetes.io/pv-protection"),
     "volumeattributesclasses.storage.k8s.io": _attributes_class,
-    "customresourcedefinitions.apiextensions.k8s.io": _definition,
     "namespaces": _namespace,
     "limitranges": _limit_range,
     "nodes": _node,
