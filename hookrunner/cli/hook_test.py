@@ -13,10 +13,11 @@ import orjson
 
 from hookrunner import settings
 from hookrunner.cli.hook_run import styled, timeout_option
+from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import golden, junit, suite
-from hookrunner.testing.cases.format import CaseFile
+from hookrunner.testing.cases.reading import CaseFile
 from hookrunner.testing.cases.suite import Outcome
 from hookrunner.testing.report import as_json
 
@@ -128,11 +129,14 @@ def _update(outcomes: Sequence[Outcome]) -> None:
     """Rewrite the files of cases that are stale."""
     for file in {id(outcome.file): outcome.file for outcome in outcomes if _is_stale(outcome)}.values():
         updates = {
-            one.case.path: golden.expectation(one.case.expect, one.wrong, one.result, one.objects)
+            one.case.path: golden.expectation(one.case.expect, one.wrong, one.result, one.ended)
             for one in outcomes
             if one.file is file and _is_stale(one)
         }
-        file.path.write_text(golden.rewritten(file.text, file.places, updates))
+        try:
+            file.write(golden.rewritten(file.text, file.places, updates))
+        except BadInput as error:
+            raise BadInput(f"{file.path} cannot be updated: {error}") from None
 
 
 def _document(outcomes: Sequence[Outcome], seconds: float) -> JSON:

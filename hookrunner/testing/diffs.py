@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import yaml
 
 from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import YAML_1_2
 
 
 class _Dumper(yaml.SafeDumper):
@@ -19,8 +20,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value.rstrip("\n") else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+    """What only our own reader takes for a number is quoted, too: `1e3`, `0o17`."""
+    other = "'" if YAML_1_2.fullmatch(value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value.rstrip("\n") else other)
 
 
 _Dumper.add_representer(str, _text)

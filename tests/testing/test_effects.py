@@ -67,11 +67,23 @@ async def test_a_jq_patch_and_server_side_apply_work_too(tools: Bench) -> None:
     assert (after["data"], after["metadata"]["labels"]) == ({"x": "1", "y": "2"}, {"l": "1"})
 
 
-async def test_half_an_object_can_be_given_and_changed_where_the_api_allows_it(tools: Bench) -> None:
+async def test_half_an_object_can_be_given_and_changed(tools: Bench) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}
     assert names(await done(tools, [pod])) == ["Pod/p"]
-    found = await done(tools, [pod], {"operation": "Delete", "kind": "Pod", "namespace": "n", "name": "p"})
+    target = {"kind": "Pod", "namespace": "n", "name": "p"}
+    patch = {"operation": "MergePatch", **target, "mergePatch": {"metadata": {"labels": {"a": "b"}}}}
+    assert (await done(tools, [pod], patch)).refusal == ""
+    found = await done(tools, [pod], {"operation": "Delete", **target})
     assert (names(found), found.refusal) == ([], "")
+
+
+async def test_what_is_missing_of_half_an_object_excuses_nothing_else(tools: Bench) -> None:
+    metadata = {"name": "d", "namespace": "n"}
+    half = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+    target = {"operation": "MergePatch", "kind": "Deployment", **metadata}
+    refusal = (await done(tools, [half], target | {"mergePatch": {"spec": {"replicas": -1}}})).refusal
+    assert "spec.replicas: Invalid value: -1" in refusal
+    assert "spec.selector" not in refusal
 
 
 async def test_what_the_api_refuses_is_told_and_the_rest_is_done(tools: Bench) -> None:

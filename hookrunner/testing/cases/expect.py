@@ -22,20 +22,30 @@ class Difference:
     lines: tuple[str, ...]
 
 
-Objects = Sequence[JSON] | None
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of the objects: those in the end, and what the API refused, in words."""
+
+    objects: Sequence[JSON] = ()
+    refusal: str = ""
 
 
-def differences(expect: JSON, result: Result, objects: Objects = None) -> list[Difference]:
-    """Everything in which a result is not as expected. `objects` are those in the end, if the case asks for them."""
-    return list(_differences(expect, result, objects))
+def differences(expect: JSON, result: Result, ended: Ended = Ended()) -> list[Difference]:
+    """Everything in which a result is not as expected."""
+    return list(_differences(expect, result, ended))
 
 
-def actual(key: str, result: Result, objects: Objects) -> JSON:
+def actual(key: str, result: Result, ended: Ended) -> JSON:
     """What a key under `expect` would have to say."""
-    return _ACTUAL[key](result) if key in _ACTUAL else list(objects or ())
+    match key:
+        case "objects":
+            return list(ended.objects)
+        case "refusal":
+            return ended.refusal
+    return _ACTUAL[key](result)
 
 
-def _differences(expect: JSON, result: Result, objects: Objects) -> Iterator[Difference]:
+def _differences(expect: JSON, result: Result, ended: Ended) -> Iterator[Difference]:
     wanted = expect.get("run", True)
     if wanted is not result.ran:
         yield Difference("run", (f"the hook would not run: {result.reason}",) if wanted else ("the hook ran",))
@@ -44,15 +54,16 @@ def _differences(expect: JSON, result: Result, objects: Objects) -> Iterator[Dif
     if result.ran:
         yield from _end(expect, result)
         yield from _logs(expect, result.logs)
+        yield from _refusal(expect, ended.refusal)
     for key in ("contexts", "patches", "metrics"):
         if key in expect:
-            yield from _listed(key, expect[key], actual(key, result, objects), _all_of)
+            yield from _listed(key, expect[key], actual(key, result, ended), _all_of)
     for key in ("verdict", "mutated", "values", "configValues"):
         if key in expect:
-            yield from _shown(key, expect[key], projected(actual(key, result, objects), expect[key]))
+            yield from _shown(key, expect[key], projected(actual(key, result, ended), expect[key]))
     if "objects" in expect:
-        yield from _listed("objects", expect["objects"], list(objects or ()), _some_of)
-        yield from _absent(expect["objects"], objects or ())
+        yield from _listed("objects", expect["objects"], list(ended.objects), _some_of)
+        yield from _absent(expect["objects"], ended.objects)
 
 
 _ACTUAL: dict[str, Callable[[Result], JSON]] = {
@@ -60,7 +71,7 @@ _ACTUAL: dict[str, Callable[[Result], JSON]] = {
     "reason": lambda result: result.reason,
     "exit": lambda result: result.exit_code,
     "failure": lambda result: result.failure,
-    "logs": lambda result: list(result.logs),
+    "logs": lambda result: [_literal(line) for line in result.logs],
     "contexts": lambda result: result.contexts or [],
     "patches": lambda result: result.patches,
     "metrics": lambda result: list(result.metrics),
@@ -76,9 +87,12 @@ def _after(values: Patched | None) -> JSON:
 
 
 def _end(expect: JSON, result: Result) -> Iterator[Difference]:
-    """A case that says nothing of it expects a run that ends well."""
-    if expect.get("exit", 0) != result.exit_code:
-        said = [f"exit {result.exit_code}, expected {expect.get('exit', 0)}", *result.failure.splitlines()]
+    """A case that says nothing of it expects a run that ends well. One that was killed has no exit code, and `failure`
+    alone is enough."""
+    wanted = expect.get("exit", None if "failure" in expect and result.exit_code is None else 0)
+    if wanted != result.exit_code:
+        code = "no exit code" if result.exit_code is None else f"exit {result.exit_code}"
+        said = [f"{code}, expected {wanted}", *result.failure.splitlines()]
         yield Difference("exit", tuple(said))
     elif "failure" in expect:
         yield from _contained("failure", expect, result.failure)
@@ -89,6 +103,14 @@ def _end(expect: JSON, result: Result) -> Iterator[Difference]:
 def _contained(key: str, expect: JSON, text: str) -> Iterator[Difference]:
     if key in expect and expect[key] not in text:
         yield Difference(key, (f"expected to contain: {expect[key]}", f"it is: {text or 'nothing'}"))
+
+
+def _refusal(expect: JSON, refusal: str) -> Iterator[Difference]:
+    """A case that says nothing of it expects that all is done that the hook asks for."""
+    if refusal and "refusal" not in expect:
+        mend = "mend the hook; give the object that it changes in `given`, complete; or expect it, by `refusal`"
+        yield Difference("refusal", (*refusal.splitlines(), mend))
+    yield from _contained("refusal", expect, refusal)
 
 
 def _logs(expect: JSON, lines: Sequence[str]) -> Iterator[Difference]:
@@ -102,9 +124,18 @@ def _logs(expect: JSON, lines: Sequence[str]) -> Iterator[Difference]:
 
 
 def _found(wanted: str, line: str) -> bool:
-    if len(wanted) > 1 and wanted.startswith("/") and wanted.endswith("/"):
-        return re.search(wanted[1:-1], line) is not None
-    return wanted in line
+    return pattern(wanted).search(line) is not None
+
+
+def _literal(line: str) -> str:
+    """A line that looks like a regular expression, as one that means it."""
+    return f"/{re.escape(line)}/" if line[:1] == line[-1:] == "/" else line
+
+
+def pattern(wanted: str) -> re.Pattern[str]:
+    """What is looked for in a line. Raises re.error for a bad regular expression."""
+    regular = len(wanted) > 1 and wanted.startswith("/") and wanted.endswith("/")
+    return re.compile(wanted[1:-1] if regular else re.escape(wanted))
 
 
 _Compare = Callable[[str, list[JSON], list[JSON]], Iterator[Difference]]

@@ -5,36 +5,62 @@ from collections.abc import Iterable
 
 import orjson
 
+from hookrunner import yaml_values
+from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import Result
-from hookrunner.testing.cases.expect import Difference, Objects, actual
+from hookrunner.testing.cases.expect import Difference, Ended, actual
 from hookrunner.testing.cases.places import Place, Places
 from hookrunner.testing.diffs import as_yaml
+from hookrunner.yaml_values import BadDocument
 
 _FIRST = ("patches", "metrics", "verdict", "values", "configValues")
 """What a case is given that expects nothing yet, where there is something of it."""
 
 
-def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, objects: Objects) -> JSON:
+_TAKEN = re.compile(r"(?<=timed out) after [\d.]+s", re.DOTALL)
+"""Differs from run to run."""
+
+
+def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, ended: Ended) -> JSON:
     """What the case should expect: its own words where they were right, else what happened."""
     if not result.ran:
         return {"run": False, "reason": result.reason}
     keys = {difference.key for difference in wrong} - {"run"}
     kept = {key: value for key, value in expect.items() if key not in ("run", "reason")}
-    found = {key: actual(key, result, objects) for key in keys if key != "failure"}
-    if result.failure and result.exit_code == 0:
-        found["failure"] = result.failure
+    found = {key: actual(key, result, ended) for key in keys if key != "failure"}
+    if result.failure and not result.exit_code:
+        found["failure"] = _TAKEN.split(result.failure)[0]
     if not kept:
-        found |= {key: value for key in _FIRST if (value := actual(key, result, objects))} or {"patches": []}
-    return kept | found
+        found |= {key: value for key in _FIRST if (value := actual(key, result, ended))} or {"patches": []}
+    return {key: value for key, value in (kept | found).items() if value not in (None, "") or key in _FIRST}
 
 
 def rewritten(text: str, places: Places, updates: dict[str, JSON]) -> str:
-    """The text of a test file with other expectations, by the paths of their cases (`[0]`)."""
+    """The text of a test file with other expectations, by the paths of their cases (`[0]`).
+
+    Raises BadInput if that cannot be done without changing what else the file says.
+    """
     lines = text.split("\n")
     for path in sorted(updates, key=lambda path: places[path].start, reverse=True):
         _rewrite(lines, places[path], places.get(f"{path}.expect"), updates[path])
-    return "\n".join(lines)
+    new = "\n".join(lines)
+    wanted = [_with(case, updates.get(f"[{number}]")) for number, case in enumerate(_value(text))]
+    try:
+        same = _value(new) == wanted
+    except BadDocument:
+        same = False
+    if not same:
+        raise BadInput("an anchor (&…) within `expect` is used elsewhere, and would be lost; write it out there")
+    return new
+
+
+def _value(text: str) -> JSON:
+    return next(yaml_values.documents(text.encode(), yaml_values.YAML_1_2), None)
+
+
+def _with(case: JSON, expect: JSON) -> JSON:
+    return case if expect is None else {**case, "expect": expect}
 
 
 def _rewrite(lines: list[str], case: Place, old: Place | None, expect: JSON) -> None:

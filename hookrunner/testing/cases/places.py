@@ -13,12 +13,14 @@ import yaml
 @dataclass(slots=True)
 class Place:
     """A value, from its first character to behind its last; lines and columns count from 0. `key` is where the key
-    begins whose value it is, None in a list and at the root. `flow` values stand in brackets."""
+    begins whose value it is, None in a list and at the root. `flow` values stand in brackets. `again`: the mapping has
+    the key twice, and this is the later one."""
 
     start: tuple[int, int]
     end: tuple[int, int]
     key: tuple[int, int] | None = None
     flow: bool = False
+    again: bool = False
 
 
 Places = dict[str, Place]
@@ -60,11 +62,13 @@ def _walk(event: yaml.Event, events: Iterator[yaml.Event], path: str, found: Pla
 
 
 def _mapping(events: Iterator[yaml.Event], path: str, found: Places) -> tuple[tuple[int, int] | None, yaml.Event]:
-    last = None
+    last, names = None, set[str]()
     while not isinstance(key := next(events), _ENDS):
         name = key.value if isinstance(key, yaml.ScalarEvent) else "?"
         place = _walk(next(events), events, f"{path}.{name}" if path else name, found)
         place.key = _mark(key.start_mark)
+        place.again = name in names and name != "<<"
+        names.add(name)
         last = place.end
     return last, key
 

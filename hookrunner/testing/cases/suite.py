@@ -2,32 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from hookrunner.errors import BadHookConfig, BadInput
-from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook
-from hookrunner.model.operations import ObjectOperation
-from hookrunner.model.resources import JSON
 from hookrunner.testing import asking
 from hookrunner.testing.bench import Bench, Result
-from hookrunner.testing.cases.expect import Difference, Objects, differences
-from hookrunner.testing.cases.format import SUFFIX, Case, CaseFile, read
-
-
-class _Ended(Protocol):
-    @property
-    def objects(self) -> list[JSON]: ...
-
-    @property
-    def refusal(self) -> str: ...
-
-
-CarryOut = Callable[[Sequence[JSON], Sequence[ObjectOperation], Jq], Awaitable[_Ended]]
-"""`effects.effects`."""
+from hookrunner.testing.cases.expect import Difference, Ended, differences
+from hookrunner.testing.cases.format import SUFFIX
+from hookrunner.testing.cases.reading import Case, CaseFile, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +24,7 @@ class Outcome:
     seconds: float = 0.0
     problem: str = ""
     result: Result = field(default_factory=Result)
-    objects: Objects = None
+    ended: Ended = field(default_factory=Ended)
     wrong: tuple[Difference, ...] = ()
 
     @property
@@ -102,18 +87,16 @@ def load(paths: Iterable[Path]) -> list[CaseFile]:
 
 @dataclass(frozen=True, slots=True)
 class _Floor:
-    """Where cases run. `carry_out` finds out what operations do to objects."""
+    """Where cases run, and whose turn it is."""
 
     tools: Bench
     turns: asyncio.Semaphore
-    carry_out: CarryOut | None
 
 
 async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncGenerator[Outcome, None]:
     """Every case whose name contains `named`, `at_once` of them side by side, in order."""
     chosen = [(file, [case for case in file.cases if named in case.name]) for file in files]
-    asked = any("objects" in case.expect for _, cases in chosen for case in cases)
-    floor = _Floor(tools, asyncio.Semaphore(at_once), _carry_out() if asked else None)
+    floor = _Floor(tools, asyncio.Semaphore(at_once))
     going = list[asyncio.Task[Outcome]]()
     for file, cases in chosen:
         hook = asyncio.create_task(_hook(floor, file.hook)) if cases else None
@@ -125,13 +108,6 @@ async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int)
         for one in going:
             one.cancel()
         await asyncio.gather(*going, return_exceptions=True)
-
-
-def _carry_out() -> CarryOut:
-    # The HTTP client and the sandbox take 0.3 s to import, and most cases do not ask for objects.
-    from hookrunner.testing.effects import effects
-
-    return effects
 
 
 async def _hook(floor: _Floor, path: Path) -> Hook | str:
@@ -154,18 +130,19 @@ async def _case(floor: _Floor, loading: "asyncio.Task[Hook | str]", file: CaseFi
         try:
             happenings = [asking.happening(hook, words) for words in case.words]
             result = await floor.tools.run(hook, case.given, *happenings)
-            objects, refusal = await _end(floor, case, result)
+            ended = await _ended(floor, case, result)
         except BadInput as error:
             return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")
-    wrong = differences(case.expect, result, objects)
-    if refusal:
-        wrong.append(Difference("objects", (f"refused: {refusal}",)))
-    return Outcome(file, case, time.perf_counter() - began, "", result, objects, tuple(wrong))
+    wrong = differences(case.expect, result, ended)
+    return Outcome(file, case, time.perf_counter() - began, "", result, ended, tuple(wrong))
 
 
-async def _end(floor: _Floor, case: Case, result: Result) -> tuple[Objects, str]:
-    """The objects in the end, where the case asks for them, and what the API refused."""
-    if "objects" not in case.expect or not result.ran or floor.carry_out is None:
-        return None, ""
-    found = await floor.carry_out(result.objects, result.operations, floor.tools.jq)
-    return found.objects, found.refusal
+async def _ended(floor: _Floor, case: Case, result: Result) -> Ended:
+    """What becomes of the objects. Without operations that is known, if nobody asks what they are."""
+    if not result.operations and not ("objects" in case.expect and result.ran):
+        return Ended()
+    # The HTTP client and the sandbox take 0.3 s to import, and many hooks change no objects.
+    from hookrunner.testing.effects import effects
+
+    found = await effects(result.objects, result.operations, floor.tools.jq)
+    return Ended(found.objects, found.refusal)

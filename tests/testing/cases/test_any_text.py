@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hookrunner import yaml_values
 from hookrunner.errors import BadInput
-from hookrunner.testing.cases.format import read
 from hookrunner.testing.cases.golden import rewritten
 from hookrunner.testing.cases.places import places
+from hookrunner.testing.cases.reading import read
 
 KEYS = st.sampled_from(
     ["name", "given", "when", "expect", "event", "object", "objects", "patches", "contain", "kind", "run"]

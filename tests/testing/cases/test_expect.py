@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.testing.bench import Result
-from hookrunner.testing.cases.expect import differences, same
+from hookrunner.testing.cases.expect import Ended, differences, same
 from hookrunner.testing.values import Patched
 
 RAN = Result(
@@ -41,7 +41,7 @@ OBJECTS = [
     ],
 )
 def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
-    assert differences(expect, RAN, OBJECTS) == []
+    assert differences(expect, RAN, Ended(OBJECTS)) == []
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_not_as_expected_is_named(expect: dict[str, Any], key: str) -> None:
-    assert [one.key for one in differences(expect, RAN, OBJECTS)] == [key]
+    assert [one.key for one in differences(expect, RAN, Ended(OBJECTS))] == [key]
 
 
 def test_a_hook_that_does_not_run_is_expected_or_not() -> None:
@@ -86,6 +86,22 @@ def test_a_failure_with_exit_code_0_is_one() -> None:
     assert differences({"failure": "bad metrics"}, failed) == []
 
 
+def test_a_killed_hook_has_no_exit_code_and_can_be_expected() -> None:
+    killed = Result(failure="hook.sh FAILED: killed by SIGKILL")
+    (wrong,) = differences({}, killed)
+    assert wrong.lines == ("no exit code, expected 0", "hook.sh FAILED: killed by SIGKILL")
+    assert differences({"failure": "SIGKILL"}, killed) == []
+    assert [one.key for one in differences({"failure": "SIGTERM"}, killed)] == ["failure"]
+
+
+def test_what_the_api_refuses_is_wrong_unless_it_is_expected() -> None:
+    refused = Ended(refusal='secrets "a" not found')
+    (wrong,) = differences({}, RAN, refused)
+    assert (wrong.key, wrong.lines[0]) == ("refusal", 'secrets "a" not found')
+    assert differences({"refusal": "not found"}, RAN, refused) == []
+    assert [one.key for one in differences({"refusal": "not found"}, RAN)] == ["refusal"]
+
+
 def test_a_failed_hook_shows_its_last_words() -> None:
     (wrong,) = differences({}, Result(exit_code=3, failure="hook.sh FAILED: no such file"))
     assert wrong.lines == ("exit 3, expected 0", "hook.sh FAILED: no such file")
@@ -93,7 +109,7 @@ def test_a_failed_hook_shows_its_last_words() -> None:
 
 def test_a_difference_shows_only_what_was_asked_about() -> None:
     found = [OBJECTS[1], {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "2"}}, "data": {"long": "…"}}]
-    (wrong,) = differences({"objects": OBJECTS[:1]}, RAN, found)
+    (wrong,) = differences({"objects": OBJECTS[:1]}, RAN, Ended(found))
     assert wrong.lines[3:] == (" metadata:", "   name: a", "   labels:", "-    x: '1'", "+    x: '2'")
 
 

@@ -11,7 +11,7 @@ import hookrunner.testing.cases
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Many, Shape, Table, Text
 from hookrunner.testing.cases import format
-from hookrunner.testing.cases.format import read
+from hookrunner.testing.cases.reading import read
 
 NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"
 SCHEMA = json.loads((Path(hookrunner.testing.cases.__file__).parent / "cases.schema.json").read_text())
@@ -74,10 +74,29 @@ def test_a_case_says_what_is_given_and_what_happens(tmp_path: Path) -> None:
         ),
         (
             "- name: a\n  when: {event: Added, object: {kind: Pod}}",
-            "1: case 'a': `metadata.name` of this Pod is missing",
+            "2: [0].when.object `metadata.name` of this Pod is missing",
         ),
-        ("- name: a\n  when: {event: Added, object: no.yaml}", "1: case 'a': no.yaml: no such file (looked in"),
+        ("- name: a\n  when: {event: Added, object: no.yaml}", "2: [0].when.object no.yaml: no such file (looked in"),
         ("- name: a\n  when: [", " not YAML: line 3:"),
+        ("- name: a\n  name: b\n  when: {event: Startup}", "2: [0].name is given twice; drop one of them"),
+        ("- name: a\n  when: {event: Startup}\n---\n- name: b", " a second document begins after `---`"),
+        ("- name: a\n  when: Startup", '2: [0].when must be of type object: "string"; write keys with values'),
+        (
+            "- name: a\n  when: {event: Startup}\n  expect:\n    patches: no",
+            '4: [0].expect.patches must be of type array: "string"; write a list',
+        ),
+        (
+            "- name: a\n  when: {event: Startup}\n  expect:\n    logs:\n    - ok\n    - /[/",
+            "6: [0].expect.logs[1] '/[/' is no regular expression: unterminated character set at",
+        ),
+        (
+            "- name: a\n  when: {event: Startup}\n  expect:\n    run: false\n    patches: []",
+            "3: [0].expect a hook that does not run cannot do what patches expects",
+        ),
+        (
+            "- name: a\n  when: {event: Startup}\n  given:\n    snapshots:\n      s:\n      - {kind: Pod}",
+            "6: [0].given.snapshots.s[0] `metadata.name` of this Pod is missing",
+        ),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
@@ -91,6 +110,41 @@ def test_every_problem_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as found:
         read(case_file(tmp_path, "- nam: a\n- name: b\n  when: {evnt: Added}\n"))
     assert len(str(found.value).splitlines()) == 4
+
+
+def test_every_object_that_is_none_is_told(tmp_path: Path) -> None:
+    text = "- name: a\n  given:\n  - {kind: Pod}\n  - no.yaml\n  when: {event: Added, object: 1}\n"
+    with pytest.raises(BadInput) as found:
+        read(case_file(tmp_path, text))
+    assert [line.split(":")[1:3] for line in str(found.value).splitlines()] == [
+        ["3", " [0].given[0] `metadata.name` of this Pod is missing, or is no text"],
+        ["4", " [0].given[1] no.yaml"],
+        ["5", " [0].when.object an API object is a mapping with apiVersion, kind and metadata, not '1'"],
+    ]
+
+
+def test_a_key_may_look_like_a_path_to_another(tmp_path: Path) -> None:
+    object_ = "{kind: Pod, metadata: {name: p}, a.b: 1, a: {b: 2}}"
+    assert read(case_file(tmp_path, f"- name: a\n  when: {{event: Added, object: {object_}}}\n")).cases
+
+
+def test_a_file_keeps_its_line_ends(tmp_path: Path) -> None:
+    path = case_file(tmp_path, "")
+    path.write_bytes(b"- name: a\r\n  when: {event: Startup}\r\n")
+    path.chmod(0o640)
+    found = read(path)
+    found.write(found.text + "  expect: {}\n")
+    assert path.read_bytes() == b"- name: a\r\n  when: {event: Startup}\r\n  expect: {}\r\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_file_that_cannot_be_written_stays(tmp_path: Path) -> None:
+    found = read(case_file(tmp_path, "- name: a\n  when: {event: Startup}\n"))
+    (tmp_path / f".{found.path.name}.draft").mkdir()
+    with pytest.raises(BadInput, match="cannot write: Is a directory"):
+        found.write("other")
+    assert found.path.read_text() == found.text
 
 
 GOOD: list[Any] = [

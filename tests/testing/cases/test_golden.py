@@ -2,9 +2,10 @@
 
 import pytest
 
+from hookrunner.errors import BadInput
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.testing.bench import Result
-from hookrunner.testing.cases.expect import differences
+from hookrunner.testing.cases.expect import Ended, differences
 from hookrunner.testing.cases.golden import expectation, rewritten
 from hookrunner.testing.cases.places import places
 
@@ -19,13 +20,36 @@ PATCHES = [{"operation": "Delete", "kind": "Pod", "name": "p"}]
         ({}, Result(exit_code=0), {"patches": []}),
         ({}, Result(exit_code=2, failure="oh"), {"exit": 2, "patches": []}),
         ({}, Result(exit_code=0, failure="bad metrics"), {"failure": "bad metrics", "patches": []}),
+        ({}, Result(failure="h FAILED: timed out after 1.1s"), {"failure": "h FAILED: timed out", "patches": []}),
+        ({"exit": 1}, Result(failure="h FAILED: killed"), {"failure": "h FAILED: killed"}),
+        ({"logs": []}, Result(exit_code=0, logs=("/[/",)), {"logs": [r"//\[//"]}),
         ({"patches": []}, Result(reason="why"), {"run": False, "reason": "why"}),
         ({"run": False, "reason": "why"}, DELETES, {"patches": PATCHES}),
         ({"logs": ["b"], "patches": [], "exit": 0}, DELETES, {"logs": ["b"], "patches": PATCHES, "exit": 0}),
     ],
 )
 def test_what_was_right_is_kept_and_what_happened_is_written(expect: object, result: Result, golden: object) -> None:
-    assert expectation(expect, differences(expect, result), result, None) == golden
+    assert expectation(expect, differences(expect, result), result, Ended()) == golden
+
+
+def test_a_refusal_is_written_and_goes_again() -> None:
+    refused = Ended(refusal="not found")
+    assert expectation({"exit": 0}, differences({"exit": 0}, DELETES, refused), DELETES, refused) == {
+        "exit": 0,
+        "refusal": "not found",
+    }
+    expect = {"refusal": "not found", "exit": 0}
+    assert expectation(expect, differences(expect, DELETES), DELETES, Ended()) == {"exit": 0}
+
+
+def test_what_is_used_elsewhere_is_not_lost() -> None:
+    text = (
+        "- {name: a, when: {event: Startup}, expect: {patches: [&one {name: a}]}}\n"
+        "- {name: b, when: {event: Startup}, expect: {patches: [*one]}}\n"
+    )
+    with pytest.raises(BadInput, match="an anchor"):
+        rewritten(text, places(text), {"[0]": {"exit": 2}})
+    assert "exit" in rewritten(text, places(text), {"[1]": {"exit": 2}})
 
 
 BLOCK = """\

@@ -1,0 +1,156 @@
+"""Reads test files: their cases, with the objects that they name, and what is wrong with them."""
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hookrunner import yaml_values
+from hookrunner.errors import BadInput
+from hookrunner.model.resources import JSON
+from hookrunner.testing import manifests
+from hookrunner.testing.asking import Words
+from hookrunner.testing.cases.format import SUFFIX, problems, spelled_out
+from hookrunner.testing.cases.places import Places, line_of, places
+from hookrunner.testing.happenings import Given
+from hookrunner.yaml_values import BadDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `words` say what happens, all in one
+    run; `expect` is as written."""
+
+    name: str
+    path: str
+    line: int
+    given: Given
+    words: tuple[Words, ...]
+    expect: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A file of cases: which hook it is about, its text, and where everything stands in it."""
+
+    path: Path
+    text: str
+    places: Places
+    cases: tuple[Case, ...]
+
+    @property
+    def hook(self) -> Path:
+        """`copy.sh.test.yaml` is about `copy.sh` beside it."""
+        return self.path.with_name(self.path.name.removesuffix(SUFFIX))
+
+    def write(self, text: str) -> None:
+        """Give the file another text, with the line ends that it has: all of it or, if that fails, nothing.
+
+        Raises BadInput."""
+        path = self.path.resolve()
+        draft = path.with_name(f".{path.name}.draft")
+        try:
+            ends = "\r\n" if b"\r\n" in path.read_bytes() else "\n"
+            draft.write_text(text, "utf-8", newline=ends)
+            shutil.copymode(path, draft)
+            draft.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise BadInput(f"cannot write: {error.strerror}") from None
+
+
+def read(path: Path) -> CaseFile:
+    """The cases of a file. Raises BadInput with a line for every problem in it."""
+    try:
+        text = path.read_text("utf-8")
+        raw = _value(text)
+        found = places(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from None
+    except BadDocument as error:
+        raise BadInput(f"{path}: {error}") from None
+    lines = [f"{path}:{line_of(problem.path, found)}: {problem}" for problem in problems(raw, found)]
+    if not lines:
+        reader = _Reader(path, found)
+        cases = tuple(reader.case(one, f"[{number}]") for number, one in enumerate(raw))
+        lines = reader.problems
+    if lines:
+        raise BadInput("\n".join(lines))
+    return CaseFile(path, text, found, cases)
+
+
+def _value(text: str) -> JSON:
+    """Raises BadDocument."""
+    first, *others = [*yaml_values.documents(text.encode(), yaml_values.YAML_1_2), None]
+    if any(other is not None for other in others):
+        raise BadDocument(2, "a second document begins after `---`; a test file is one list of cases")
+    return first
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes cases of values that are in order, and collects the problems of the objects in them."""
+
+    path: Path
+    places: Places
+    problems: list[str] = field(default_factory=list)
+
+    def case(self, raw: JSON, place: str) -> Case:
+        case = spelled_out(raw)
+        given = self._given(case.get("given", {}), f"{place}.given")
+        several = isinstance(raw["when"], list)
+        words = tuple(
+            self._words(one, f"{place}.when[{number}]" if several else f"{place}.when")
+            for number, one in enumerate(case["when"])
+        )
+        return Case(raw["name"], place, line_of(place, self.places), given, words, raw.get("expect") or {})
+
+    def _given(self, raw: JSON, place: str) -> Given:
+        short = f"{place}.objects" not in self.places
+        return Given(
+            self._objects(raw.get("objects", []), place if short else f"{place}.objects"),
+            {
+                name: self._objects(items, f"{place}.snapshots.{name}")
+                for name, items in raw.get("snapshots", {}).items()
+            },
+            raw.get("values"),
+            raw.get("configValues"),
+        )
+
+    def _words(self, raw: JSON, place: str) -> Words:
+        own = self._loaded(raw["object"], f"{place}.object") if "object" in raw else []
+        old = self._loaded(raw["oldObject"], f"{place}.oldObject") if "oldObject" in raw else [None]
+        if len(old) != 1:
+            self._bad(f"{place}.oldObject", f"one object is wanted here, not {len(old)}")
+        return Words(
+            event=raw.get("event", ""),
+            binding=raw.get("binding", ""),
+            group=raw.get("group", ""),
+            objects=(*own, *self._objects(raw.get("objects", []), f"{place}.objects")),
+            old=next(iter(old), None),
+            operation=raw.get("operation", ""),
+            to=raw.get("to", ""),
+            dry_run=raw.get("dryRun", False),
+        )
+
+    def _objects(self, items: JSON, place: str) -> tuple[JSON, ...]:
+        found = (
+            self._loaded(item, f"{place}[{number}]")
+            for number, item in enumerate(items if isinstance(items, list) else [items])
+        )
+        return tuple(obj for many in found for obj in many)
+
+    def _loaded(self, item: JSON, place: str) -> list[JSON]:
+        """An object as it stands there; a text is a file or a glob beside the test file."""
+        if isinstance(item, str):
+            try:
+                return list(manifests.load([item], self.path.parent))
+            except BadInput as error:
+                self._bad(place, str(error))
+        elif problem := manifests.complaint(item):
+            self._bad(place, problem)
+        return [item]
+
+    def _bad(self, place: str, text: str) -> None:
+        self.problems.append(f"{self.path}:{line_of(place, self.places)}: {place} {text}")
