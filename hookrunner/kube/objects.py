@@ -172,7 +172,11 @@ class Objects:
 
 
 def _path(resource: Resource, operation: ObjectOperation, name: str, subresource: str = "") -> str:
-    """Names come from hooks: a slash or question mark in one must not lead elsewhere."""
+    """Names come from hooks: a question mark in one must not lead elsewhere, nor a slash, which no quoting hides from
+    the API server (https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names)."""
+    for part in (operation.namespace, name):
+        if "/" in part or part in (".", ".."):
+            raise ApiError(400, "BadRequest", f"{resource.kind}: '{part}' is no name: correct the one in the operation")
     parts = (operation.namespace, name, subresource.strip("/"))
     return resource.path(*(quote(part, safe=":") for part in parts))
 

@@ -153,14 +153,18 @@ class Faults:
         line = f"{http.method} {http.path_qs}"
         with self._open(Stream(line, response, asyncio.current_task(), http.transport)):
             async for event in events:
-                spoilt = self._matching(line, "drop", "garble")
-                for number, fault in spoilt:
-                    self._use(number, fault)
-                    if fault.what == "garble":
-                        await response.write(event.body[: len(event.body) // 2] + b"\n")
-                if not spoilt:
+                if not await self._spoilt(line, response, event):
                     await self._unstalled(line)
                     yield event
+
+    async def _spoilt(self, line: str, response: web.StreamResponse, event: Event) -> bool:
+        """Whether an event is lost, or half of it sent."""
+        faults = self._matching(line, "drop", "garble")
+        for number, fault in faults:
+            self._use(number, fault)
+            if fault.what == "garble":
+                await response.write(event.body[: len(event.body) // 2] + b"\n")
+        return bool(faults)
 
     @contextmanager
     def _open(self, stream: Stream) -> Iterator[None]:
