@@ -1,0 +1,165 @@
+"""An operator on the sandbox: each kind of binding, and bad days, which `/_sandbox` and `kill -9` bring."""
+
+import itertools
+import json
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.cli.test_sandbox import sandbox
+from tests.controlplane.processes import free_port
+from tests.flows.operator import Operator, oops
+from tests.flows.scripts import configmaps, hook, patching, watching
+from tests.flows.waiting import stays, until
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+EACH_SECOND = {"name": "tick", "crontab": "* * * * * *"}
+DELETE_BAD = patching([{"operation": "Delete", "kind": "ConfigMap", "namespace": "default", "name": "bad"}], '"bad"')
+DEFINITION = {
+    "metadata": {"name": "things.example.com"},
+    "spec": {
+        "group": "example.com",
+        "names": {"kind": "Thing", "plural": "things"},
+        "scope": "Namespaced",
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+
+
+class Api:
+    """The sandbox of a kubeconfig; plain requests, which take milliseconds."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self.url = str(yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"])
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, data, headers, method=method)) as answer:
+            return json.load(answer)
+
+    def create(self, name: str) -> None:
+        """A ConfigMap."""
+        self.ask("POST", CONFIGMAPS, {"metadata": {"name": name}})
+
+    def asked(self) -> int:
+        """How often ConfigMaps were asked for by others."""
+        lines = self.ask("GET", "/_sandbox/requests")["requests"]
+        return sum(line.startswith(f"GET {CONFIGMAPS}") for line in lines)
+
+    def names(self) -> list[str]:
+        """Of all ConfigMaps."""
+        return [item["metadata"]["name"] for item in self.ask("GET", CONFIGMAPS)["items"]]
+
+
+@asynccontextmanager
+async def operating(tmp_path: Path, scripts: dict[str, str], *flags: str) -> AsyncIterator[Operator]:
+    """An operator on the sandbox of the kubeconfig `kc`. It must end well, and without errors of its own."""
+    one = Operator(tmp_path, tmp_path / "kc", flags)
+    one.write_hooks(scripts)
+    one.start()
+    try:
+        await one.ready()
+        yield one
+        assert await one.stop() == 0
+        assert oops(one.logs()) == []
+    finally:
+        one.kill()
+
+
+async def test_hooks_of_every_kind_run_on_a_sandbox_in_the_same_process(tmp_path: Path) -> None:
+    scripts = {
+        "custom.sh": hook({"kubernetes": [{"name": "things", "apiVersion": "example.com/v1", "kind": "Thing"}]}),
+        "events.sh": watching("default", DELETE_BAD),
+        "group.sh": hook({"kubernetes": [configmaps("default", group="g")]}),
+        "startup.sh": hook({"onStartup": 1}),
+        "tick.sh": hook({"kubernetes": [configmaps("default")], "schedule": [EACH_SECOND]}),
+        "v0.sh": hook({"onKubernetesEvent": [{"name": "v0", "kind": "configmap", "event": ["add"]}]}),
+    }
+    (tmp_path / "things.yaml").write_text(
+        json.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", **DEFINITION})
+    )
+    flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", f"--seed={tmp_path / 'things.yaml'}")
+    async with operating(tmp_path, scripts, *flags) as one:
+        api = Api(tmp_path / "own")
+        thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
+        api.ask("POST", "/apis/example.com/v1/namespaces/default/things", thing)
+        api.create("bad")
+        await until(lambda: ("Deleted", "bad") in one.events("events.sh"), "what a hook asked for")
+        assert await one.hears("custom.sh", 1) == [("Added", "t")]
+        await one.has_run("group.sh", 2)
+        await one.has_run("v0.sh")
+        await until(lambda: "Schedule" in {found["type"] for found in one.contexts("tick.sh")}, "a tick")
+        assert [found["binding"] for found in one.contexts("startup.sh")] == ["onStartup"]
+        assert api.names() == []
+
+
+async def test_a_sandbox_that_is_killed_and_comes_again_with_its_data_loses_no_event(tmp_path: Path) -> None:
+    """Before, while nobody is there to tell, and after."""
+    flags = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
+    async with sandbox(tmp_path, *flags) as (first, _):
+        api = Api(tmp_path / "kc")
+        async with operating(tmp_path, {"h.sh": watching("default")}) as one:
+            api.create("before")
+            await one.hears("h.sh", 1)
+            api.create("at-the-end")
+            first.kill()
+            await first.wait()
+            async with sandbox(tmp_path, *flags):
+                api.create("after")
+                told = await one.hears("h.sh", 3)
+                assert sorted(told) == [("Added", "after"), ("Added", "at-the-end"), ("Added", "before")]
+                await one.ready()
+                api.ask("DELETE", f"{CONFIGMAPS}/before")
+                assert (await one.hears("h.sh", 4))[-1] == ("Deleted", "before")
+
+
+BAD_DAYS: dict[str, dict[str, object]] = {
+    "unavailable": {"what": "answer", "status": 503, "times": 3},
+    "too many requests": {"what": "answer", "status": 429, "retry_after": 1, "times": 1},
+    "gone": {"what": "answer", "status": 410, "times": 1},
+    "no answer": {"what": "refuse", "times": 3},
+    "slow": {"what": "delay", "seconds": 0.5},
+    "half a line": {"what": "garble", "times": 2},
+    "silence": {"what": "stall"},
+}
+"""Each happens to lists and watches of ConfigMaps, after the open watch was cut."""
+
+
+async def test_no_fault_loses_or_repeats_an_event(tmp_path: Path) -> None:
+    """One bad day after the other. Silence lasts until the operator has asked again."""
+    names = (f"n-{number:02}" for number in itertools.count())
+    async with sandbox(tmp_path):
+        api = Api(tmp_path / "kc")
+        async with operating(tmp_path, {"h.sh": watching("default")}, "--watch-idle-timeout=2s") as one:
+            for fault in BAD_DAYS.values():
+                api.ask("POST", "/_sandbox/faults", {"match": f"GET {CONFIGMAPS}", **fault})
+                await until(lambda: api.ask("POST", "/_sandbox/cut")["watches"], f"a watch to cut before {fault}")
+                api.create(next(names))
+                asked = api.asked()
+                await until(lambda: api.asked() > asked + 1, f"the operator tries again after {fault}")  # noqa: B023
+                api.create(next(names))
+                api.ask("DELETE", "/_sandbox/faults")
+                await one.hears("h.sh", int(api.names()[-1][2:]) + 1)
+            await stays(lambda: len(one.events("h.sh")) == len(api.names()), "each is told once", 0.5)
+            assert one.events("h.sh") == [("Added", name) for name in api.names()]
+
+
+async def test_expired_watches_lose_and_repeat_no_event(tmp_path: Path) -> None:
+    """410 in the stream, and 410 for the revision to go on from."""
+    async with sandbox(tmp_path):
+        api = Api(tmp_path / "kc")
+        async with operating(tmp_path, {"h.sh": watching("default")}) as one:
+            for number in range(4):
+                await until(lambda: api.ask("POST", "/_sandbox/expire?match=watch")["watches"], "an open watch")
+                api.create(f"n-{number}")
+                api.ask("POST", "/_sandbox/compact")
+            await one.hears("h.sh", 4)
+            await stays(lambda: len(one.events("h.sh")) == 4, "each is told once", 0.5)
+            assert sorted(one.events("h.sh")) == [("Added", f"n-{number}") for number in range(4)]
