@@ -27,6 +27,7 @@ from hookrunner.sandbox.store import Key, Store, Stored
 STAYING = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 OURS = ("generation", "creationTimestamp")
 PRIORITIES = "priorityclasses.scheduling.k8s.io"
+DEFINITION_ENDS = "create not allowed while custom resource definition is terminating"
 BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
 
 
@@ -88,6 +89,7 @@ class Api:
     def _checked(self, kind: Kind, where: Place, obj: Object) -> Object:
         """What creating makes of it, and it is right so."""
         self._check_namespace(kind, where.namespace, obj["metadata"].get("name", ""))
+        self._check_definition(kind, obj["metadata"].get("name", ""))
         classes = self.store.select(PRIORITIES) if kind.stored == "pods" else []
         obj = rules.for_create(kind, obj, [one.json() for one in classes])
         rules.check(kind, obj, None)
@@ -104,6 +106,12 @@ class Api:
             message = f"namespace {namespace} is being terminated"
             refused.causes = [Cause("NamespaceTerminating", message, "metadata.namespace")]
             raise refused
+
+    def _check_definition(self, kind: Kind, name: str) -> None:
+        stored = self.store.get(Key(rules.DEFINITIONS, "", kind.stored)) if kind.custom else None
+        # A definition may be large, and most are there to stay.
+        if stored and b"deletionTimestamp" in stored.body and "deletionTimestamp" in stored.json()["metadata"]:
+            raise status.forbidden(kind.resource(name), DEFINITION_ENDS)
 
     def _stored(self, kind: Kind, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
         name = obj["metadata"]["name"]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from hookrunner.model.resources import JSON
 from hookrunner.sandbox.api import Api, Step, rfc3339
 from hookrunner.sandbox.deleting import CLEANUP
 from hookrunner.sandbox.kinds import Kind
@@ -24,6 +25,7 @@ class Definitions:
 
     def __init__(self, api: Api) -> None:
         self._api = api
+        self._served: dict[str, JSON] = {}
 
     def sweep(self) -> None:
         """Take over the definitions that are there already."""
@@ -43,8 +45,7 @@ class Definitions:
         """Its status, and what is served; one that is to go is emptied."""
         stored = self._api.store.get(Key(DEFINITIONS, "", name))
         if stored is None:
-            plural, _, group = name.partition(".")
-            self._api.kinds.replace(group, plural, ())
+            self._serve(name, {})
             return
         crd = stored.json()
         others = [one.json() for one in self._api.store.select(DEFINITIONS) if one.key.name != name]
@@ -54,18 +55,23 @@ class Definitions:
             status["conditions"] = [one for one in status["conditions"] if one["type"] != "Terminating"] + [ENDING]
         if status != crd.get("status"):
             self._modify(name, "status", lambda old: old | {"status": status})
-        kinds = served.kinds(crd | {"status": status}) if served.established({"status": status}) else []
-        self._serve(crd["spec"]["group"], crd["spec"]["names"]["plural"], kinds)
+        self._serve(name, crd | {"status": status})
         if ends:
             self._empty(name)
 
-    def _serve(self, group: str, plural: str, kinds: list[Kind]) -> None:
-        """Objects that were written before a schema changed are read by the new one."""
-        known = [self._api.kinds.get(group, one.version, plural) for one in kinds]
-        if known and all(one is not None and one.definition == kinds[0].definition for one in known):
+    def _serve(self, name: str, crd: JSON) -> None:
+        """What a definition defines. Where that changes, objects from before are read by the new schema, and watches
+        end; labels and conditions change nothing."""
+        counts = (
+            (crd["metadata"]["uid"], crd["spec"], crd["status"]["acceptedNames"]) if served.established(crd) else None
+        )
+        if counts == self._served.get(name):
             return
-        since = self._api.store.revision
-        self._api.kinds.replace(group, plural, [replace(kind, since=since) for kind in kinds])
+        self._served[name] = counts
+        kinds = [replace(kind, since=self._api.store.revision) for kind in served.kinds(crd)] if counts else []
+        plural, _, group = name.partition(".")
+        self._api.kinds.replace(group, plural, kinds)
+        self._api.store.ring(name)
 
     def _empty(self, name: str) -> None:
         kind = self._api.kinds.of_stored(name)

@@ -169,7 +169,7 @@ class Server:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(asked.http)
         first = True
-        events = watching.events(self._api.store, watch, deadline)
+        events = watching.events(self._api.store, self._api.kinds, watch, deadline)
         with suppress(ConnectionError):  # the client has gone, as every watch ends some day
             async for event in self._faults.through(asked.http, response, events):
                 await response.write(answers.event(asked.form, asked.kind, event, self._api.now(), first))

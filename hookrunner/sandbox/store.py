@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -19,7 +20,17 @@ import orjson
 from hookrunner.model.resources import written
 from hookrunner.sandbox.status import Refused, expired
 
-KEPT_REVISIONS, KEPT_SECONDS = 10_000, 300.0
+LARGEST = 3 * 512 * 1024
+"""Bytes that an object may have: etcd takes no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How much of the past is remembered. `size` is in bytes, of what only the history holds."""
+
+    revisions: int = 10_000
+    seconds: float = 300.0
+    size: int = 64 * 1024 * 1024
 
 
 class Key(NamedTuple):
@@ -56,6 +67,11 @@ class Change:
     after: Stored | None
     gone: bytes = b""
 
+    @property
+    def size(self) -> int:
+        """Bytes that are remembered for its sake alone."""
+        return (len(self.before.body) if self.before else 0) + len(self.gone)
+
 
 class Journal(Protocol):
     """Where writes are kept beyond the process."""
@@ -72,12 +88,14 @@ class Store:
         self,
         journal: Journal | None = None,
         clock: Callable[[], float] = time.monotonic,
-        kept: tuple[int, float] = (KEPT_REVISIONS, KEPT_SECONDS),
+        kept: Kept = Kept(),
     ) -> None:
         self.revision = 1
         self.compacted = 1
         self._objects: dict[str, dict[tuple[str, str], Stored]] = {}
         self._history: list[Change] = []
+        self._size = 0
+        self._forgotten: dict[str, int] = {}
         self._journal = journal
         self._clock = clock
         self._kept = kept
@@ -98,24 +116,34 @@ class Store:
         found = self._objects.get(resource, {})
         if at is not None and at < self.revision:
             found = self._undone(found, resource, at)
-        return [found[key] for key in sorted(found) if namespace in ("", key[0])]
+        return [found[key] for key in sorted(key for key in found if namespace in ("", key[0]))]
 
     def resources(self) -> list[str]:
         """Names of the resources that have objects."""
         return [resource for resource, objects in self._objects.items() if objects]
 
-    def changes(self, since: int) -> list[Change]:
-        """What happened after a revision, oldest first. Raises Refused 410 where that is compacted."""
-        if since < self.compacted:
+    def changes(self, since: int, resource: str = "") -> list[Change]:
+        """What happened after a revision, oldest first. Raises Refused 410 where that is compacted.
+
+        With a `resource` it is refused only where something that happened to this resource is forgotten: for those who
+        follow it all the time, however much happens to others.
+        """
+        if since < (self._forgotten.get(resource, 0) if resource else self.compacted):
             raise expired("The resourceVersion for the provided watch is too old.")
         # Each revision is one entry, and the history has no gaps.
-        return self._history[len(self._history) - (self.revision - since) :] if since < self.revision else []
+        found = self._history[max(0, len(self._history) - max(0, self.revision - since)) :]
+        return [change for change in found if change.key.resource == resource] if resource else found
 
     async def changed(self, resource: str, since: int) -> None:
-        """Wait until something happened to a resource ("" for any) after a revision, or history was compacted."""
-        while not any(resource in ("", change.key.resource) for change in self.changes(since)):
-            since = self.revision
+        """Wait until something happened to a resource ("" for any) after a revision, or somebody rings. Raises Refused
+        410 as `changes`."""
+        if not self.changes(since, resource):
             await self._news.setdefault(resource, asyncio.Event()).wait()
+
+    def ring(self, resource: str) -> None:
+        """Let those who wait for a resource look again."""
+        if (news := self._news.pop(resource, None)) is not None:
+            news.set()
 
     def feed(self) -> asyncio.Queue[Change]:
         """Every change from now on, for those who must miss none: history may be compacted before they see it."""
@@ -126,9 +154,11 @@ class Store:
     # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def put(self, key: Key, obj: dict[str, Any]) -> Stored:
-        """Create or replace an object; sets its resourceVersion in place."""
+        """Create or replace an object; sets its resourceVersion in place. Raises Refused 500 for one that is huge."""
         obj["metadata"]["resourceVersion"] = str(self.revision + 1)
         stored = Stored(key, self.revision + 1, written(obj))
+        if len(stored.body) > LARGEST:
+            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", "etcdserver: request is too large")
         before = self.get(key)
         self._happened(Change(stored.revision, self._clock(), key, before, stored))
         return stored
@@ -145,9 +175,6 @@ class Store:
     def compact(self, revision: int | None = None) -> int:
         """Forget the history up to a revision (without one: all of it); the oldest revision that can be asked for."""
         self._forget(min(self.revision, revision or self.revision))
-        for news in self._news.values():
-            news.set()
-        self._news.clear()
         return self.compacted
 
     def restore(self, objects: Iterable[Stored], revision: int) -> None:
@@ -164,12 +191,12 @@ class Store:
         self._keep(change)
         self.revision = change.revision
         self._history.append(change)
+        self._size += change.size
         for feed in self._feeds:
             feed.put_nowait(change)
         self._age()
-        for resource in ("", change.key.resource):
-            if (news := self._news.pop(resource, None)) is not None:
-                news.set()
+        self.ring("")
+        self.ring(change.key.resource)
 
     def _keep(self, change: Change) -> None:
         objects = self._objects.setdefault(change.key.resource, {})
@@ -181,17 +208,30 @@ class Store:
 
     def _age(self) -> None:
         """Forget what is too much or too old, many at once: cutting a list's head costs its length."""
-        most, seconds = self._kept
-        if len(self._history) > most + most // 10:
-            self._forget(self.revision - most)
-        elif self._history[0].at < self._clock() - 1.1 * seconds:
-            old = self._clock() - seconds
-            self._forget(next(change.revision for change in self._history if change.at >= old) - 1)
+        kept, oldest = self._kept, self._history[0].at
+        much = max(len(self._history) / kept.revisions, self._size / kept.size)
+        if max(much, (self._clock() - oldest) / kept.seconds) > 1.1:
+            self._forget(self._bearable())
+
+    def _bearable(self) -> int:
+        """The revision up to which all has to be forgotten so that the rest is not too much. The last stays."""
+        old = self._clock() - self._kept.seconds
+        left, size = len(self._history), self._size
+        for change in self._history[:-1]:
+            if left <= self._kept.revisions and size <= self._kept.size and change.at >= old:
+                break
+            left, size = left - 1, size - change.size
+        return self.revision - left
 
     def _forget(self, revision: int) -> None:
-        if revision > self.compacted:
-            del self._history[: max(0, len(self._history) - (self.revision - revision))]
-            self.compacted = revision
+        if revision <= self.compacted:
+            return
+        many = max(0, len(self._history) - (self.revision - revision))
+        for change in self._history[:many]:
+            self._size -= change.size
+            self._forgotten[change.key.resource] = change.revision
+        del self._history[:many]
+        self.compacted = revision
 
     def _undone(self, found: dict[tuple[str, str], Stored], resource: str, at: int) -> dict[tuple[str, str], Stored]:
         """Go back in history, one change after another."""

@@ -2,19 +2,21 @@
 
 An object that comes to match the selectors is ADDED, one that ceases to match DELETED. A bookmark says how far the
 stream is when nothing else does; like a real server's it comes again though nothing has happened, so that clients can
-tell a quiet connection from a dead one.
+tell a quiet connection from a dead one. A stream ends when its kind is no longer what it was, because the definition is
+gone or another one.
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
 """
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from hookrunner.sandbox import reading
-from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.kinds import Kind, Kinds
 from hookrunner.sandbox.reading import Matches
 from hookrunner.sandbox.requests import ListOptions
 from hookrunner.sandbox.status import Refused
@@ -73,50 +75,56 @@ def opened(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Wa
     return Watch(kind, namespace, options, reading.matcher(kind, options))
 
 
-async def events(store: Store, watch: Watch, deadline: float) -> AsyncIterator[Event]:
+async def events(store: Store, kinds: Kinds, watch: Watch, deadline: float) -> AsyncIterator[Event]:
     """Follow it until `deadline` (seconds on the loop's clock). A compacted revision ends it with an ERROR event."""
+    since, initial = watch.options.version or 0, watch.options.initial_events
     try:
-        async for event in _followed(store, watch, deadline):
+        if initial or (since == 0 and initial is None):
+            since = store.revision
+            for event in _there(store, watch):
+                yield event
+        elif since:
+            store.changes(min(since, store.revision))  # refused if some of them are forgotten
+        async for event in _followed(store, kinds, watch, since or store.revision, deadline):
             yield event
     except Refused as refused:
         yield Event("ERROR", orjson.dumps(refused.json()))
 
 
-async def _followed(store: Store, watch: Watch, deadline: float) -> AsyncIterator[Event]:
-    since, options = watch.options.version or 0, watch.options
-    if options.initial_events or (since == 0 and options.initial_events is None):
-        since = store.revision
-        for body in reading.page(store, watch.kind, watch.namespace, _all(options)).bodies:
-            yield Event("ADDED", body)
-        if options.initial_events and options.bookmarks:
-            yield _bookmark(watch.kind, since, INITIAL_EVENTS_END)
-    since = since or store.revision
+def _there(store: Store, watch: Watch) -> list[Event]:
+    """What there is at the beginning."""
+    selected = ListOptions(labels=watch.options.labels, fields=watch.options.fields)
+    found = [Event("ADDED", body) for body in reading.page(store, watch.kind, watch.namespace, selected).bodies]
+    if watch.options.initial_events and watch.options.bookmarks:
+        found.append(_bookmark(watch.kind, store.revision, INITIAL_EVENTS_END))
+    return found
+
+
+async def _followed(store: Store, kinds: Kinds, watch: Watch, since: int, deadline: float) -> AsyncIterator[Event]:
+    """What happens after a revision. A bookmark comes only when all up to its revision was told."""
+    kind, clock = watch.kind, asyncio.get_running_loop().time
+    bookmark = clock() + BOOKMARK_SECONDS
     while True:
-        for change in store.changes(min(since, store.revision)):
-            since = change.revision
+        changes, known = store.changes(min(since, store.revision), kind.stored), store.revision
+        for change in changes:
             if (event := watch.of(change)) is not None:
                 yield event
-        wait = min(BOOKMARK_SECONDS, deadline - asyncio.get_running_loop().time())
-        if wait > 0 and await _changed(store, watch.kind.stored, since, wait):
-            continue
-        since = max(since, store.revision)
-        if options.bookmarks:
-            yield _bookmark(watch.kind, since)
-        if asyncio.get_running_loop().time() >= deadline:
+        since = max(since, known)
+        if not changes and kinds.get(kind.group, kind.version, kind.plural) is not kind:
             return
+        if clock() >= min(bookmark, deadline):
+            bookmark = clock() + BOOKMARK_SECONDS
+            if watch.options.bookmarks:
+                yield _bookmark(kind, since)
+            if clock() >= deadline:
+                return
+        await _changed(store, kind.stored, since, min(bookmark, deadline) - clock())
 
 
-async def _changed(store: Store, resource: str, since: int, seconds: float) -> bool:
-    try:
+async def _changed(store: Store, resource: str, since: int, seconds: float) -> None:
+    with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await store.changed(resource, since)
-    except TimeoutError:
-        return False
-    return True
-
-
-def _all(options: ListOptions) -> ListOptions:
-    return ListOptions(labels=options.labels, fields=options.fields)
 
 
 def _bookmark(kind: Kind, revision: int, annotations: dict[str, str] | None = None) -> Event:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.sandbox.status import Refused
-from hookrunner.sandbox.store import Key, Store
+from hookrunner.sandbox.store import LARGEST, Kept, Key, Store
 
 
 def put(store: Store, name: str, namespace: str = "default", resource: str = "configmaps", value: int = 0) -> int:
@@ -84,13 +84,37 @@ def test_compacting_part_keeps_the_rest() -> None:
 
 def test_history_is_bounded_in_number_and_in_time() -> None:
     now = [0.0]
-    store = Store(clock=lambda: now[0], kept=(100, 300.0))
+    store = Store(clock=lambda: now[0], kept=Kept(100, 300.0))
     for _ in range(1000):
         put(store, "a")
     assert 100 <= len(store.changes(store.compacted)) <= 110
     now[0] = 1000.0
     put(store, "a")
     assert len(store.changes(store.compacted)) == 1
+
+
+def test_history_is_bounded_in_bytes() -> None:
+    store = Store(kept=Kept(size=1_000_000))
+    for _ in range(100):
+        store.put(Key("configmaps", "", "a"), {"metadata": {}, "value": "x" * 100_000})
+    assert 9 <= len(store.changes(store.compacted)) <= 12
+
+
+def test_a_huge_object_is_refused_as_etcd_does() -> None:
+    store = Store()
+    with pytest.raises(Refused, match="etcdserver: request is too large") as refused:
+        store.put(Key("configmaps", "", "a"), {"metadata": {}, "value": "x" * LARGEST})
+    assert (refused.value.code, names(store)) == (500, [])
+
+
+def test_who_follows_one_resource_loses_nothing_when_the_history_of_others_is_forgotten() -> None:
+    store = Store()
+    since = put(store, "a")
+    put(store, "b", resource="pods")
+    store.compact()
+    assert store.changes(since, "configmaps") == []
+    with pytest.raises(Refused):
+        store.changes(since, "pods")
 
 
 async def test_waiting_ends_with_news_of_that_resource_only() -> None:

@@ -6,8 +6,9 @@ import orjson
 import pytest
 
 from hookrunner.sandbox import kinds, watching
+from hookrunner.sandbox.kinds import Kinds
 from hookrunner.sandbox.requests import ListOptions
-from hookrunner.sandbox.store import Key, Store
+from hookrunner.sandbox.store import Kept, Key, Store
 from hookrunner.sandbox.watching import BOOKMARK_SECONDS, Event
 
 pytestmark = pytest.mark.looptime
@@ -19,10 +20,12 @@ def version(event: Event) -> str:
 
 async def told(store: Store, seconds: float, bookmarks: bool = True) -> list[Event]:
     """The events of a watch of ConfigMaps that lasts so long."""
-    kind = next(kind for kind in kinds.builtin() if kind.plural == "configmaps")
+    every = Kinds(kinds.builtin())
+    kind = every.of_stored("configmaps")
+    assert kind is not None
     watch = watching.opened(store, kind, "", ListOptions(watch=True, version=store.revision, bookmarks=bookmarks))
     deadline = asyncio.get_running_loop().time() + seconds
-    return [event async for event in watching.events(store, watch, deadline)]
+    return [event async for event in watching.events(store, every, watch, deadline)]
 
 
 async def test_a_bookmark_comes_every_minute_though_nothing_happens() -> None:
@@ -40,3 +43,33 @@ async def test_a_bookmark_tells_how_far_others_have_come() -> None:
 
 async def test_who_wants_no_bookmarks_gets_none() -> None:
     assert await told(Store(), 3 * BOOKMARK_SECONDS, bookmarks=False) == []
+
+
+async def test_what_happens_while_the_last_event_is_sent_is_not_skipped_by_the_bookmark() -> None:
+    store, loop = Store(), asyncio.get_running_loop()
+    every = Kinds(kinds.builtin())
+    kind = every.of_stored("configmaps")
+    assert kind is not None
+    options = ListOptions(watch=True, version=store.revision, bookmarks=True)
+    watch = watching.opened(store, kind, "", options)
+    put(store, "first")
+    seen = []
+    async for event in watching.events(store, every, watch, loop.time() + 1):
+        seen.append((event.type, version(event)))
+        if len(seen) == 1:
+            put(store, "second")
+            await asyncio.sleep(2)  # a slow client: the time of the watch is over meanwhile
+    assert seen == [("ADDED", str(store.revision - 1)), ("BOOKMARK", str(store.revision - 1))]
+
+
+async def test_a_watch_of_a_quiet_kind_lives_on_though_others_fill_the_history() -> None:
+    store, loop = Store(kept=Kept(revisions=10)), asyncio.get_running_loop()
+    for _ in range(100):
+        loop.call_later(1, put, store, "pod", "pods")
+    loop.call_later(2, put, store, "a")
+    found = await told(store, 3, bookmarks=False)
+    assert [event.type for event in found] == ["ADDED"]
+
+
+def put(store: Store, name: str, resource: str = "configmaps") -> None:
+    store.put(Key(resource, "x", name), {"metadata": {"name": name}})
