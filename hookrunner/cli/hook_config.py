@@ -38,7 +38,7 @@ def hook_config(ctx: click.Context, paths: tuple[Path, ...], output: str) -> int
         case "yaml":
             click.echo(as_yaml(found), nl=False)
         case _:
-            click.echo("\n\n".join(_table(config) for config in found))
+            click.echo("\n".join(f"{_table(config)}\n" for config in found).removesuffix("\n"), nl=bool(found))
     problems = [problem for one in catalogs for problem in one.problems]
     for problem in problems:
         click.echo(f"Error: {problem}", err=True)

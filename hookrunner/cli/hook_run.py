@@ -13,10 +13,10 @@ from hookrunner.model.resources import JSON
 from hookrunner.options import duration
 from hookrunner.testing import asking, manifests
 from hookrunner.testing.asking import Words
-from hookrunner.testing.bench import Bench, Result, bench
+from hookrunner.testing.bench import NO_EFFECTS, Bench, Effects, Result, bench
 from hookrunner.testing.diffs import as_yaml
 from hookrunner.testing.happenings import Given, NotRun
-from hookrunner.testing.report import Changes, as_json, as_text
+from hookrunner.testing.report import as_json, as_text
 
 
 def seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
@@ -39,12 +39,16 @@ def timeout_option() -> click.Option:
     )
 
 
+WOULD_NOT_RUN = 3
+"""The exit code: nothing has failed, and nothing was run."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Ran:
     """A run, and what would come of it."""
 
     result: Result
-    changes: Changes
+    effects: Effects
 
 
 class _Run(click.Command):
@@ -55,7 +59,7 @@ class _Run(click.Command):
         found = asyncio.run(_run(ctx))
         if isinstance(found, _Ran):
             _show(found, output, ctx.params["show_context"])
-            return 0 if found.result.ran and found.result.ok else 1
+            return WOULD_NOT_RUN if not found.result.ran else int(not found.result.ok)
         click.echo(as_yaml(found) if output == "yaml" else orjson.dumps(found, option=orjson.OPT_INDENT_2))
         return 0
 
@@ -105,7 +109,7 @@ hook_run = _Run(
 
     The context is what a running hookrunner would make of it: filters and selectors are applied. What the hook asks for
     is shown as it wrote it, and as a diff of the given objects. No cluster is touched.
-    It ends with 0 if the hook succeeded, with 1 if it failed or would not run, with 2 for bad usage.""",
+    It ends with 0 if the hook succeeded, with 1 if it failed, with 2 for bad usage, with 3 if it would not run.""",
 )
 
 
@@ -117,21 +121,20 @@ async def _run(ctx: click.Context) -> _Ran | JSON:
         given, happening = _given(ctx), asking.happening(hook, _words(ctx))
         if not ctx.params["context_only"]:
             result = await tools.run(hook, given, happening)
-            return _Ran(result, await _changes(tools, result))
+            return _Ran(result, await _effects(tools, result))
         try:
             return await tools.contexts(hook, given, happening)
         except NotRun as reason:
-            return _Ran(Result(reason=str(reason)), Changes())
+            return _Ran(Result(reason=str(reason)), NO_EFFECTS)
 
 
-async def _changes(tools: Bench, result: Result) -> Changes:
+async def _effects(tools: Bench, result: Result) -> Effects:
     if not result.operations:
-        return Changes()
+        return NO_EFFECTS
     # The HTTP client and the sandbox take 0.3 s to import, which a hook that changes nothing need not wait for.
     from hookrunner.testing.effects import effects
 
-    found = await effects(result.objects, result.operations, tools.jq)
-    return Changes(found.changes, found.refusal)
+    return await effects(result.objects, result.operations, tools.jq)
 
 
 def _words(ctx: click.Context) -> Words:
@@ -166,9 +169,9 @@ def _given(ctx: click.Context) -> Given:
 
 def _show(ran: _Ran, output: str, with_context: bool) -> None:
     if output == "text":
-        click.echo("\n".join(styled(as_text(ran.result, ran.changes, with_context))))
+        click.echo("\n".join(styled(as_text(ran.result, ran.effects, with_context))))
         return
-    document = as_json(ran.result, ran.changes)
+    document = as_json(ran.result, ran.effects)
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if output == "json" else as_yaml(document))
 
 

@@ -129,7 +129,7 @@ def _update(outcomes: Sequence[Outcome]) -> None:
     """Rewrite the files of cases that are stale."""
     for file in {id(outcome.file): outcome.file for outcome in outcomes if _is_stale(outcome)}.values():
         updates = {
-            one.case.path: golden.expectation(one.case.expect, one.wrong, one.result, one.ended)
+            one.case.path: golden.expectation(one.case.expect, one.wrong, one.result, one.effects)
             for one in outcomes
             if one.file is file and _is_stale(one)
         }

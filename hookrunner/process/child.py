@@ -9,7 +9,7 @@ import asyncio
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.process.leader import Leader, Usage
@@ -54,10 +54,12 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds: `kill` from SIGTERM to SIGKILL, `linger` for output that outlives its process."""
+    """Seconds: `kill` from SIGTERM to SIGKILL, `linger` for output that outlives its process. `tidy`: what a process
+    leaves behind in its group is killed then."""
 
     kill: float = 5.0
     linger: float = 0.15
+    tidy: bool = False
 
 
 class Child:
@@ -80,7 +82,7 @@ class Child:
 
     def stop(self, grace: float) -> None:
         """Ask it to end: SIGTERM to the group now, SIGKILL after `grace` seconds. `done` tells when it is over."""
-        self._patience = Patience(grace, self._patience.linger)
+        self._patience = replace(self._patience, kill=grace)
         self._leader.woken.set()
 
     async def result(self) -> Exit:
@@ -90,9 +92,10 @@ class Child:
             timed_out = not in_time and not self._leader.ended.is_set()
             if not self._leader.ended.is_set():
                 await self._terminate()
-            usage = self._leader.reap()
             await self._linger()
-            return self._exit(usage, timed_out)
+            if self._patience.tidy:
+                self._leader.signal(signal.SIGKILL)
+            return self._exit(self._leader.reap(), timed_out)
         except BaseException:
             await self._abandon()
             raise

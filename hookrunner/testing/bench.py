@@ -81,6 +81,19 @@ class Result:
         return [shown.patch(operation) for operation in self.operations]
 
 
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a hook's operations do to the objects: those in the end, in the order of their names; (before, after) of
+    those that changed, None for one that is not there; and what the API refuses, in words. Found by `effects.py`."""
+
+    objects: Sequence[JSON] = ()
+    changes: Sequence[tuple[JSON, JSON]] = ()
+    refusal: str = ""
+
+
+NO_EFFECTS = Effects()
+
+
 @dataclass(slots=True)
 class _Lines:
     """Keeps what a hook prints, in the order in which it came."""
@@ -183,8 +196,9 @@ def _complete(result: Result, planned: Plan, answer: Answer, values: ValuesFiles
 
 @asynccontextmanager
 async def bench(settings: HooksSettings, timeout: float = 30.0) -> AsyncIterator[Bench]:
-    """A bench with a temporary directory and processes of its own. Leaving it ends hooks that still run."""
-    children = Children(Patience(kill=KILL_AFTER))
+    """A bench with a temporary directory and processes of its own. What a hook leaves behind is ended after its run,
+    and hooks that still run when the bench is left."""
+    children = Children(Patience(kill=KILL_AFTER, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
         async with Jq() as jq:
             try:

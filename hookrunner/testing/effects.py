@@ -2,13 +2,12 @@
 them out on a cluster, with the sandbox's HTTP API in between.
 
 Given objects need not be complete: they are put in unchecked, with the API's defaults, which are not shown unless they
-changed. A custom kind whose definition is not given is
-served as one that takes any fields. What hooks write is checked as by a real API server.
+changed. A custom kind whose definition is not given is served as one that takes any fields. What hooks write is checked
+as by a real API server.
 """
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import uuid4
 
 import orjson
@@ -31,6 +30,7 @@ from hookrunner.sandbox.sandbox import Options, Sandbox, serving
 from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Key
 from hookrunner.settings import KubeSettings
+from hookrunner.testing.bench import Effects
 from hookrunner.testing.kinds import plural
 
 _SERVED_WITHIN = 1000
@@ -40,16 +40,6 @@ _SERVERS_OWN = ("creationTimestamp", "generation", "managedFields", "resourceVer
 """Metadata that differs from run to run; neither goldens nor diffs show it."""
 
 _Objects = dict[Key, JSON]
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """The objects in the end, in the order of their names; (before, after) of those that changed, None for one that is
-    not there; and what was refused, in words."""
-
-    objects: list[JSON]
-    changes: list[tuple[JSON, JSON]]
-    refusal: str
 
 
 async def effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation], jq: Jq) -> Effects:

@@ -22,7 +22,7 @@ from hookrunner.model.bindings import Change, Hook
 from hookrunner.model.resources import JSON
 from hookrunner.settings import load
 from hookrunner.testing import manifests, shown
-from hookrunner.testing.bench import Bench, Result, bench
+from hookrunner.testing.bench import Bench, Effects, Result, bench
 from hookrunner.testing.happenings import (
     Changed,
     Conversion,
@@ -182,20 +182,28 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """Whether the hook ran and nothing failed."""
-        return self.result.ran and self.result.ok
+        """Whether the hook ran, nothing failed, and the API refuses nothing that it asks for."""
+        return self.result.ran and self.result.ok and not self.refusal
 
-    @cached_property
+    @property
     def objects(self) -> list[JSON]:
         """The given objects with the hook's operations carried out, and new ones. Raises PatchFailed if the API refuses
         one."""
-        # The HTTP client and the sandbox take 0.3 s to import, and most tests do not ask for objects.
+        if self.refusal:
+            raise PatchFailed(self.refusal)
+        return list(self._effects.objects)
+
+    @property
+    def refusal(self) -> str:
+        """What the API says to operations that it refuses; then the run fails in a cluster. Empty if all are done."""
+        return self._effects.refusal if self.patches else ""
+
+    @cached_property
+    def _effects(self) -> Effects:
+        # The HTTP client and the sandbox take 0.3 s to import, and many tests do not ask for objects.
         from hookrunner.testing.effects import effects
 
-        found = self._tools.wait(effects(self.result.objects, self.result.operations, self._tools.bench.jq))
-        if found.refusal:
-            raise PatchFailed(found.refusal)
-        return found.objects
+        return self._tools.wait(effects(self.result.objects, self.result.operations, self._tools.bench.jq))
 
     def __repr__(self) -> str:
         """For pytest's failure messages."""

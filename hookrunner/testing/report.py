@@ -1,25 +1,16 @@
 """One result as people and programs read it."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import orjson
 
 from hookrunner.model.resources import JSON, key_of
-from hookrunner.testing.bench import Result
+from hookrunner.testing.bench import NO_EFFECTS, Effects, Result
 from hookrunner.testing.diffs import as_yaml, unified
 from hookrunner.testing.values import Patched
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a hook's operations do to the given objects: (before, after) of each that changed, and what was refused."""
-
-    objects: Sequence[tuple[JSON, JSON]] = ()
-    refusal: str = ""
-
-
-def as_json(result: Result, changes: Changes = Changes()) -> JSON:
+def as_json(result: Result, effects: Effects = NO_EFFECTS) -> JSON:
     """Everything, with the same keys each time."""
     return {
         "run": result.ran,
@@ -30,8 +21,8 @@ def as_json(result: Result, changes: Changes = Changes()) -> JSON:
         "contexts": result.contexts,
         "logs": list(result.logs),
         "patches": result.patches,
-        "changes": [{"before": before, "after": after} for before, after in changes.objects],
-        "refusal": changes.refusal,
+        "changes": [{"before": before, "after": after} for before, after in effects.changes],
+        "refusal": effects.refusal,
         "metrics": list(result.metrics),
         "verdict": result.verdict,
         "mutated": result.mutated,
@@ -40,7 +31,7 @@ def as_json(result: Result, changes: Changes = Changes()) -> JSON:
     }
 
 
-def as_text(result: Result, changes: Changes, with_context: bool) -> Iterator[str]:
+def as_text(result: Result, effects: Effects, with_context: bool) -> Iterator[str]:
     """Lines for a terminal, in the order in which things happened."""
     if not result.ran:
         yield f"would not run: {result.reason}"
@@ -53,11 +44,11 @@ def as_text(result: Result, changes: Changes, with_context: bool) -> Iterator[st
     if result.failure:
         yield f"failed: {result.failure}"
     yield from _section("patches", result.patches)
-    for before, after in changes.objects:
+    for before, after in effects.changes:
         name = _name(before or after)
         yield from unified(before, after, name if before else "(nothing)", name if after else "(deleted)")
-    if changes.refusal:
-        yield f"not possible on the given objects: {changes.refusal}"
+    if effects.refusal:
+        yield f"not possible on the given objects: {effects.refusal}"
     yield from _section("metrics", list(result.metrics))
     yield from _section("verdict", result.verdict)
     if result.mutated:

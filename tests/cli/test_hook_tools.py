@@ -74,6 +74,7 @@ def test_config_of_a_bad_hook_ends_with_1_and_shows_the_others(place: Path, comm
     ended = command("hook", "config", "hooks")
     assert (ended.code, "copy.sh" in ended.out) == (1, True)
     assert "Error: hook 'bad.sh'" in ended.err
+    assert command("hook", "config", "hooks/bad.sh").out == ""
 
 
 def test_run_shows_what_the_hook_says_and_wants_as_a_diff(place: Path, command: Command) -> None:
@@ -122,11 +123,11 @@ def test_values_are_shown_as_a_diff(place: Path, command: Command) -> None:
         ("-e Deleted --object cm.json", 1, "failed: copy.sh FAILED: not that"),
         (
             "-e Added --object other.json",
-            1,
+            3,
             "would not run: namespace: the object is in 'm', the binding watches 'shop'",
         ),
-        ("-e Added --object other.json --context-only", 1, "would not run: namespace"),
-        ("-e Modified --object cm.json --old-object cm.json", 1, "would not run: filter result unchanged"),
+        ("-e Added --object other.json --context-only", 3, "would not run: namespace"),
+        ("-e Modified --object cm.json --old-object cm.json", 3, "would not run: filter result unchanged"),
         ("-e Startup --timeout 1ms", 1, "timed out after"),
         ("-e Added", 2, "Error: an event Added is about one object, not 0: give `object`"),
         ("--object cm.json --binding cmss", 2, "Error: no binding is named 'cmss'; did you mean 'cms'?"),

@@ -9,6 +9,7 @@ import pytest
 from hookrunner.errors import BadHookConfig
 from hookrunner.testing.bench import Bench, Result
 from hookrunner.testing.happenings import Given, Startup, Tick
+from tests.fakes.cluster import until
 from tests.testing.conftest import Author
 
 CONFIG = {"onStartup": 1}
@@ -67,6 +68,12 @@ async def test_a_failed_hook_gets_what_it_marked_so(tools: Bench, write_hook: Au
     )
     result = await ran(tools, write_hook, f"echo '{patch}' > $KUBERNETES_PATCH_PATH; exit 1")
     assert [one["subresource"] for one in result.patches] == ["status"]
+
+
+async def test_what_a_hook_leaves_behind_is_ended(tools: Bench, write_hook: Author) -> None:
+    result = await ran(tools, write_hook, "sleep 1000 >/dev/null 2>&1 & echo $!")
+    assert result.ok
+    await until(lambda: not Path(f"/proc/{result.logs[0]}/cwd").exists())
 
 
 async def test_a_hook_that_hangs_is_ended_with_what_it_started(

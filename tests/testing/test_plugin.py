@@ -43,8 +43,11 @@ def test_a_hook_that_fails(hook: Hooks):
     assert (result.exit_code, result.ok, result.failure) == (3, False, "hook.sh FAILED: oh no")
 
 def test_what_the_api_refuses(hook: Hooks):
+    result = hook("hooks/hook.sh").on_startup()
+    assert (result.exit_code, result.ok, "not found" in result.refusal) == (0, False, True)
     with pytest.raises(PatchFailed, match="not found"):
-        hook("hooks/hook.sh").with_values({"a": {}}).on_startup().objects
+        result.objects
+    assert hook("hooks/hook.sh").given(CM).on_startup().ok
 
 def test_a_hook_that_is_not_there(hook: Hooks):
     with pytest.raises(BadInput, match="there is no hook no.sh in"):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hookrunner.model.resources import JSON
-from hookrunner.testing.bench import Result
+from hookrunner.testing.bench import NO_EFFECTS, Effects, Result
 from hookrunner.testing.diffs import unified
 from hookrunner.testing.values import Patched
 
@@ -22,30 +22,22 @@ class Difference:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What became of the objects: those in the end, and what the API refused, in words."""
-
-    objects: Sequence[JSON] = ()
-    refusal: str = ""
-
-
-def differences(expect: JSON, result: Result, ended: Ended = Ended()) -> list[Difference]:
+def differences(expect: JSON, result: Result, effects: Effects = NO_EFFECTS) -> list[Difference]:
     """Everything in which a result is not as expected."""
-    return list(_differences(expect, result, ended))
+    return list(_differences(expect, result, effects))
 
 
-def actual(key: str, result: Result, ended: Ended) -> JSON:
+def actual(key: str, result: Result, effects: Effects) -> JSON:
     """What a key under `expect` would have to say."""
     match key:
         case "objects":
-            return list(ended.objects)
+            return list(effects.objects)
         case "refusal":
-            return ended.refusal
+            return effects.refusal
     return _ACTUAL[key](result)
 
 
-def _differences(expect: JSON, result: Result, ended: Ended) -> Iterator[Difference]:
+def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Difference]:
     wanted = expect.get("run", True)
     if wanted is not result.ran:
         yield Difference("run", (f"the hook would not run: {result.reason}",) if wanted else ("the hook ran",))
@@ -54,16 +46,16 @@ def _differences(expect: JSON, result: Result, ended: Ended) -> Iterator[Differe
     if result.ran:
         yield from _end(expect, result)
         yield from _logs(expect, result.logs)
-        yield from _refusal(expect, ended.refusal)
+        yield from _refusal(expect, effects.refusal)
     for key in ("contexts", "patches", "metrics"):
         if key in expect:
-            yield from _listed(key, expect[key], actual(key, result, ended), _all_of)
+            yield from _listed(key, expect[key], actual(key, result, effects), _all_of)
     for key in ("verdict", "mutated", "values", "configValues"):
         if key in expect:
-            yield from _shown(key, expect[key], projected(actual(key, result, ended), expect[key]))
+            yield from _shown(key, expect[key], projected(actual(key, result, effects), expect[key]))
     if "objects" in expect:
-        yield from _listed("objects", expect["objects"], list(ended.objects), _some_of)
-        yield from _absent(expect["objects"], ended.objects)
+        yield from _listed("objects", expect["objects"], list(effects.objects), _some_of)
+        yield from _absent(expect["objects"], effects.objects)
 
 
 _ACTUAL: dict[str, Callable[[Result], JSON]] = {

@@ -8,8 +8,8 @@ import orjson
 from hookrunner import yaml_values
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
-from hookrunner.testing.bench import Result
-from hookrunner.testing.cases.expect import Difference, Ended, actual
+from hookrunner.testing.bench import Effects, Result
+from hookrunner.testing.cases.expect import Difference, actual
 from hookrunner.testing.cases.places import Place, Places
 from hookrunner.testing.diffs import as_yaml
 from hookrunner.yaml_values import BadDocument
@@ -22,17 +22,17 @@ _TAKEN = re.compile(r"(?<=timed out) after [\d.]+s", re.DOTALL)
 """Differs from run to run."""
 
 
-def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, ended: Ended) -> JSON:
+def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, effects: Effects) -> JSON:
     """What the case should expect: its own words where they were right, else what happened."""
     if not result.ran:
         return {"run": False, "reason": result.reason}
     keys = {difference.key for difference in wrong} - {"run"}
     kept = {key: value for key, value in expect.items() if key not in ("run", "reason")}
-    found = {key: actual(key, result, ended) for key in keys if key != "failure"}
+    found = {key: actual(key, result, effects) for key in keys if key != "failure"}
     if result.failure and not result.exit_code:
         found["failure"] = _TAKEN.split(result.failure)[0]
     if not kept:
-        found |= {key: value for key in _FIRST if (value := actual(key, result, ended))} or {"patches": []}
+        found |= {key: value for key in _FIRST if (value := actual(key, result, effects))} or {"patches": []}
     return {key: value for key, value in (kept | found).items() if value not in (None, "") or key in _FIRST}
 
 

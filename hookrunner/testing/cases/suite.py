@@ -9,8 +9,8 @@ from pathlib import Path
 from hookrunner.errors import BadHookConfig, BadInput
 from hookrunner.model.bindings import Hook
 from hookrunner.testing import asking
-from hookrunner.testing.bench import Bench, Result
-from hookrunner.testing.cases.expect import Difference, Ended, differences
+from hookrunner.testing.bench import NO_EFFECTS, Bench, Effects, Result
+from hookrunner.testing.cases.expect import Difference, differences
 from hookrunner.testing.cases.format import SUFFIX
 from hookrunner.testing.cases.reading import Case, CaseFile, read
 
@@ -24,7 +24,7 @@ class Outcome:
     seconds: float = 0.0
     problem: str = ""
     result: Result = field(default_factory=Result)
-    ended: Ended = field(default_factory=Ended)
+    effects: Effects = NO_EFFECTS
     wrong: tuple[Difference, ...] = ()
 
     @property
@@ -130,19 +130,18 @@ async def _case(floor: _Floor, loading: "asyncio.Task[Hook | str]", file: CaseFi
         try:
             happenings = [asking.happening(hook, words) for words in case.words]
             result = await floor.tools.run(hook, case.given, *happenings)
-            ended = await _ended(floor, case, result)
+            found = await _effects(floor, case, result)
         except BadInput as error:
             return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")
-    wrong = differences(case.expect, result, ended)
-    return Outcome(file, case, time.perf_counter() - began, "", result, ended, tuple(wrong))
+    wrong = differences(case.expect, result, found)
+    return Outcome(file, case, time.perf_counter() - began, "", result, found, tuple(wrong))
 
 
-async def _ended(floor: _Floor, case: Case, result: Result) -> Ended:
+async def _effects(floor: _Floor, case: Case, result: Result) -> Effects:
     """What becomes of the objects. Without operations that is known, if nobody asks what they are."""
     if not result.operations and not ("objects" in case.expect and result.ran):
-        return Ended()
+        return NO_EFFECTS
     # The HTTP client and the sandbox take 0.3 s to import, and many hooks change no objects.
     from hookrunner.testing.effects import effects
 
-    found = await effects(result.objects, result.operations, floor.tools.jq)
-    return Ended(found.objects, found.refusal)
+    return await effects(result.objects, result.operations, floor.tools.jq)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.testing.bench import Result
-from hookrunner.testing.cases.expect import Ended, differences, same
+from hookrunner.testing.bench import Effects, Result
+from hookrunner.testing.cases.expect import differences, same
 from hookrunner.testing.values import Patched
 
 RAN = Result(
@@ -41,7 +41,7 @@ OBJECTS = [
     ],
 )
 def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
-    assert differences(expect, RAN, Ended(OBJECTS)) == []
+    assert differences(expect, RAN, Effects(OBJECTS)) == []
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_not_as_expected_is_named(expect: dict[str, Any], key: str) -> None:
-    assert [one.key for one in differences(expect, RAN, Ended(OBJECTS))] == [key]
+    assert [one.key for one in differences(expect, RAN, Effects(OBJECTS))] == [key]
 
 
 def test_a_hook_that_does_not_run_is_expected_or_not() -> None:
@@ -95,7 +95,7 @@ def test_a_killed_hook_has_no_exit_code_and_can_be_expected() -> None:
 
 
 def test_what_the_api_refuses_is_wrong_unless_it_is_expected() -> None:
-    refused = Ended(refusal='secrets "a" not found')
+    refused = Effects(refusal='secrets "a" not found')
     (wrong,) = differences({}, RAN, refused)
     assert (wrong.key, wrong.lines[0]) == ("refusal", 'secrets "a" not found')
     assert differences({"refusal": "not found"}, RAN, refused) == []
@@ -109,7 +109,7 @@ def test_a_failed_hook_shows_its_last_words() -> None:
 
 def test_a_difference_shows_only_what_was_asked_about() -> None:
     found = [OBJECTS[1], {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "2"}}, "data": {"long": "…"}}]
-    (wrong,) = differences({"objects": OBJECTS[:1]}, RAN, Ended(found))
+    (wrong,) = differences({"objects": OBJECTS[:1]}, RAN, Effects(found))
     assert wrong.lines[3:] == (" metadata:", "   name: a", "   labels:", "-    x: '1'", "+    x: '2'")
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.model.operations import ObjectOperation, Verb
-from hookrunner.testing.bench import Result
-from hookrunner.testing.cases.expect import Ended, differences
+from hookrunner.testing.bench import Effects, Result
+from hookrunner.testing.cases.expect import differences
 from hookrunner.testing.cases.golden import expectation, rewritten
 from hookrunner.testing.cases.places import places
 
@@ -29,17 +29,17 @@ PATCHES = [{"operation": "Delete", "kind": "Pod", "name": "p"}]
     ],
 )
 def test_what_was_right_is_kept_and_what_happened_is_written(expect: object, result: Result, golden: object) -> None:
-    assert expectation(expect, differences(expect, result), result, Ended()) == golden
+    assert expectation(expect, differences(expect, result), result, Effects()) == golden
 
 
 def test_a_refusal_is_written_and_goes_again() -> None:
-    refused = Ended(refusal="not found")
+    refused = Effects(refusal="not found")
     assert expectation({"exit": 0}, differences({"exit": 0}, DELETES, refused), DELETES, refused) == {
         "exit": 0,
         "refusal": "not found",
     }
     expect = {"refusal": "not found", "exit": 0}
-    assert expectation(expect, differences(expect, DELETES), DELETES, Ended()) == {"exit": 0}
+    assert expectation(expect, differences(expect, DELETES), DELETES, Effects()) == {"exit": 0}
 
 
 def test_what_is_used_elsewhere_is_not_lost() -> None:
