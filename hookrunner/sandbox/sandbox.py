@@ -120,6 +120,7 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
             async with _listening(options, Server(api, faults, options.token)) as url, _alive(api, options.simulate):
                 yield Sandbox(url, options, store, every, api, faults)
         finally:
+            garbage.close()
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following

@@ -1,7 +1,15 @@
 """The parts put together: what only all of them do."""
 
+import asyncio
+from pathlib import Path
+
+import pytest
+import yaml
+
 from hookrunner.sandbox.bodies import Body
+from hookrunner.sandbox.garbage import PATIENCE
 from hookrunner.sandbox.requests import Place, WriteOptions
+from hookrunner.sandbox.sandbox import Options, serving
 from tests.flows.waiting import until
 from tests.sandbox.conftest import Client
 
@@ -20,3 +28,15 @@ async def test_controllers_miss_nothing_though_history_is_forgotten_before_they_
     store.compact()
     assert (await client.send("DELETE", f"{CONFIGMAPS}/owner")).status == 200
     await until(lambda: not store.select("configmaps"), "what was owned goes too")
+
+
+@pytest.mark.looptime
+async def test_seeds_keep_owners_that_are_elsewhere(tmp_path: Path) -> None:
+    missing = {"apiVersion": "v1", "kind": "ConfigMap", "name": "elsewhere", "uid": "1-2-3"}
+    seed = tmp_path / "seed.yaml"
+    meta = {"name": "owned", "ownerReferences": [missing]}
+    seed.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}))
+    async with serving(Options(seed=[seed])) as sandbox:
+        made = sandbox.store.revision
+        await asyncio.sleep(PATIENCE + 0.5)
+        assert sandbox.store.changes(made) == []

@@ -155,3 +155,51 @@ def test_what_is_owned_may_be_deleted_without_its_owner(api: Api, maps: str, own
     api.delete(child)
     assert gone(api, child)
     assert not gone(api, f"{maps}/{name}")
+
+
+def ended(api: Api, path: str) -> bool:
+    return "deletionTimestamp" in api.get(path)["metadata"]
+
+
+def test_an_owner_waits_no_longer_for_what_it_no_longer_owns(api: Api, maps: str, owner: JSON, name: str) -> None:
+    child = owned(api, maps, f"{name}-child", owned_by(owner, block=True), finalizers=["example.com/hold"])
+    api.delete(f"{maps}/{name}?propagationPolicy=Foreground")
+    until(lambda: ended(api, child))
+    api.patch(child, {"metadata": {"ownerReferences": None}})
+    until(lambda: gone(api, f"{maps}/{name}"))
+    api.patch(child, {"metadata": {"finalizers": None}})
+
+
+def test_with_another_owner_it_leaves_the_one_that_goes_in_the_foreground(
+    api: Api, maps: str, owner: JSON, name: str
+) -> None:
+    other = api.post(maps, config_map(f"{name}-other"))
+    child = owned(api, maps, f"{name}-child", owned_by(owner, block=True), owned_by(other, block=True))
+    api.delete(f"{maps}/{name}?propagationPolicy=Foreground")
+    until(lambda: gone(api, f"{maps}/{name}"))
+    assert owners(api, child) == [f"{name}-other"]
+
+
+@pytest.mark.parametrize("asked", ["Background", "Foreground"])
+def test_a_circle_of_owners_goes(api: Api, maps: str, owner: JSON, name: str, asked: str) -> None:
+    child = owned(api, maps, f"{name}-child", owned_by(owner, block=True))
+    api.patch(f"{maps}/{name}", {"metadata": {"ownerReferences": [owned_by(api.get(child), block=True)]}})
+    api.delete(f"{maps}/{name}?propagationPolicy={asked}")
+    until(lambda: gone(api, f"{maps}/{name}") and gone(api, child))
+
+
+def test_an_owner_by_the_uid_of_an_object_of_another_kind_is_none(api: Api, maps: str, owner: JSON, name: str) -> None:
+    wrong = owned_by(owner) | {"kind": "Secret"}
+    child = owned(api, maps, f"{name}-child", wrong)
+    until(lambda: gone(api, child))
+
+
+def test_what_has_no_namespace_is_not_owned_by_what_has_one(api: Api, maps: str, owner: JSON, name: str) -> None:
+    meta = {"name": name, "ownerReferences": [owned_by(owner)]}
+    role = at("clusterroles", name=name)
+    api.post(at("clusterroles"), {"metadata": meta})
+    child = owned(api, maps, f"{name}-child", owned_by(owner))
+    api.delete(f"{maps}/{name}")
+    until(lambda: gone(api, child))
+    assert owners(api, role) == [name]
+    api.delete(role)
