@@ -86,6 +86,8 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         stack.callback(background.stop)
         queues = _start(settings, Parts(background, children, jq, kube), face, hooks)
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
+        if not hooks.hooks:
+            _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
         await signals.asked.wait()
         return await _stop(settings, signals, queues, children)
 

@@ -1,12 +1,15 @@
 """`hookrunner start`: flags and variables become `Settings`, and the application runs with them."""
 
 import gc
+from collections.abc import Mapping
 from contextlib import closing, nullcontext
 
 import click
 
 from hookrunner import settings
-from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option
+from hookrunner.errors import BadSetting
+from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
+from hookrunner.settings import SandboxSettings
 
 
 def click_option(option: Option, also: tuple[str, ...] = ()) -> click.Option:
@@ -31,7 +34,10 @@ class _Start(click.Command):
     """Reads the settings and runs the application; its exit code is the process's."""
 
     def invoke(self, ctx: click.Context) -> int:
-        loaded = settings.load(given(ctx), ctx.find_root().info_name or "")
+        flags = given(ctx)
+        loaded = settings.load(flags, ctx.find_root().info_name or "")
+        if not loaded.sandbox.enabled:
+            _refuse_sandboxes_flags(flags)
         for warning in loaded.warnings:
             click.echo(f"Warning: {warning}", err=True)
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
@@ -47,6 +53,13 @@ class _Start(click.Command):
             gc.freeze()
             gc.enable()
             return run(loaded, loading)
+
+
+def _refuse_sandboxes_flags(flags: Mapping[str, str]) -> None:
+    """Whoever gives them has forgotten `--sandbox`; the hooks would run on a real cluster."""
+    theirs = {option.flag for option in options_of(SandboxSettings).values()} - {"sandbox"}
+    if stray := sorted(theirs & flags.keys()):
+        raise BadSetting(f"--{stray[0]} is for a sandbox only; without --sandbox hooks run on your cluster")
 
 
 start = _Start(

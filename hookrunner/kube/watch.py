@@ -162,6 +162,8 @@ class _Watch:
 
     def _opened(self) -> list[Report]:
         reports: list[Report] = [Found()] if self._lost else []
+        if self._lost:
+            _LOG.info("watch is back", selection=str(self._selection))
         self._accepted, self._lost = _now(), ""
         return reports + ([self._begin_list()] if self._story.version is None else [])
 

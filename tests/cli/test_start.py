@@ -9,6 +9,7 @@ import pytest
 
 from hookrunner.cli.start import given, start
 from hookrunner.settings import options
+from tests.fakes.command_line import Command
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,12 @@ def test_dead_flags_are_warned_of_before_anything_else() -> None:
     assert refused("--kube-server", "x").startswith(
         "Warning: --kube-server has no effect: name the server in a kubeconfig.\nError: "
     )
+
+
+def test_a_sandboxs_flags_without_one_are_refused_before_a_real_cluster_is_touched(command: Command) -> None:
+    ended = command("start", "--simulate", "--sandbox=false", "--seed", "docs/demo.yaml")
+    assert ended.code == 2
+    assert "--seed is for a sandbox only; without --sandbox hooks run on your cluster" in ended.err
 
 
 def test_standard_output_holds_log_records_and_nothing_else(tmp_path: Path) -> None:

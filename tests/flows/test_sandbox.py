@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -101,6 +102,14 @@ async def test_hooks_of_every_kind_run_on_a_sandbox_in_the_same_process(tmp_path
         assert api.names() == []
 
 
+async def test_without_hooks_the_log_says_so(tmp_path: Path) -> None:
+    (tmp_path / "hooks").mkdir()
+    async with operating(tmp_path, {}, "--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}"):
+        log = tmp_path / "log"
+        found = await until(lambda: re.findall("{.*there are no hooks.*}", log.read_text()), "a warning")
+    assert json.loads(found[0])["path"] == str(tmp_path / "hooks")
+
+
 async def test_a_sandbox_that_is_killed_and_comes_again_with_its_data_loses_no_event(tmp_path: Path) -> None:
     """Before, while nobody is there to tell, and after."""
     flags = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
@@ -150,6 +159,9 @@ async def test_no_fault_loses_or_repeats_an_event(tmp_path: Path) -> None:
                 await one.hears("h.sh", int(api.names()[-1][2:]) + 1)
             await stays(lambda: len(one.events("h.sh")) == len(api.names()), "each is told once", 0.5)
             assert one.events("h.sh") == [("Added", name) for name in api.names()]
+            watched = [record["msg"] for record in one.logs() if record["msg"].startswith("watch is ")]
+            assert watched.count("watch is lost") >= watched.count("watch is back") > 0
+            assert watched[-1] == "watch is back"
 
 
 async def test_expired_watches_lose_and_repeat_no_event(tmp_path: Path) -> None:
