@@ -56,7 +56,7 @@ class Bench:
     def hook(self, name: str, config: dict[str, Any], script: str = "") -> None:
         """An executable that answers `--config`, remembers its contexts and then does what the script says."""
         path = self.directory / "hooks" / name
-        answer = json.dumps({"configVersion": "v1", **config})
+        answer = json.dumps(config if "onKubernetesEvent" in config else {"configVersion": "v1", **config})
         path.write_text(f"#!/bin/bash\n[ \"$1\" = --config ] && {{ echo '{answer}'; exit; }}\n{REMEMBER}{script}\n")
         path.chmod(0o755)
 

@@ -44,16 +44,15 @@ class FakeCluster:
         version = str(next(self._version))
         obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": version}}
         key = key_of(obj)
-        change = Change.MODIFIED if key in self.objects else Change.ADDED
-        self.objects[key] = obj
-        self._tell(Item(change, key, obj, version))
+        old, self.objects[key] = self.objects.get(key), obj
+        self._tell(key, version, old, obj)
         return obj
 
     def delete(self, obj: Any) -> None:
         """Delete an object."""
         key = key_of(obj)
         last = self.objects.pop(key)
-        self._tell(Item(Change.DELETED, key, last, str(next(self._version))))
+        self._tell(key, str(next(self._version)), last, None)
 
     def silently(self, change: Any) -> None:
         """Do something that no open watch hears of, as while they are disconnected."""
@@ -107,10 +106,14 @@ class FakeCluster:
         items: list[Report] = [Item(None, key, obj, obj["metadata"]["resourceVersion"]) for key, obj in found]
         return [Listing(), *items, Listed(str(next(self._version)))]
 
-    def _tell(self, item: Item) -> None:
+    def _tell(self, key: ObjectKey, version: str, old: Any, new: Any) -> None:
+        """What comes to match a selection is Added to its watch; what ceases to is Deleted, in its last state there."""
         for selection, queue in self._open:
-            if _matches(selection, item.obj):
-                queue.put_nowait([item])
+            before, after = (state is not None and _matches(selection, state) for state in (old, new))
+            if after:
+                queue.put_nowait([Item(Change.MODIFIED if before else Change.ADDED, key, new, version)])
+            elif before:
+                queue.put_nowait([Item(Change.DELETED, key, old, version)])
 
 
 def _matches(selection: Selection, obj: Any) -> bool:

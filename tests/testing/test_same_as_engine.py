@@ -6,75 +6,123 @@ from typing import Any
 
 import pytest
 
+from hookrunner.engine import dispatch
 from hookrunner.hooks.run import rendered
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from hookrunner.model.bindings import Change
+from hookrunner.model.bindings import Change, Hook
+from hookrunner.model.events import Ticked
 from hookrunner.model.resources import key_of
-from hookrunner.testing.happenings import Changed, Given, Happening, NotRun, Startup, Synchronization
+from hookrunner.testing.happenings import Changed, Given, Happening, NotRun, Startup, Synchronization, Tick
 from hookrunner.testing.plan import plan
 from tests.engine.conftest import Bench as Operator
 from tests.engine.conftest import bench, client, jq
-from tests.fakes.cluster import configmap, namespace
+from tests.fakes.cluster import configmap, namespace, settle, until
 
 __all__ = ["bench", "client", "jq"]
 
+
+def watching(**keys: Any) -> dict[str, Any]:
+    return {"name": "cms", "kind": "ConfigMap", **keys}
+
+
+NAMESPACES = {"name": "ns", "kind": "Namespace"}
+NAMED_A = {"matchExpressions": [{"field": "metadata.name", "operator": "Equals", "value": "a"}]}
+EVERY = {"name": "every", "crontab": "0 0 1 1 *"}
 CONFIGS: list[dict[str, Any]] = [
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap"}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "jqFilter": ".data.x"}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "jqFilter": "{v: .data | length}"}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "jqFilter": ".data", "keepFullObjectsInMemory": False}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "includeSnapshotsFrom": ["cms"]}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "executeHookOnEvent": ["Deleted"]}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "executeHookOnSynchronization": False}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "nameSelector": {"matchNames": ["b"]}}]},
-    {"kubernetes": [{"name": "cms", "kind": "ConfigMap", "labelSelector": {"matchLabels": {"l": "1"}}}]},
-    {
-        "kubernetes": [
-            {"name": "cms", "kind": "ConfigMap", "group": "g"},
-            {"name": "ns", "kind": "Namespace", "group": "g"},
-        ]
-    },
-    {"onStartup": 1, "kubernetes": [{"name": "cms", "kind": "ConfigMap", "jqFilter": ".metadata.labels"}]},
+    {"kubernetes": [watching()]},
+    {"kubernetes": [watching(jqFilter=".data.x")]},
+    {"kubernetes": [watching(jqFilter="{v: .data | length}")]},
+    {"kubernetes": [watching(jqFilter=".data", keepFullObjectsInMemory=False)]},
+    {"kubernetes": [watching(keepFullObjectsInMemory=False)]},
+    {"kubernetes": [watching(includeSnapshotsFrom=["cms"])]},
+    {"kubernetes": [watching(executeHookOnEvent=["Deleted"])]},
+    {"kubernetes": [watching(executeHookOnEvent=[])]},
+    {"kubernetes": [watching(executeHookOnSynchronization=False)]},
+    {"kubernetes": [watching(nameSelector={"matchNames": ["b"]})]},
+    {"kubernetes": [watching(nameSelector={"matchNames": ["b", "c"]})]},
+    {"kubernetes": [watching(labelSelector={"matchLabels": {"l": "1"}})]},
+    {"kubernetes": [watching(fieldSelector=NAMED_A)]},
+    {"kubernetes": [watching(namespace={"nameSelector": {"matchNames": ["default", "n"]}})]},
+    {"kubernetes": [watching(namespace={"nameSelector": {"matchNames": ["n"]}}), NAMESPACES]},
+    {"kubernetes": [watching(namespace={"labelSelector": {"matchLabels": {"team": "a"}}})]},
+    {"kubernetes": [watching(namespace={"labelSelector": {"matchLabels": {"team": "b"}}}), NAMESPACES]},
+    {"kubernetes": [watching(group="g"), {**NAMESPACES, "group": "g"}]},
+    {"kubernetes": [watching(group="g", includeSnapshotsFrom=["ns"]), NAMESPACES]},
+    {"kubernetes": [watching(), {**NAMESPACES, "includeSnapshotsFrom": ["cms", "ns"], "jqFilter": ".metadata.name"}]},
+    {"kubernetes": [watching(), watching(name="names", jqFilter=".metadata.name")]},
+    {"onStartup": 1, "kubernetes": [watching(jqFilter=".metadata.labels")]},
+    {"kubernetes": [watching(jqFilter=".data.x")], "schedule": [{**EVERY, "includeSnapshotsFrom": ["cms"]}]},
+    {"kubernetes": [watching(group="g", jqFilter=".data")], "schedule": [{**EVERY, "group": "g"}]},
+    {"schedule": [EVERY]},
+    {"onKubernetesEvent": [{"name": "cms", "kind": "ConfigMap", "jqFilter": ".data"}], "schedule": [EVERY]},
 ]
 A, B, SAME, C = configmap("a", x="1"), configmap("b", x="2"), configmap("a", x="1", y="0"), configmap("c", x="3")
-C["metadata"]["labels"] = {"l": "1"}
-CHANGES = [
+LABELLED = configmap("b", x="9")
+C["metadata"]["labels"] = LABELLED["metadata"]["labels"] = {"l": "1"}
+OBJECTS = (namespace("default", team="a"), namespace("n"), A, B)
+HAPPENINGS: list[Changed | Tick] = [
     Changed(Change.ADDED, C, binding="cms"),
     Changed(Change.MODIFIED, SAME, binding="cms"),
+    Tick(),
+    Changed(Change.MODIFIED, LABELLED, binding="cms"),
     Changed(Change.MODIFIED, configmap("b", x="9"), binding="cms"),
     Changed(Change.DELETED, SAME, binding="cms"),
 ]
 
 
+def let_happen(operator: Operator, happening: Changed | Tick) -> None:
+    if isinstance(happening, Changed):
+        (operator.cluster.delete if happening.change is Change.DELETED else operator.cluster.put)(happening.obj)
+        return
+    for run in dispatch.for_tick(operator.engine.hooks.values(), Ticked(EVERY["crontab"], 0.0)):
+        operator.queues.put(run)
+
+
 async def in_an_operator(operator: Operator, config: dict[str, Any], jq: Jq, client: Client) -> list[Any]:
-    """The contexts of its runs; each change is made when the one before is settled."""
-    for obj in (A, B, namespace("n")):
+    """The contexts of its runs; each thing happens when the one before is settled."""
+    for obj in OBJECTS:
         operator.cluster.put(obj)
-    operator.hook("h.sh", {"settings": {"combine": False}, **config})
+    single = {} if "onKubernetesEvent" in config else {"settings": {"combine": False}}
+    operator.hook("h.sh", {**single, **config})
     await operator.start(jq, client)
-    for change in CHANGES:
+    for happening in HAPPENINGS:
         await operator.idle()
-        (operator.cluster.delete if change.change is Change.DELETED else operator.cluster.put)(change.obj)
+        let_happen(operator, happening)
     await operator.idle()
     return [_without_versions(context) for run in operator.runs("h.sh") for context in run]
 
 
-async def on_the_bench(operator: Operator, jq: Jq) -> list[Any]:
+async def on_the_bench(hook: Hook, jq: Jq) -> list[Any]:
     """The contexts of the same happenings, each for itself, among the objects as they have become."""
-    hook = operator.engine.hooks["h.sh"]
-    synchronizations = [Synchronization(f"kubernetes[{place}]") for place in range(len(hook.config.kubernetes))]
-    happenings: list[Happening] = [Startup(), *synchronizations, *CHANGES]
-    objects: tuple[Any, ...] = (A, B, namespace("n"))
+    config = hook.config
+    happenings: list[Happening] = [Startup()]
+    happenings += [Synchronization(f"kubernetes[{place}]") for place in range(len(config.kubernetes))]
+    happenings += [one for one in HAPPENINGS if (config.schedules if isinstance(one, Tick) else config.kubernetes)]
+    objects: tuple[Any, ...] = OBJECTS
     found: list[Any] = []
     for happening in happenings:
-        with suppress(NotRun):
-            planned = await plan(hook, Given(objects), [happening], jq)
-            found += json.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
+        for each in _of_every_binding(hook, happening):
+            with suppress(NotRun):
+                found += await contexts(hook, objects, [each], jq)
         if isinstance(happening, Changed):
             others = tuple(obj for obj in objects if key_of(obj) != key_of(happening.obj))
             objects = others if happening.change is Change.DELETED else (*others, happening.obj)
     return found
+
+
+async def contexts(hook: Hook, objects: tuple[Any, ...], happenings: list[Happening], jq: Jq) -> list[Any]:
+    planned = await plan(hook, Given(objects), happenings, jq)
+    found: list[Any] = json.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
+    return found
+
+
+def _of_every_binding(hook: Hook, happening: Happening) -> list[Happening]:
+    """A running hookrunner tells each binding of a change, the bench the one that is named."""
+    if not isinstance(happening, Changed):
+        return [happening]
+    places = [place for place, one in enumerate(hook.config.kubernetes) if one.kind == "ConfigMap"]
+    return [Changed(happening.change, happening.obj, binding=f"kubernetes[{place}]") for place in places]
 
 
 def _without_versions(value: Any) -> Any:
@@ -89,5 +137,41 @@ async def test_the_contexts_are_those_of_a_running_operator(
     config: dict[str, Any], bench: Operator, jq: Jq, client: Client
 ) -> None:
     expected = await in_an_operator(bench, config, jq, client)
-    assert expected
-    assert await on_the_bench(bench, jq) == expected
+    assert expected or config == {"kubernetes": [watching(executeHookOnEvent=["Deleted"])]}
+    assert await on_the_bench(bench.engine.hooks["h.sh"], jq) == expected
+
+
+COMBINED: list[dict[str, Any]] = [
+    {"kubernetes": [watching()]},
+    {"kubernetes": [watching(jqFilter=".data.x", includeSnapshotsFrom=["cms"])]},
+    {"kubernetes": [watching(group="g")]},
+    {"kubernetes": [watching()], "schedule": [{**EVERY, "includeSnapshotsFrom": ["cms"]}]},
+    {"kubernetes": [watching(group="g")], "schedule": [{**EVERY, "group": "g"}]},
+]
+
+
+@pytest.mark.parametrize("config", COMBINED, ids=str)
+async def test_what_waits_together_is_combined_as_in_a_running_operator(
+    config: dict[str, Any], bench: Operator, jq: Jq, client: Client
+) -> None:
+    """The first change takes until everything else has happened."""
+    for obj in OBJECTS:
+        bench.cluster.put(obj)
+    go = bench.directory / "go"
+    wait = f"[ $(wc -l < {bench.directory}/runs.h.sh) -eq 1 ] || until [ -e {go} ]; do sleep 0.01; done"
+    bench.hook("h.sh", config, wait)
+    await bench.start(jq, client)
+    await bench.ran("h.sh", 1)
+    first, *others = [one for one in HAPPENINGS if isinstance(one, Changed) or "schedule" in config]
+    let_happen(bench, first)
+    await bench.ran("h.sh", 2)
+    for happening in others:
+        let_happen(bench, happening)
+        await settle()
+    (monitor,) = bench.monitors
+    await until(lambda: key_of(A) not in [entry.key for entry in monitor.snapshot.read()])
+    await settle()
+    go.touch()
+    run = (await bench.ran("h.sh", 3))[2]
+    found = await contexts(bench.engine.hooks["h.sh"], (*OBJECTS, C), [*others], jq)
+    assert found == [_without_versions(context) for context in run]
