@@ -1,6 +1,7 @@
 """`hookrunner new …`: files to begin with."""
 
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -40,8 +41,8 @@ def new_hook(name: str, lang: str | None, directory: Path) -> None:
     made = starter(name, lang or ("python" if name.endswith(".py") else "bash"), directory)
     made.write()
     steps = {
-        f"hookrunner hook test {made.hook}": "it passes",
-        f"hookrunner start --sandbox --hooks-dir {directory}": "run it on a Kubernetes API in this process",
+        f"hookrunner hook test {quote(str(made.hook))}": "it passes",
+        f"hookrunner start --sandbox --hooks-dir {quote(str(directory))}": "run it on a Kubernetes API in this process",
     }
     width = max(map(len, steps))
     click.echo(

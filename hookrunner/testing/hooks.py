@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
-from hookrunner.errors import BadInput, PatchFailed
+from hookrunner.errors import BadConfig, BadInput, PatchFailed
 from hookrunner.model.bindings import Change, Hook
 from hookrunner.model.resources import JSON
 from hookrunner.settings import load
@@ -34,6 +34,8 @@ from hookrunner.testing.happenings import (
     Synchronization,
     Tick,
 )
+
+__tracebackhide__ = True  # by pytest: what fails is the line in the test
 
 T = TypeVar("T")
 
@@ -55,13 +57,22 @@ class Tools:
         self._runner.close()
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of some work."""
+        """The result of some work. What was wrong with the test's words is raised without our own story of it."""
         try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return self._runner.run(work)
-        with ThreadPoolExecutor(1) as thread:  # the test runs in a loop of its own, which must wait
-            return thread.submit(self._runner.run, work).result()
+            if not _inside_a_loop():
+                return self._runner.run(work)
+            with ThreadPoolExecutor(1) as thread:  # the test runs in a loop of its own, which must wait
+                return thread.submit(self._runner.run, work).result()
+        except BadConfig as error:
+            raise error.with_traceback(None) from None
+
+
+def _inside_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +135,8 @@ class HookUnderTest:
         self, change: Literal["Added", "Modified", "Deleted"], obj: Object, old: Object | None = None, binding: str = ""
     ) -> "Run":
         """An object comes, changes or goes."""
+        if change not in tuple(Change):
+            raise BadInput(f"'{change}' is no event; it is Added, Modified or Deleted")
         return self.on(Changed(Change(change), self._object(obj), self._object(old), binding))
 
     def on_synchronization(self, binding: str = "") -> "Run":
@@ -136,7 +149,7 @@ class HookUnderTest:
 
     def on_review(self, operation: str, obj: Object, old: Object | None = None, binding: str = "") -> "Run":
         """The API server asks whether an operation is allowed, or how to change the object."""
-        return self.on(Review(operation, self._object(obj), self._object(old), binding))
+        return self.on(Review(operation.upper(), self._object(obj), self._object(old), binding))
 
     def on_conversion(self, *objects: Object, to: str = "", binding: str = "") -> "Run":
         """The API server wants objects in another version."""

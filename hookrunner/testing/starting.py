@@ -1,5 +1,6 @@
 """A hook to begin with, and its test cases: the texts are in `starters/`."""
 
+import shlex
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
@@ -35,7 +36,7 @@ class Starter:
         """With the user's umask; "x" because somebody may have been faster."""
         text = (files("hookrunner.testing.starters") / template).read_text()
         path.touch(mode, exist_ok=False)
-        path.write_text(text.replace("@FILE@", self.hook.name).replace("@PATH@", str(self.hook)))
+        path.write_text(text.replace("@FILE@", self.hook.name).replace("@PATH@", shlex.quote(str(self.hook))))
 
 
 def starter(name: str, language: str, directory: Path) -> Starter:
@@ -45,8 +46,8 @@ def starter(name: str, language: str, directory: Path) -> Starter:
     """
     path = PurePosixPath(name)
     parts = path.parts
-    if not parts or path.is_absolute() or ".." in parts or name.endswith("/"):
-        raise BadInput(f"'{name}' is not a file name below {directory}")
+    if not name.strip() or not name.isprintable() or path.is_absolute() or ".." in parts or name.endswith("/"):
+        raise BadInput(f"{name!r} is not a file name below {directory}")
     if any(part.startswith(".") for part in parts) or "lib" in parts[:-1]:
         raise BadInput(f"'{name}': hidden files and what is in `lib` are never hooks; take another name")
     extension = LANGUAGES[language]

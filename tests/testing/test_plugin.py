@@ -53,6 +53,15 @@ def test_a_hook_that_is_not_there(hook: Hooks):
     with pytest.raises(BadInput, match="there is no hook no.sh in"):
         hook("no.sh")
 
+def test_the_story_of_a_mistake_begins_and_ends_in_the_test(hook: Hooks):
+    for mistake in (lambda: hook("no.sh"), lambda: hook("hooks/hook.sh").on_group("no")):
+        with pytest.raises(BadInput) as found:
+            mistake()
+        assert found.value.__context__ is None
+        assert [entry.path.name for entry in found.traceback.filter(found)] == ["test_hook.py"] * 2
+    with pytest.raises(BadInput, match="'added' is no event; it is Added"):
+        hook("hooks/hook.sh").on_event("added", CM)
+
 def test_inside_a_running_loop(hook: Hooks):
     async def story():
         return hook("hooks/hook.sh").on_startup()
@@ -109,7 +118,7 @@ def test_the_fixture_does_what_the_documents_say(tmp_path: Path, write_hook: Aut
     (tmp_path / "tests" / "test_hook.py").write_text(TESTS)
     ended = pytest_in(tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "6 passed" in ended.stdout
+    assert "7 passed" in ended.stdout
 
 
 def test_the_plugin_costs_nothing_where_nobody_uses_it(tmp_path: Path) -> None:

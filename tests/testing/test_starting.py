@@ -32,6 +32,12 @@ def test_a_starter_leaves_the_linter_and_its_language_content(language: str, tmp
     subprocess.run([*command, made.hook], check=True)
 
 
+def test_names_that_a_shell_would_take_apart_are_shown_in_quotes(tmp_path: Path) -> None:
+    made = starter("my hook", "bash", tmp_path)
+    made.write()
+    assert f"hookrunner hook test '{made.hook}'" in made.hook.read_text()
+
+
 def test_the_hook_is_executable_as_the_umask_allows(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
@@ -60,7 +66,7 @@ def test_the_texts_name_the_hook_that_was_made(tmp_path: Path) -> None:
         assert "@" not in path.read_text()
 
 
-@pytest.mark.parametrize("name", ["", "/a", "../a", "a/../../b", ".a", "x/.a", "lib/a", "a/"])
+@pytest.mark.parametrize("name", ["", "/a", "../a", "a/../../b", ".a", "x/.a", "lib/a", "a/", " ", "a\nb"])
 def test_a_name_that_is_no_hooks_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         starter(name, "bash", tmp_path)

@@ -26,7 +26,7 @@ def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, effec
     """What the case should expect: its own words where they were right, else what happened."""
     if not result.ran:
         return {"run": False, "reason": result.reason}
-    keys = {difference.key for difference in wrong} - {"run"}
+    keys = dict.fromkeys(difference.key for difference in wrong if difference.key != "run")
     kept = {key: value for key, value in expect.items() if key not in ("run", "reason")}
     found = {key: actual(key, result, effects) for key in keys if key != "failure"}
     if result.failure and not result.exit_code:

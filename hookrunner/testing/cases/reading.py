@@ -1,6 +1,7 @@
 """Reads test files: their cases, with the objects that they name, and what is wrong with them."""
 
 import shutil
+from codecs import BOM_UTF8
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,14 +45,16 @@ class CaseFile:
         return self.path.with_name(self.path.name.removesuffix(SUFFIX))
 
     def write(self, text: str) -> None:
-        """Give the file another text, with the line ends that it has: all of it or, if that fails, nothing.
+        """Give the file another text, with the line ends and the byte order mark that it has: all of it or, if that
+        fails, nothing.
 
         Raises BadInput."""
         path = self.path.resolve()
         draft = path.with_name(f".{path.name}.draft")
         try:
-            ends = "\r\n" if b"\r\n" in path.read_bytes() else "\n"
-            draft.write_text(text, "utf-8", newline=ends)
+            old = path.read_bytes()
+            encoding = "utf-8-sig" if old.startswith(BOM_UTF8) else "utf-8"
+            draft.write_text(text, encoding, newline="\r\n" if b"\r\n" in old else "\n")
             shutil.copymode(path, draft)
             draft.replace(path)
         except OSError as error:
@@ -63,7 +66,7 @@ class CaseFile:
 def read(path: Path) -> CaseFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         raw = _value(text)
         found = places(text)
     except (OSError, UnicodeDecodeError) as error:

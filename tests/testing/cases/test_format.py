@@ -128,13 +128,14 @@ def test_a_key_may_look_like_a_path_to_another(tmp_path: Path) -> None:
     assert read(case_file(tmp_path, f"- name: a\n  when: {{event: Added, object: {object_}}}\n")).cases
 
 
-def test_a_file_keeps_its_line_ends(tmp_path: Path) -> None:
+def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path) -> None:
     path = case_file(tmp_path, "")
-    path.write_bytes(b"- name: a\r\n  when: {event: Startup}\r\n")
+    path.write_bytes(b"\xef\xbb\xbf- name: a\r\n  when: {event: Startup}\r\n")
     path.chmod(0o640)
     found = read(path)
+    assert found.places["[0].name"].start == (0, 8)
     found.write(found.text + "  expect: {}\n")
-    assert path.read_bytes() == b"- name: a\r\n  when: {event: Startup}\r\n  expect: {}\r\n"
+    assert path.read_bytes() == b"\xef\xbb\xbf- name: a\r\n  when: {event: Startup}\r\n  expect: {}\r\n"
     assert path.stat().st_mode & 0o777 == 0o640
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
