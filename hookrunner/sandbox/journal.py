@@ -39,6 +39,7 @@ class Journal:
     @staticmethod
     def _opened(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(0o600)  # there are Secrets in it
         db = sqlite3.connect(path, isolation_level=None, timeout=0.5)
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("PRAGMA journal_mode = WAL")

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sqlite3
+import stat
 import sys
 from pathlib import Path
 
@@ -88,6 +89,12 @@ def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
         Journal(tmp_path / "x")
     journal.close()
     Journal(tmp_path / "x").close()
+
+
+def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    """SQLite gives the files beside it the same rights."""
+    Journal(tmp_path / "c.db").close()
+    assert stat.S_IMODE((tmp_path / "c.db").stat().st_mode) == 0o600
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
