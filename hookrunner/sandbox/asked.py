@@ -1,6 +1,6 @@
 """One request, understood as far as its path and headers go: which kind, which verb, which form of answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
@@ -42,14 +42,26 @@ def understood(http: web.BaseRequest, query: dict[str, str], kinds: Kinds) -> As
     where = requests.place(http.path)
     if where is None:
         raise NoPage
-    if requests.old_watch(http.path):
-        query = {**query, "watch": "true"}
     kind = _kind(where, kinds)
+    if requests.old_watch(http.path):
+        where, query = _as_watch(http.method, where, query)
     verb = requests.verb(http.method, where, query)
     _check_served(where, kind, verb)
     headers = http.headers
     form = answers.form(headers.get("Accept", ""), query, headers.get("User-Agent", ""), verb in LISTS)
     return Asked(http, query, form, where, kind, verb)
+
+
+def _as_watch(method: str, where: Place, query: dict[str, str]) -> tuple[Place, dict[str, str]]:
+    """A watch by its path is one of a collection, or of one object in it. Raises Refused 400, 404, 405."""
+    if where.subresource:
+        raise status.no_such_path()
+    if method != "GET":
+        raise status.method_not_allowed()
+    one = f"metadata.name={where.name}" if where.name else query.get("fieldSelector", "")
+    if where.name and query.get("fieldSelector", one) != one:
+        raise status.bad_request("fieldSelector metadata.name doesn't match requested name")
+    return replace(where, name=""), query | {"watch": "true", "fieldSelector": one}
 
 
 def _kind(where: Place, kinds: Kinds) -> Kind:

@@ -37,7 +37,7 @@ def at(path: str, query: Mapping[str, str], headers: Mapping[str, str], kinds: K
     found = _discovery(path, headers.get("Host", ""), kinds)
     if found is not None:
         return Shown(orjson.dumps(found))
-    parts = path.strip("/").split("/")
+    parts = path.removeprefix("/").rstrip("/").split("/")
     if parts[0] not in ("api", "apis") or len(parts) < 3:
         raise NoPage
     return None

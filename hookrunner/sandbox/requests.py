@@ -6,21 +6,18 @@ Paths: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uri
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import status
-from hookrunner.sandbox.status import About, Cause, bad_request
+from hookrunner.sandbox.parameters import flag, number, version, version_to_wait_for
+from hookrunner.sandbox.status import About, Cause
 
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-YES = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-NO = frozenset({"", "0", "f", "F", "false", "FALSE", "False"})
 OPTIONS_OF = {
     "create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions", "delete": "DeleteOptions",
     "deletecollection": "DeleteOptions",
 }  # fmt: skip
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-PROPAGATIONS = ("Foreground", "Background", "Orphan")
 DNS_LIMIT = 128
 
 
@@ -75,7 +72,7 @@ class DeleteOptions:
 
 def place(path: str) -> Place | None:
     """The place that a (decoded) path names; None where it cannot be a resource's."""
-    parts = path.strip("/").split("/")
+    parts = path.removeprefix("/").rstrip("/").split("/")
     if parts[0] == "api" and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
     elif parts[0] == "apis" and len(parts) > 3:
@@ -104,49 +101,11 @@ def _place(group: str, version: str, rest: list[str], namespace: str) -> Place |
 
 def verb(method: str, where: Place, query: Mapping[str, str]) -> str:
     """What is asked for: get, list, watch, create, update, patch, delete, deletecollection; "" for other methods."""
-    if method == "HEAD":
-        method = "GET"
     if not where.name and method == "GET":
         return "watch" if flag(query, "watch") else "list"
     if not where.name and method == "DELETE":
         return "deletecollection"
     return VERBS.get(method, "")
-
-
-def parsed_query(text: str) -> dict[str, str]:
-    """The parameters; of several with one name the first counts, as in Go."""
-    query: dict[str, str] = {}
-    for key, value in parse_qsl(text, keep_blank_values=True, errors="replace"):
-        query.setdefault(key, value)
-    return query
-
-
-def flag(query: Mapping[str, str], key: str) -> bool:
-    """A parameter that is yes or no. Raises Refused 400."""
-    value = query.get(key, "")
-    if value in YES:
-        return True
-    if value in NO:
-        # A parameter without a value, `?watch`, means yes.
-        return key in query and value == ""
-    raise bad_request(f'strconv.ParseBool: parsing "{value}": invalid syntax')
-
-
-def number(query: Mapping[str, str], key: str) -> int:
-    """A parameter that is a number, 0 where it is missing. Raises Refused 400."""
-    value = query.get(key) or "0"
-    digits = value.removeprefix("-")
-    if digits.isascii() and digits.isdigit() and len(digits) < 19:
-        return int(value)
-    raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax')
-
-
-def version(text: str) -> int:
-    """A resourceVersion. Raises Refused 400."""
-    if text.isascii() and text.isdigit() and len(text) < 20:
-        return int(text)
-    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {why}')
 
 
 # ── options ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -159,7 +118,7 @@ def list_options(query: Mapping[str, str], watch: bool) -> ListOptions:
     options = ListOptions(
         labels=query.get("labelSelector", ""),
         fields=query.get("fieldSelector", ""),
-        version=version(given) if given else None,
+        version=(version_to_wait_for if watch else version)(given) if given else None,
         match=query.get("resourceVersionMatch", ""),
         limit=max(0, number(query, "limit")),
         token=query.get("continue", ""),
@@ -214,7 +173,7 @@ def write_options(query: Mapping[str, str], verb: str, user_agent: str, apply: b
     """Read and check what goes with create, update and patch (`apply`: whether it is server-side apply). Raises Refused
     400 or 422."""
     manager, validation = query.get("fieldManager", ""), query.get("fieldValidation", "")
-    causes = _dry_run_problems([query["dryRun"]] if "dryRun" in query else [])
+    causes = dry_run_problems([query["dryRun"]] if "dryRun" in query else [])
     if len(manager.encode()) > DNS_LIMIT:
         causes.append(status.too_long("fieldManager", DNS_LIMIT))
     elif (at := next((at for at, char in enumerate(manager) if not char.isprintable()), None)) is not None:
@@ -232,67 +191,8 @@ def write_options(query: Mapping[str, str], verb: str, user_agent: str, apply: b
     return WriteOptions(named, query.get("dryRun") == "All", flag(query, "force"), validation or "Warn")
 
 
-def delete_options(query: Mapping[str, str], body: JSON, verb: str) -> DeleteOptions:
-    """Read and check the query and the body (`DeleteOptions`, None if there is none). Raises Refused 400 or 422."""
-    said = {**_from_query(query), **(_checked_body(body) if body is not None else {})}
-    dry_run, propagation = said.get("dryRun") or [], said.get("propagationPolicy") or ""
-    orphan = said.get("orphanDependents")
-    causes = _dry_run_problems(dry_run)
-    if propagation and orphan is not None:
-        causes.append(
-            status.wrong(
-                "propagationPolicy", propagation, "orphanDependents and deletionPropagation cannot be both set"
-            )
-        )
-    if propagation not in ("", *PROPAGATIONS):
-        causes.append(
-            status.unsupported("propagationPolicy", propagation, ["Foreground", "Background", "Orphan", "nil"])
-        )
-    if causes:
-        raise status.invalid(About("meta.k8s.io", OPTIONS_OF[verb]), causes)
-    if orphan is not None:
-        propagation = "Orphan" if orphan else "Background"
-    wanted = said.get("preconditions") or {}
-    grace = said.get("gracePeriodSeconds")
-    return DeleteOptions(
-        bool(dry_run), propagation, grace, wanted.get("uid") or "", wanted.get("resourceVersion") or ""
-    )
-
-
-def _from_query(query: Mapping[str, str]) -> dict[str, JSON]:
-    said: dict[str, JSON] = {}
-    if "dryRun" in query:
-        said["dryRun"] = [query["dryRun"]]
-    if "propagationPolicy" in query:
-        said["propagationPolicy"] = query["propagationPolicy"]
-    if "orphanDependents" in query:
-        said["orphanDependents"] = flag(query, "orphanDependents")
-    if "gracePeriodSeconds" in query:
-        said["gracePeriodSeconds"] = number(query, "gracePeriodSeconds")
-    return said
-
-
-FIELDS_OF_DELETE: dict[str, tuple[type, ...]] = {
-    "dryRun": (list,), "propagationPolicy": (str,), "orphanDependents": (bool,), "gracePeriodSeconds": (int,),
-    "preconditions": (dict,), "kind": (str,), "apiVersion": (str,),
-}  # fmt: skip
-
-
-def _checked_body(body: JSON) -> dict[str, JSON]:
-    if not isinstance(body, dict) or body.get("kind", "DeleteOptions") != "DeleteOptions":
-        raise bad_request("the object provided is unrecognized (must be of type DeleteOptions)")
-    for key, types in FIELDS_OF_DELETE.items():
-        if body.get(key) is not None and type(body[key]) not in types:
-            raise bad_request(
-                f"cannot unmarshal into Go struct field DeleteOptions.{key}: expected {types[0].__name__}"
-            )
-    wanted = body.get("preconditions") or {}
-    if any(not isinstance(wanted.get(key, ""), str | None) for key in ("uid", "resourceVersion")):
-        raise bad_request("cannot unmarshal into Go struct field Preconditions: expected string")
-    return body
-
-
-def _dry_run_problems(dry_run: list[JSON]) -> list[Cause]:
+def dry_run_problems(dry_run: list[JSON]) -> list[Cause]:
+    """What is wrong with the values of `dryRun`."""
     if all(one == "All" for one in dry_run):
         return []
     return [

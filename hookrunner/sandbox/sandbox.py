@@ -163,7 +163,8 @@ async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]
 @asynccontextmanager
 async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
     # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
-    answering = web.Server(server.answer, access_log=None, handler_cancellation=True)
+    # Bodies are taken as they come, as a real API server takes them: nobody can send a bomb of zeros.
+    answering = web.Server(server.answer, access_log=None, handler_cancellation=True, auto_decompress=False)
     runner = web.ServerRunner(answering, shutdown_timeout=STOP_GRACE)
     await runner.setup()
     tls = None

@@ -1,26 +1,26 @@
 """The sandbox over HTTP: what comes in, what goes out, and a `Status` for everything that is refused.
 
 Nothing that a client sends may end in more than an answer: what is not foreseen is a bug, logged, and answered 500.
-The `Host` of a request is checked, so that no web page in a browser can reach a sandbox on the loopback address by a
-name of its own (DNS rebinding).
+Who may ask is in `guard.py`.
 """
 
 import asyncio
-import hmac
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
-from ipaddress import ip_address
 
 import orjson
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from hookrunner import log
 from hookrunner.sandbox import (
     answers,
     bodies,
+    delete_options,
     documents,
+    guard,
+    parameters,
     patching,
     reading,
     requests,
@@ -70,12 +70,11 @@ class Server:
             return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
 
     async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:
-        self._check_host(http)
-        self._check_token(http)
+        guard.check(http.headers, http.host, self._token)
         await self._faults.before(http)
         if http.path.startswith("/_sandbox/"):
             return await self._administer(http)
-        query = requests.parsed_query(http.query_string)
+        query = parameters.parsed(http.rel_url.raw_query_string)
         shown = documents.at(http.path, query, http.headers, self._api.kinds)
         if shown is not None:
             if http.method not in ("GET", "HEAD"):
@@ -93,28 +92,16 @@ class Server:
     async def _administer(self, http: web.BaseRequest) -> web.Response:
         """`POST /_sandbox/compact[?revision=N]` forgets history; the rest is for `faults.py`."""
         if (http.method, http.path) == ("POST", "/_sandbox/compact"):
-            said: object = {"compacted": self._api.store.compact(requests.number(http.query, "revision") or None)}
+            said: object = {"compacted": self._api.store.compact(parameters.number(http.query, "revision") or None)}
         else:
             said = await self._faults.administer(http, await _read(http))
         return web.Response(body=orjson.dumps(said), headers={"Content-Type": "application/json"})
-
-    def _check_host(self, http: web.BaseRequest) -> None:
-        if self._token:
-            return  # a web page does not know it
-        name = http.host.rpartition(":")[0] if not http.host.endswith("]") and ":" in http.host else http.host
-        if name != "localhost" and not _loopback(name.strip("[]")):
-            raise Refused(HTTPStatus.FORBIDDEN, "Forbidden", f"the sandbox does not answer as host {name!r}")
-
-    def _check_token(self, http: web.BaseRequest) -> None:
-        given = http.headers.get("Authorization", "").removeprefix("Bearer ")
-        if self._token and not hmac.compare_digest(given.encode(), self._token.encode()):
-            raise Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
     # ── verbs ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _get(self, asked: Asked) -> web.StreamResponse:
         if version := asked.query.get("resourceVersion"):
-            reading.check_not_ahead(self._api.store, requests.version(version))
+            reading.check_not_ahead(self._api.store, parameters.version_to_wait_for(version))
         stored = reading.found(self._api.store, asked.kind, asked.where)
         if asked.where.subresource not in ("", "status"):
             return self._one(asked, subresources.get(asked.kind, asked.where, reading.obj(asked.kind, stored)))
@@ -203,6 +190,9 @@ _DO: dict[str, Callable[[Server, Asked], Awaitable[web.StreamResponse]]] = {
 
 async def _read(http: web.BaseRequest) -> bytes:
     """The whole body. Raises Refused 413 as soon as it is too much."""
+    if http.headers.get("Expect", "").lower() == "100-continue" and http.version >= HttpVersion11:
+        assert http.transport is not None
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     text = bytearray()
     async for chunk in http.content.iter_any():
         text += chunk
@@ -218,7 +208,7 @@ async def _body(asked: Asked) -> Body:
 async def _delete_options(asked: Asked) -> DeleteOptions:
     text = await _read(asked.http)
     body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
-    return requests.delete_options(asked.query, body, asked.verb)
+    return delete_options.read(asked.query, body, asked.verb)
 
 
 def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Response:
@@ -241,10 +231,3 @@ def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:
     if refused.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         headers["Connection"] = "close"  # what is left of the body is nobody's
     return web.Response(body=answers.dumped(form, refused.json()), status=refused.code, headers=headers)
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
