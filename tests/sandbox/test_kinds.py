@@ -1,6 +1,8 @@
 """Built-in kinds: what the data says, that a real API server says the same, and that nobody pays for what is unused."""
 
 import gzip
+import re
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +69,15 @@ def test_what_the_sandbox_cannot_do_has_no_verbs() -> None:
     bindings = Kinds(builtin()).get("", "v1", "bindings")
     assert bindings is not None
     assert not bindings.served
+
+
+def test_the_page_names_all_that_is_refused() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text()
+    listed = re.search(r"\*\*Refused\*\*: (.*?)\n\n", page, re.DOTALL)
+    assert listed is not None
+    below = {name for kind in builtin() for name, one in kind.subresources.items() if not one.served}
+    refused = below | {kind.plural for kind in builtin() if not kind.served}
+    assert {name for name in refused if f"`{name}`" not in listed[1]} == set()
 
 
 def test_a_scale_has_the_schema_of_scales() -> None:
