@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import ClassVar
 
 import click
@@ -22,6 +23,16 @@ class Lazy(click.Group):
         command = getattr(importlib.import_module(f"hookrunner.cli.{file}"), name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As for options: a word that is none is told with the nearest that is one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = [f" Did you mean '{name}'?" for name in get_close_matches(args[0], self.table, 1)]
+            raise click.UsageError("".join([error.message, *near]), error.ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

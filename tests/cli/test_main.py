@@ -28,7 +28,9 @@ def test_each_command_has_help_and_the_same_line_in_the_overview(name: str, comm
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nonsense"], "No such command 'nonsense'"),
+        (["nonsense"], "No such command 'nonsense'.\n"),
+        (["sandbx"], "No such command 'sandbx'. Did you mean 'sandbox'?\n"),
+        (["hook", "tset"], "No such command 'tset'. Did you mean 'test'?\n"),
         (["start", "--hook-dir", "x"], "--hooks-dir"),
         (["start", "--listen-port", "http"], "--listen-port: 'http'"),
     ],
