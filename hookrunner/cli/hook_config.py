@@ -1,6 +1,5 @@
 """`hookrunner hook config`: what hooks declare, as hookrunner understands it."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import click
 import orjson
 
 from hookrunner import settings
+from hookrunner.cli import ending
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.resources import JSON
 from hookrunner.testing import shown
@@ -30,7 +30,7 @@ def hook_config(ctx: click.Context, paths: tuple[Path, ...], output: str) -> int
 
     Each hook is run with --config, as at the start. Durations are in seconds. It ends with 1 if a hook is refused.
     """
-    catalogs = asyncio.run(_catalogs(paths, ctx.find_root().info_name or ""))
+    catalogs = ending.run(_catalogs(paths, ctx.find_root().info_name or ""))
     found: list[JSON] = [{"hook": hook.name, **shown.config(hook.config)} for one in catalogs for hook in one.hooks]
     match output:
         case "json":

@@ -1,6 +1,5 @@
 """`hookrunner hook run`: one hook, one made-up event, and what the hook asks for; no cluster is touched."""
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ import click
 import orjson
 
 from hookrunner import settings
+from hookrunner.cli import ending
 from hookrunner.model.resources import JSON
 from hookrunner.options import duration
 from hookrunner.testing import asking, manifests
@@ -56,7 +56,7 @@ class _Run(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         output = ctx.params["output"]
-        found = asyncio.run(_run(ctx))
+        found = ending.run(_run(ctx))
         if isinstance(found, _Ran):
             _show(found, output, ctx.params["show_context"])
             return WOULD_NOT_RUN if not found.result.ran else int(not found.result.ok)

@@ -1,6 +1,5 @@
 """`hookrunner hook test`: the test cases beside hooks, run without a cluster."""
 
-import asyncio
 import os
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import click
 import orjson
 
 from hookrunner import settings
+from hookrunner.cli import ending
 from hookrunner.cli.hook_run import styled, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
@@ -42,7 +42,7 @@ class _Test(click.Command):
         files = suite.load(suite.find(_relative(path) for path in paths))
         asked = _Asked(files, said["named"], said["at_once"], said["timeout"], said["update"])
         began = time.perf_counter()
-        outcomes = asyncio.run(_run(ctx, asked, quiet=said["output"] == "json"))
+        outcomes = ending.run(_run(ctx, asked, quiet=said["output"] == "json"))
         seconds = time.perf_counter() - began
         if not outcomes:
             raise click.UsageError(f"no case has '{said['named']}' in its name")

@@ -1,12 +1,12 @@
 """`hookrunner hook lint`: what is wrong with hooks, without a cluster."""
 
-import asyncio
 from datetime import datetime
 from pathlib import Path
 
 import click
 
 from hookrunner import settings
+from hookrunner.cli import ending
 from hookrunner.jq.program import Jq
 from hookrunner.linting import formats
 from hookrunner.linting.findings import Finding, Severity
@@ -37,7 +37,7 @@ def lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict: bool,
     loaded = settings.load({}, ctx.find_root().info_name or "").hooks
     if not paths and not loaded.directory.is_dir():
         raise click.UsageError(f"there is no directory '{loaded.directory}'; name a PATH, or set HOOKRUNNER_HOOKS_DIR")
-    linted = asyncio.run(_linted(loaded, paths or (_relative(loaded.directory),)))
+    linted = ending.run(_linted(loaded, paths or (_relative(loaded.directory),)))
     shown = [one for one in linted.findings if verbose or one.code != "next-runs"]
     click.echo(FORMATS[output](shown), nl=False)
     if output == "text":

@@ -1,6 +1,7 @@
 """`hook config`, `hook run`, `hook test` and `new hook` on the command line. What they do in detail: tests/testing."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -214,8 +215,14 @@ def test_new_hook_says_what_it_made_and_what_is_next(place: Path, command: Comma
     assert command("new", "hook", "mine.py", "--dir", "h").code == 2
 
 
+@pytest.mark.parametrize(
+    ("number", "said", "code"),
+    [(signal.SIGINT, "\n", 130), (signal.SIGTERM, "", -signal.SIGTERM), (signal.SIGHUP, "", -signal.SIGHUP)],
+)
 @pytest.mark.parametrize("words", [["hook", "run", "hooks/slow.sh"], ["hook", "test"]])
-def test_ctrl_c_ends_the_hook_and_says_nothing_more(words: list[str], place: Path) -> None:
+def test_a_signal_ends_the_hook_and_leaves_nothing(
+    words: list[str], number: signal.Signals, said: str, code: int, place: Path
+) -> None:
     hook = place / "hooks" / "slow.sh"
     begun, config = place / "begun", '{"configVersion": "v1", "onStartup": 1}'
     hook.write_text(
@@ -224,12 +231,20 @@ def test_ctrl_c_ends_the_hook_and_says_nothing_more(words: list[str], place: Pat
     hook.chmod(0o755)
     (place / "hooks" / "slow.sh.test.yaml").write_text("- {name: a, when: {event: Startup}}\n")
     command = [sys.executable, "-m", "hookrunner", *words]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    (place / "tmp").mkdir()
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(place / "tmp")},
+    )
     while not (begun.exists() and begun.read_text().strip()):
         assert running.poll() is None
         time.sleep(0.01)
-    running.send_signal(signal.SIGINT)
-    assert (running.communicate(timeout=20)[0], running.returncode) == ("\n", 130)
+    running.send_signal(number)
+    assert (running.communicate(timeout=20)[0], running.returncode) == (said, code)
+    assert list((place / "tmp").iterdir()) == []
     assert not Path(f"/proc/{begun.read_text().strip()}/cwd").exists()
 
 
