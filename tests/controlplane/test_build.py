@@ -43,7 +43,7 @@ def test_the_cached_build_is_taken(empty_cache: Path, monkeypatch: pytest.Monkey
 
 def test_any_change_of_the_program_changes_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = build.build_key()
-    for file in build.GO_MODULE.iterdir():
+    for file in filter(Path.is_file, build.GO_MODULE.iterdir()):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.setattr(build, "GO_MODULE", tmp_path)
     assert build.build_key() == before

@@ -5,13 +5,17 @@ import secrets
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPSConnection
+from http.client import HTTPSConnection, RemoteDisconnected
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from tests.controlplane.cluster import Cluster
 
 JSON = "application/json"
+
+
+class Panicked(Exception):
+    """The API server dropped the connection instead of answering, as it does when a patch library of its own panics."""
 
 
 class Oracle:
@@ -29,8 +33,12 @@ class Oracle:
         headers = {"Authorization": self._authorization, "Content-Type": content_type}
         where = path.format(ns=f"namespaces/{self.namespace}") + (f"?{urlencode(query)}" if query else "")
         text = None if body is None and method == "GET" else json.dumps(body, ensure_ascii=False).encode()
-        self._connection.request(method, where, text, headers)
-        answer = self._connection.getresponse()
+        try:
+            self._connection.request(method, where, text, headers)
+            answer = self._connection.getresponse()
+        except RemoteDisconnected:
+            self._connection.close()
+            raise Panicked(f"{method} {where}: {body}") from None
         return answer.status, json.loads(answer.read())
 
     def patch(self, path: str, kind: str, body: object) -> Any:

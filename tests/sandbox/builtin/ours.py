@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hookrunner.sandbox import kinds, names, status
+from hookrunner.sandbox import kinds, names, rules, status
 from hookrunner.sandbox.builtin import decode, defaults, metadata, strategy, validation
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused
@@ -40,6 +40,8 @@ def created(obj: Object, namespace: str) -> Object:
         meta["namespace"] = namespace
     if "generateName" in meta and "name" not in meta:
         meta["name"] = names.generated(meta["generateName"])
+    if kind.stored == rules.DEFINITIONS:
+        return checked(kind, rules.for_create(kind, rules.defaulted(kind, made), []), None)
     made = strategy.for_create(kind, defaults.defaulted(kind, made))
     return checked(kind, made, None)
 

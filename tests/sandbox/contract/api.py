@@ -92,7 +92,7 @@ class Api:
         sent = self._headers(content_type) | dict(headers or {})
         try:
             return self._send(method, path, data, sent)
-        except (http.client.HTTPException, ConnectionError):
+        except (http.client.HTTPException, OSError):
             # A kept connection may have been closed by the server meanwhile.
             self._connection.close()
             self._connection = self._connect()

@@ -4,11 +4,12 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from hookrunner.sandbox.patches import json_patch
 from hookrunner.sandbox.status import Refused
+from tests.sandbox.oracle import Panicked
 from tests.sandbox.patches.conftest import Anything
 
 DOCUMENT = {"a": {"b/c": 1, "d~e": [1, 2, 3]}, "list": [{"x": 1}, {"x": None}], "text": "héllo", "none": None, "f": 1.5}
@@ -125,4 +126,8 @@ def operations(draw: st.DrawFn) -> dict[str, Any]:
 def test_random_patches_do_what_they_do_on_a_real_server(anything: Anything, document: Any, patch: Any) -> None:
     # The document comes as the first operation: one request for each example.
     whole = [{"op": "add", "path": "/spec", "value": document}, *patch]
-    assert outcome(anything.template, whole) == anything.patched("json", whole)
+    try:
+        expected = anything.patched("json", whole)
+    except Panicked:  # such as `test` of [null] against [null]: nothing to compare with
+        reject()
+    assert outcome(anything.template, whole) == expected
