@@ -34,11 +34,18 @@ class Oracle:
         where = path.format(ns=f"namespaces/{self.namespace}") + (f"?{urlencode(query)}" if query else "")
         text = None if body is None and method == "GET" else json.dumps(body, ensure_ascii=False).encode()
         try:
-            self._connection.request(method, where, text, headers)
-            answer = self._connection.getresponse()
+            return self._answer(method, where, text, headers)
+        except (RemoteDisconnected, OSError):
+            self._connection.close()  # perhaps it was idle for too long: once more over a new one
+        try:
+            return self._answer(method, where, text, headers)
         except RemoteDisconnected:
             self._connection.close()
             raise Panicked(f"{method} {where}: {body}") from None
+
+    def _answer(self, method: str, where: str, text: bytes | None, headers: dict[str, str]) -> Any:
+        self._connection.request(method, where, text, headers)
+        answer = self._connection.getresponse()
         return answer.status, json.loads(answer.read())
 
     def patch(self, path: str, kind: str, body: object) -> Any:
