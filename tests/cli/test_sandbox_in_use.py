@@ -2,10 +2,12 @@
 
 import asyncio
 import itertools
+import json
+import random
 import signal
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
@@ -49,6 +51,63 @@ async def test_two_hundred_clients_at_once_each_see_everything(tmp_path: Path) -
 
         done = await asyncio.wait_for(asyncio.gather(*map(work, range(200))), 60)
         assert set(done) == {(201, 200)}
+
+
+async def test_of_many_who_count_at_once_nobody_is_lost(tmp_path: Path) -> None:
+    """Each reads, adds one, and writes what it has read with its resourceVersion; a conflict means again."""
+    async with sandbox(tmp_path), connected(tmp_path) as session:
+        assert await create(session, "counter", "0") == 201
+        conflicts = 0
+
+        async def count() -> None:
+            nonlocal conflicts
+            done = 0
+            while done < 10:
+                async with session.get(f"{CONFIGMAPS}/counter") as answer:
+                    counter = await answer.json()
+                counter["data"]["x"] = str(int(counter["data"]["x"]) + 1)
+                async with session.put(f"{CONFIGMAPS}/counter", json=counter) as answer:
+                    done += answer.status == 200
+                    conflicts += answer.status == 409
+
+        await asyncio.gather(*(count() for _ in range(10)))
+        async with session.get(f"{CONFIGMAPS}/counter") as answer:
+            assert (await answer.json())["data"] == {"x": "100"}
+        assert conflicts
+
+
+async def test_watchers_that_are_cut_off_and_resume_all_tell_the_same_story(tmp_path: Path) -> None:
+    dice = random.Random(7)
+    async with sandbox(tmp_path), connected(tmp_path) as session:
+        async with session.get(CONFIGMAPS) as answer:
+            start = (await answer.json())["metadata"]["resourceVersion"]
+
+        async def follow() -> list[tuple[str, str]]:
+            """Go on from the last version until the last object is seen."""
+            seen, version = [("", "")], start
+            while seen[-1][1] != "last":
+                with suppress(aiohttp.ClientError):
+                    async with session.get(f"{CONFIGMAPS}?watch=1&resourceVersion={version}") as watch:
+                        async for line in watch.content:
+                            event = json.loads(line)
+                            meta = event["object"]["metadata"]
+                            version = meta["resourceVersion"]
+                            seen.append((event["type"], meta["name"]))
+                            if meta["name"] == "last":
+                                break
+            return seen
+
+        watchers = [asyncio.create_task(follow()) for _ in range(10)]
+        for number in range(100):
+            assert await create(session, f"c{number}") == 201
+            if dice.random() < 0.3:
+                await (await session.delete(f"{CONFIGMAPS}/c{dice.randrange(number + 1)}")).read()
+            if dice.random() < 0.2:
+                await (await session.post("/_sandbox/cut")).read()
+        assert await create(session, "last") == 201
+        first, *others = await asyncio.wait_for(asyncio.gather(*watchers), 30)
+        assert len(first) > 100
+        assert all(other == first for other in others)
 
 
 async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any
 
 import yaml
@@ -14,7 +15,7 @@ import yaml
 from tests.cli.test_sandbox import sandbox
 from tests.controlplane.processes import free_port
 from tests.flows.operator import Operator, oops
-from tests.flows.scripts import configmaps, hook, patching, watching
+from tests.flows.scripts import HOLD, configmaps, hook, patching, watching
 from tests.flows.waiting import stays, until
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -100,6 +101,25 @@ async def test_hooks_of_every_kind_run_on_a_sandbox_in_the_same_process(tmp_path
         await until(lambda: "Schedule" in {found["type"] for found in one.contexts("tick.sh")}, "a tick")
         assert [found["binding"] for found in one.contexts("startup.sh")] == ["onStartup"]
         assert api.names() == []
+
+
+async def test_what_a_hook_asks_for_while_the_program_ends_is_in_the_data_file(tmp_path: Path) -> None:
+    """The sandbox in the same process ends last."""
+    late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late", "namespace": "default"}}
+    flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", f"--data={tmp_path / 'data'}")
+    one = Operator(tmp_path, tmp_path / "none", flags)
+    one.write_hooks({"h.sh": hook({"onStartup": 1}, HOLD + patching([{"operation": "Create", "object": late}]))})
+    one.start()
+    try:
+        await one.has_run("h.sh")
+        one.send(SIGTERM)
+        await until(lambda: "waiting up to" in (tmp_path / "log").read_text(), "the grace of the stop")
+        one.tell("go")
+        assert await one.ended() == 0
+    finally:
+        one.kill()
+    async with sandbox(tmp_path, "--data", str(tmp_path / "data")):
+        assert Api(tmp_path / "kc").names() == ["late"]
 
 
 async def test_without_hooks_the_log_says_so(tmp_path: Path) -> None:
