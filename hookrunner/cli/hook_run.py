@@ -182,5 +182,8 @@ def styled(lines: Iterable[str], margin: int = 0) -> Iterator[str]:
     """Colours for a terminal, of diffs that stand so far from the left; `click.echo` takes them out elsewhere."""
     for line in lines:
         text = line[margin:]
-        bold = text.startswith(("+++", "---"))
-        yield line[:margin] + click.style(text, bold=bold, fg=None if bold else _COLORS.get(text[:1]))
+        if text.startswith(("+++", "---")):
+            text = click.style(text, bold=True)
+        elif color := _COLORS.get(text[:1]):
+            text = click.style(text, fg=color)
+        yield line[:margin] + text

@@ -49,7 +49,7 @@ class _Test(click.Command):
         if said["update"]:
             _update(outcomes)
         if said["junit"]:
-            said["junit"].write_bytes(junit.document(outcomes, seconds))
+            _write(said["junit"], junit.document(outcomes, seconds))
         if said["output"] == "json":
             click.echo(orjson.dumps(_document(outcomes, seconds), option=orjson.OPT_INDENT_2))
         else:
@@ -85,6 +85,14 @@ hook_test = _Test(
     The cases of a hook `copy.sh` are in `copy.sh.test.yaml` beside it: a list of `name`, `given`, `when`, `expect`.
     It ends with 0 if all passed, with 1 if not, with 2 for bad usage or a test file that cannot be read.""",
 )
+
+
+def _write(path: Path, document: bytes) -> None:
+    """Raises BadInput."""
+    try:
+        path.write_bytes(document)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _relative(path: Path) -> Path:

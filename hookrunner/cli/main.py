@@ -41,7 +41,8 @@ class Commands(Lazy):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Run executables (hooks) when something happens in a Kubernetes cluster.
 
     \b
@@ -50,6 +51,8 @@ def cli() -> None:
     hookrunner queue list                  see what waits
     hookrunner start --help                all settings
     """
+    if os.environ.get("NO_COLOR"):  # https://no-color.org; `settings` would cost the debug commands 50 ms
+        ctx.color = False
 
 
 def main() -> None:

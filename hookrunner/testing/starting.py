@@ -1,6 +1,7 @@
 """A hook to begin with, and its test cases: the texts are in `starters/`."""
 
 import shlex
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
@@ -21,21 +22,24 @@ class Starter:
     language: str
 
     def write(self) -> None:
-        """Make both, the hook executable. Raises BadInput if one is there already, or cannot be made."""
+        """Make both, the hook executable. Raises BadInput if one is there already, or cannot be made; then none is."""
         for path in (self.hook, self.tests):
             if path.exists():
                 raise BadInput(f"{path} is there already, and nothing was changed; take another name")
-        try:
-            self.hook.parent.mkdir(parents=True, exist_ok=True)
-            self._make(self.hook, f"{self.language}.{LANGUAGES[self.language]}.txt", 0o777)
-            self._make(self.tests, "test.yaml.txt", 0o666)
-        except OSError as error:
-            raise BadInput(f"cannot write {error.filename}: {error.strerror}") from None
+        with ExitStack() as undo:
+            try:
+                self.hook.parent.mkdir(parents=True, exist_ok=True)
+                self._make(self.hook, f"{self.language}.{LANGUAGES[self.language]}.txt", 0o777, undo)
+                self._make(self.tests, "test.yaml.txt", 0o666, undo)
+            except OSError as error:
+                raise BadInput(f"cannot write {error.filename or self.hook}: {error.strerror}") from None
+            undo.pop_all()
 
-    def _make(self, path: Path, template: str, mode: int) -> None:
-        """With the user's umask; "x" because somebody may have been faster."""
+    def _make(self, path: Path, template: str, mode: int, undo: ExitStack) -> None:
+        """With the user's umask, and not over what somebody else has made meanwhile."""
         text = (files("hookrunner.testing.starters") / template).read_text()
         path.touch(mode, exist_ok=False)
+        undo.callback(path.unlink)
         path.write_text(text.replace("@FILE@", self.hook.name).replace("@PATH@", shlex.quote(str(self.hook))))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -197,6 +198,28 @@ def test_test_writes_junit_and_json(cases: Path, command: Command) -> None:
     assert (ended.code, found["passed"], found["failed"]) == (1, 1, 1)
     assert found["cases"][1]["differences"] == {"logs": ["- bye", "+ hello from the hook"]}
     assert Xml.parse("out.xml").getroot().get("failures") == "1"
+
+
+def test_a_report_that_cannot_be_written_ends_with_2(cases: Path, command: Command) -> None:
+    ended = command("hook", "test", "--junit", "no/such/directory.xml")
+    assert (ended.code, ended.err) == (
+        2,
+        "Error: no/such/directory.xml: cannot be written: No such file or directory\n",
+    )
+
+
+@pytest.mark.parametrize(("environment", "colours"), [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)])
+def test_colours_are_for_terminals_without_no_color(
+    environment: dict[str, str], colours: bool, cases: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "hookrunner", "hook", "test"]
+    subprocess.run(command, stdout=theirs, env={**os.environ, **environment}, check=False)
+    os.close(theirs)
+    said = os.read(ours, 10_000)
+    os.close(ours)
+    assert (b"FAILED" in said, b"\x1b[" in said) == (True, colours)
 
 
 def test_test_of_a_bad_file_ends_with_2(cases: Path, command: Command) -> None:

@@ -57,6 +57,13 @@ def test_nothing_is_overwritten(there: str, tmp_path: Path) -> None:
     assert (tmp_path / there).read_text() == "mine"
 
 
+def test_what_cannot_be_made_whole_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "a.sh.test.yaml").symlink_to(tmp_path / "gone" / "elsewhere")
+    with pytest.raises(BadInput, match=r"cannot write .*a\.sh\.test\.yaml: File exists"):
+        starter("a", "bash", tmp_path).write()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.sh.test.yaml"]
+
+
 def test_the_texts_name_the_hook_that_was_made(tmp_path: Path) -> None:
     made = starter("b.py", "python", tmp_path)
     made.write()
