@@ -43,6 +43,17 @@ WOULD_NOT_RUN = 3
 """The exit code: nothing has failed, and nothing was run."""
 
 
+def kubeconfig_option() -> click.Option:
+    """For every command that lets hooks act."""
+    return click.Option(
+        ["--kubeconfig"],
+        type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+        default=None,
+        metavar="FILE",
+        help="A cluster for hooks that call kubectl themselves. [default: they find none]",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Ran:
     """A run, and what would come of it."""
@@ -98,6 +109,7 @@ hook_run = _Run(
             ["-o", "--output"], type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True
         ),
         timeout_option(),
+        kubeconfig_option(),
     ],
     help="""Run a hook on a made-up event and show what it asks for.
 
@@ -116,7 +128,7 @@ hook_run = _Run(
 async def _run(ctx: click.Context) -> _Ran | JSON:
     """A run, or the contexts alone."""
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
-    async with bench(shared, ctx.params["timeout"]) as tools:
+    async with bench(shared, ctx.params["timeout"], ctx.params["kubeconfig"] or "") as tools:
         hook = await tools.load(ctx.params["path"])
         given, happening = _given(ctx), asking.happening(hook, _words(ctx))
         if not ctx.params["context_only"]:

@@ -12,7 +12,7 @@ import orjson
 
 from hookrunner import settings
 from hookrunner.cli import ending
-from hookrunner.cli.hook_run import styled, timeout_option
+from hookrunner.cli.hook_run import kubeconfig_option, styled, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import bench
@@ -73,6 +73,7 @@ hook_test = _Test(
         click.Option(["--junit"], metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML."),
         click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
         timeout_option(),
+        kubeconfig_option(),
     ],
     help="""Run test cases of hooks. PATH is a hook, its test file, or a directory (default: the hooks directory).
 
@@ -102,8 +103,9 @@ def _relative(path: Path) -> Path:
 
 async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
+    shared = settings.load({}, ctx.find_root().info_name or "").hooks
     async with (
-        bench(settings.load({}, ctx.find_root().info_name or "").hooks, asked.timeout) as tools,
+        bench(shared, asked.timeout, ctx.params["kubeconfig"] or "") as tools,
         aclosing(suite.run(tools, asked.files, asked.named, asked.at_once)) as going,
     ):
         async for outcome in going:

@@ -7,7 +7,8 @@
 A bad run, and no run at all, are results; only what cannot be understood is an error.
 """
 
-from collections.abc import AsyncIterator, Sequence
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -194,14 +195,22 @@ def _complete(result: Result, planned: Plan, answer: Answer, values: ValuesFiles
     )
 
 
+def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which kubectl and client libraries find no cluster: what a made-up event leads to must not
+    happen to the one that somebody works with, nor to the one that a CI job runs in."""
+    kept = {name: value for name, value in environ.items() if not name.startswith("KUBERNETES_SERVICE_")}
+    return kept | {"KUBECONFIG": os.devnull}
+
+
 @asynccontextmanager
-async def bench(settings: HooksSettings, timeout: float = 30.0) -> AsyncIterator[Bench]:
+async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str = "") -> AsyncIterator[Bench]:
     """A bench with a temporary directory and processes of its own. What a hook leaves behind is ended after its run,
-    and hooks that still run when the bench is left."""
+    and hooks that still run when the bench is left. Those that call kubectl find the cluster of `kubeconfig`, or none."""
+    environ = without_cluster(settings.environ) | ({"KUBECONFIG": kubeconfig} if kubeconfig else {})
     children = Children(Patience(kill=KILL_AFTER, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
         async with Jq() as jq:
             try:
-                yield Bench(replace(settings, tmp_dir=Path(directory)), children, jq, timeout)
+                yield Bench(replace(settings, tmp_dir=Path(directory), environ=environ), children, jq, timeout)
             finally:
                 await children.stop(grace=0.0)

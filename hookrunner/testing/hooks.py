@@ -82,8 +82,9 @@ class Hooks:
     tools: Tools
     directories: Sequence[Path]
 
-    def __call__(self, path: str | Path, timeout: float = 30.0) -> "HookUnderTest":
-        """The hook, asked for its configuration. `timeout` in seconds is the longest that a run may take.
+    def __call__(self, path: str | Path, timeout: float = 30.0, kubeconfig: str | Path = "") -> "HookUnderTest":
+        """The hook, asked for its configuration. `timeout` in seconds is the longest that a run may take; `kubeconfig`
+        is for a hook that calls kubectl, which finds no cluster otherwise.
 
         Raises BadInput if there is no such file, BadHookConfig if the hook is no good.
         """
@@ -91,7 +92,10 @@ class Hooks:
         if found is None:
             places = " or ".join(map(str, self.directories))
             raise BadInput(f"there is no hook {path} in {places}")
-        tried = replace(self.tools.bench, timeout=timeout)
+        settings = self.tools.bench.settings
+        if kubeconfig:
+            settings = replace(settings, environ={**settings.environ, "KUBECONFIG": str(kubeconfig)})
+        tried = replace(self.tools.bench, timeout=timeout, settings=settings)
         return HookUnderTest(self.tools, tried, self.tools.wait(tried.load(found)), self.directories[-1])
 
 

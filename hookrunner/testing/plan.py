@@ -149,6 +149,9 @@ def _watching(world: World, happening: Changed) -> int:
         reasons = [mismatch(bindings[place], state, world.objects) for state in states]
         return reasons[0] if all(reasons) else ""
 
+    listening = [place for place in range(len(bindings)) if happening.change in bindings[place].changes]
+    if len(one := [place for place in listening if not misfit(place)]) == 1:
+        return one[0]
     return choosing.only(bindings, "kubernetes", misfit)
 
 

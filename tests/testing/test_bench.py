@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadHookConfig
-from hookrunner.testing.bench import Bench, Result
+from hookrunner.settings import HooksSettings
+from hookrunner.testing.bench import Bench, Result, bench
 from hookrunner.testing.happenings import Given, Startup, Tick
 from tests.fakes.cluster import until
 from tests.testing.conftest import Author
@@ -68,6 +69,14 @@ async def test_a_failed_hook_gets_what_it_marked_so(tools: Bench, write_hook: Au
     )
     result = await ran(tools, write_hook, f"echo '{patch}' > $KUBERNETES_PATCH_PATH; exit 1")
     assert [one["subresource"] for one in result.patches] == ["status"]
+
+
+async def test_a_hook_finds_no_cluster_but_the_one_that_it_is_given(write_hook: Author) -> None:
+    mine = {"PATH": os.environ["PATH"], "KUBECONFIG": "/mine", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    script = 'echo "$KUBECONFIG ${KUBERNETES_SERVICE_HOST-none}"'
+    for given, seen in (("", f"{os.devnull} none"), ("/theirs", "/theirs none")):
+        async with bench(HooksSettings(environ=mine), kubeconfig=given) as tools:
+            assert (await ran(tools, write_hook, script)).logs == (seen,)
 
 
 async def test_what_a_hook_leaves_behind_is_ended(tools: Bench, write_hook: Author) -> None:

@@ -311,3 +311,12 @@ async def test_what_never_comes_in_one_run_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match="never come in one run of this hook: make two cases"):
         await combined(tools, write_hook, {"kubernetes": [WATCH], **more}, happenings)
+
+
+async def test_of_several_bindings_the_one_that_listens_is_meant(tools: Bench, write_hook: Author) -> None:
+    bindings = [{"name": event, "kind": "ConfigMap", "executeHookOnEvent": [event]} for event in ("Added", "Deleted")]
+    config = {"kubernetes": bindings}
+    (context,) = await contexts(tools, write_hook, config, Changed(Change.DELETED, A))
+    assert context["binding"] == "Deleted"
+    with pytest.raises(BadInput, match="several bindings fit: say which, Added, Deleted"):
+        await contexts(tools, write_hook, config, Changed(Change.MODIFIED, A))
