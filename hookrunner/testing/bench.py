@@ -205,7 +205,7 @@ def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
 @asynccontextmanager
 async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str = "") -> AsyncIterator[Bench]:
     """A bench with a temporary directory and processes of its own. What a hook leaves behind is ended after its run,
-    and hooks that still run when the bench is left. Those that call kubectl find the cluster of `kubeconfig`, or none."""
+    and hooks that still run when the bench is left. kubectl in a hook finds the cluster of `kubeconfig`, or none."""
     environ = without_cluster(settings.environ) | ({"KUBECONFIG": kubeconfig} if kubeconfig else {})
     children = Children(Patience(kill=KILL_AFTER, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
