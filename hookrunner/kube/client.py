@@ -15,6 +15,7 @@ asks knows better what a failure means. A `stream` is never repeated.
 """
 
 import asyncio
+import os
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -268,5 +269,9 @@ async def _refusal(call: Call, response: aiohttp.ClientResponse) -> ApiError:
 
 
 def _words(error: BaseException) -> str:
-    """Some exceptions have no text, timeouts above all."""
+    """For a person. Some exceptions have no text, timeouts above all; others speak of aiohttp's own matters."""
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the answer broke off in the middle"
+    if type(error) is aiohttp.ClientConnectorError and error.os_error.errno:
+        return f"Cannot connect: {os.strerror(error.os_error.errno)}"
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
