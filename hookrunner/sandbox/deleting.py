@@ -22,13 +22,14 @@ FINALIZER_OF = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 def check_preconditions(kind: Kind, obj: Object, options: DeleteOptions) -> None:
     """Raises Refused 409 where the object is not the one that was meant, 403 where it may never go."""
     meta = obj["metadata"]
-    pairs = (("UID", options.uid, meta["uid"]), ("ResourceVersion", options.version, meta["resourceVersion"]))
-    for what, wanted, there in pairs:
+    pairs = (
+        ("UID", options.uid, meta["uid"], "deleted and then recreated"),
+        ("ResourceVersion", options.version, meta["resourceVersion"], "modified"),
+    )
+    for what, wanted, there, happened in pairs:
         if wanted and wanted != there:
-            why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {there}"
-            refused = status.conflict(kind.resource(meta["name"]), why)
-            refused.about = kind.named(meta["name"])
-            raise refused
+            why = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({there})"
+            raise status.conflict(kind.named(meta["name"]), f"{why}. The object might have been {happened}")
     if kind.stored == "namespaces" and meta["name"] in IMMORTAL:
         raise status.forbidden(kind.resource(meta["name"]), "this namespace may not be deleted")
 
@@ -38,7 +39,7 @@ def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Ob
     obj = deepcopy(old)
     meta = obj["metadata"]
     _set_finalizers(meta, kind, options)
-    grace = 0 if meta.get("finalizers") or waits(obj) else rules.grace(kind, obj, options.grace)
+    grace = rules.grace(kind, obj, options.grace)
     if not meta.get("finalizers") and not waits(obj) and grace == 0:
         return None
     known = meta.get("deletionGracePeriodSeconds")

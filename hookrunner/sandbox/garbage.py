@@ -42,6 +42,7 @@ class Garbage:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._graph = Owners(api.store)
+        self._graph.learn_all()
         self._gone: set[str] = set()
         self._elsewhere: set[str] = set()
         self._missed: dict[str, asyncio.TimerHandle] = {}

@@ -26,6 +26,7 @@ from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.definitions import Definitions
 from hookrunner.sandbox.faults import Faults
 from hookrunner.sandbox.garbage import Garbage
+from hookrunner.sandbox.grace import Grace
 from hookrunner.sandbox.journal import Journal
 from hookrunner.sandbox.kinds import Kinds
 from hookrunner.sandbox.namespaces import Namespaces
@@ -109,8 +110,8 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
         every, faults = Kinds(kinds.builtin()), Faults()
         api = Api(store, every)
         namespaces.make_first(api)
-        garbage = Garbage(api)
-        controllers: list[Controller] = [Definitions(api), Namespaces(api), garbage]
+        garbage, grace = Garbage(api), Grace(api)
+        controllers: list[Controller] = [Definitions(api), Namespaces(api), garbage, grace]
         following = asyncio.create_task(_follow(store.feed(), controllers))
         for controller in controllers:
             controller.sweep()
@@ -121,6 +122,7 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
                 yield Sandbox(url, options, store, every, api, faults)
         finally:
             garbage.close()
+            grace.close()
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following

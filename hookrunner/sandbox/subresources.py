@@ -3,9 +3,10 @@ Namespace is finished by `finalize`, a Pod leaves by `eviction` and gets its nod
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import reading, status
+from hookrunner.sandbox import delete_options, reading, status
 from hookrunner.sandbox.api import Api, Written
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
@@ -70,12 +71,23 @@ def create(api: Api, kind: Kind, where: Place, options: WriteOptions, body: JSON
     """POST below an object. Raises Refused."""
     reading.found(api.store, kind, where)
     if where.subresource == "eviction":
-        return api.delete(kind, where, DeleteOptions(options.dry_run))
+        return api.delete(kind, where, _evicting(where, options, body))
     target = body.get("target") if isinstance(body, dict) else None
     node = target.get("name") if isinstance(target, dict) else None
     if not node:
         raise bad_request('Binding in version "v1" cannot be handled as a Binding: target.name is required')
     return api.modify(kind, where, options, lambda old: _bound(old, str(node)))
+
+
+def _evicting(where: Place, options: WriteOptions, body: JSON) -> DeleteOptions:
+    """The deletion that an `Eviction` asks for. Raises Refused 400, 422."""
+    said = body if isinstance(body, dict) else {}
+    if said.get("kind") not in (None, "", "Eviction"):
+        raise bad_request(f"{said['kind']} cannot be handled as a Eviction: unknown conversion")
+    if (said.get("metadata") or {}).get("name") != where.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    asked = delete_options.read({}, said.get("deleteOptions"), "delete")
+    return replace(asked, dry_run=asked.dry_run or options.dry_run)
 
 
 def _bound(pod: Object, node: str) -> Object:

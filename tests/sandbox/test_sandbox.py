@@ -1,6 +1,7 @@
 """The parts put together: what only all of them do."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import yaml
 
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.garbage import PATIENCE
-from hookrunner.sandbox.requests import Place, WriteOptions
+from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
 from hookrunner.sandbox.sandbox import Options, serving
 from tests.flows.waiting import until
 from tests.sandbox.conftest import Client
@@ -40,3 +41,21 @@ async def test_seeds_keep_owners_that_are_elsewhere(tmp_path: Path) -> None:
         made = sandbox.store.revision
         await asyncio.sleep(PATIENCE + 0.5)
         assert sandbox.store.changes(made) == []
+
+
+POD = {"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 20, "containers": [{"name": "a", "image": "a"}]}}
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@pytest.mark.looptime
+async def test_a_pod_on_a_node_goes_when_its_grace_is_over() -> None:
+    async with serving(Options()) as sandbox:
+        pods = sandbox.kinds.of_stored("pods")
+        assert pods is not None
+        place = Place("", "v1", "pods", "default")
+        sandbox.api.create(pods, place, WriteOptions(), Body(POD | {"metadata": {"name": "a"}}))
+        sandbox.api.delete(pods, replace(place, name="a"), DeleteOptions())
+        await asyncio.sleep(19)
+        assert sandbox.store.select("pods")
+        await asyncio.sleep(2)
+        assert sandbox.store.select("pods") == []
