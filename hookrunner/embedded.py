@@ -3,9 +3,10 @@
 For `hookrunner sandbox`, which serves nothing else, and for `start --sandbox`, which then uses it like any cluster.
 """
 
+import ssl
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -19,18 +20,23 @@ async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Pa
     """A sandbox that serves inside the `with`; where its kubeconfig is. Raises BadSetting, BadConfig for seeds,
     StartRefused."""
     kubeconfig = settings.kubeconfig or tmp_dir / "sandbox.kubeconfig"
-    options = _options(settings)
-    try:
-        async with serving(options) as sandbox:
+    async with AsyncExitStack() as stack:
+        try:
+            sandbox = await stack.enter_async_context(serving(_options(settings)))
+        except OSError as error:
+            raise StartRefused(
+                f"the sandbox cannot be served on {settings.address}:{settings.port}: {error.strerror or error}; "
+                "choose another place with --sandbox-port"
+            ) from error
+        try:
             sandbox.write_kubeconfig(kubeconfig)
-            _tell(sandbox, settings, kubeconfig)
-            yield kubeconfig
-    except OSError as error:
-        place = f"{settings.address}:{settings.port}"
-        raise StartRefused(
-            f"the sandbox cannot be served on {place}: {error.strerror or error}; choose another place "
-            "with --sandbox-port and --sandbox-kubeconfig"
-        ) from error
+        except OSError as error:
+            raise StartRefused(
+                f"the kubeconfig {kubeconfig} cannot be written: {error.strerror or error}; "
+                "choose another place with --sandbox-kubeconfig"
+            ) from error
+        _tell(sandbox, settings, kubeconfig)
+        yield kubeconfig
 
 
 def _options(settings: SandboxSettings) -> Options:
@@ -45,6 +51,8 @@ def _options(settings: SandboxSettings) -> Options:
         )
     if bool(settings.certificate) != bool(settings.key):
         raise BadSetting("--sandbox-tls-cert and --sandbox-tls-key are given together or not at all")
+    if settings.certificate and settings.key:
+        _check_certificate(settings.certificate, settings.key)
     return Options(
         address=settings.address,
         port=settings.port,
@@ -55,6 +63,15 @@ def _options(settings: SandboxSettings) -> Options:
         data=settings.data,
         simulate=settings.simulate,
     )
+
+
+def _check_certificate(certificate: Path, key: Path) -> None:
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except OSError as error:  # not PEM, or not a pair, is one too
+        raise BadSetting(
+            f"--sandbox-tls-cert {certificate} and --sandbox-tls-key {key} cannot be used: {error.strerror or error}"
+        ) from error
 
 
 def _tell(sandbox: Sandbox, settings: SandboxSettings, kubeconfig: Path) -> None:

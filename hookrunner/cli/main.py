@@ -76,7 +76,8 @@ def run(arguments: list[str], program: str) -> int:
         error.show()
         return error.exit_code
     except BadSetting as error:
-        click.echo(f"Error: {error}\nTry '{program} start --help' for all settings.", err=True)
+        command = "sandbox" if "sandbox" in arguments[:1] else "start"
+        click.echo(f"Error: {error}\nTry '{program} {command} --help' for all settings.", err=True)
         return 2
     except BadInput as error:
         click.echo(f"Error: {error}", err=True)

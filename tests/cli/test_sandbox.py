@@ -98,12 +98,16 @@ REFUSED = {
     "open to all": (("--address", "0.0.0.0"), 2, "it needs --sandbox-token, --sandbox-tls-cert and --sandbox-tls-key"),
     "no address": (("--address", "nowhere"), 2, "'nowhere' is no IP address"),
     "no port": (("--port", "x"), 2, "--sandbox-port: 'x' cannot be used"),
+    "where to look": (("--port", "x"), 2, "Try 'hookrunner sandbox --help'"),
     "half of TLS": (("--tls-cert", "c"), 2, "are given together"),
+    "no certificate": (("--tls-cert", "c", "--tls-key", "bad.yaml"), 2, "cannot be used: No such file"),
+    "bad certificate": (("--tls-cert", "bad.yaml", "--tls-key", "bad.yaml"), 2, "cannot be used: [SSL"),
     "missing seed": (("--seed", "nothing.yaml"), 1, "nothing.yaml cannot be read: No such file"),
     "bad seed": (("--seed", "bad.yaml"), 1, 'bad.yaml: ConfigMap in version "v1" cannot be handled as a ConfigMap'),
     "odd seed": (("--seed", "odd.yaml"), 1, "it needs apiVersion, kind and metadata"),
     "broken seed": (("--seed", "broken.yaml"), 1, "broken.yaml, document 1: not YAML: line 1"),
     "unknown kind": (("--seed", "kind.yaml"), 1, "the sandbox serves no example.com/v1 Thing"),
+    "no place": (("--kubeconfig", "/proc/none/kc"), 1, "the kubeconfig /proc/none/kc cannot be written: No such file"),
     "bad data": (("--data", "bad.yaml"), 1, "choose another file with --data"),
 }
 
