@@ -23,6 +23,7 @@ CODES = {
     "shebang": Severity.WARNING,
     "crlf": Severity.WARNING,
     "bom": Severity.WARNING,
+    "key-twice": Severity.WARNING,
     "first-only": Severity.WARNING,
     "object-unguarded": Severity.WARNING,
     "synchronization-ignored": Severity.WARNING,

@@ -15,7 +15,7 @@ from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import catalog, discovery
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped
 from hookrunner.jq.program import Jq
-from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, snapshots
+from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, snapshots
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.source import Source
 from hookrunner.model.bindings import HookConfig
@@ -25,6 +25,7 @@ from hookrunner.settings import HooksSettings
 _HEAD = 8192
 _PLACE = re.compile(r"[\w./-]+(?:\[\d+])?(?:\.[\w./-]+(?:\[\d+])?)*")
 _ASKING = re.compile(r"^cannot get config for hook '.*?': ")
+_FRAMEWORK_IS_ELSEWHERE = 'the framework is at /shell_lib.sh in the image only; write source "$(hookrunner shell-lib)"'
 _LAST_KEY = re.compile(r"([\w/-]+)(?:\[\d+])?$")
 
 
@@ -79,7 +80,7 @@ class Linter:
             return [
                 Finding(shown, 1, 1, "refused", str(problem or f"'{hook.path}' cannot be read; chmod +r {hook.path}"))
             ]
-        remarks = [*files.check(source), *(_refused(source, problem) if problem else ())]
+        remarks = [*files.check(source), *keys.check(source), *(_refused(source, problem) if problem else ())]
         if config:
             remarks += await self._declared(source, config)
         return _placed(shown, source, remarks)
@@ -127,7 +128,8 @@ def _refused(source: Source, problem: BadHookConfig) -> Iterator[Remark]:
     for text in problem.problems:
         what = _ASKING.sub("it cannot be asked: ", text)
         said = [_excerpt(line) for line in problem.printed if not line.endswith(": nothing")] if what != text else []
-        yield Remark("refused", _named(source, text), "; ".join([what, *said]))
+        mend = [_FRAMEWORK_IS_ELSEWHERE] if "shell_lib.sh: No such file" in "".join(said) else []
+        yield Remark("refused", _named(source, text), "; ".join([what, *said, *mend]))
 
 
 def _excerpt(line: str) -> str:

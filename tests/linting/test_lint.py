@@ -149,3 +149,10 @@ async def test_a_program_that_was_compiled_is_asked_and_not_read(linter: Linter,
 )
 async def test_a_finding_says_what_why_and_how_to_mend_it(linter: Linter, sample: str, text: str) -> None:
     assert text in "\n".join(finding.text for finding in await found(linter, SAMPLES / sample))
+
+
+async def test_who_looks_for_the_framework_where_it_is_in_the_image_is_told_where_it_is(
+    linter: Linter, write: Write
+) -> None:
+    (finding,) = await found(linter, write("a.sh", "#!/bin/bash\nsource /no/such/shell_lib.sh\nhook::run $@\n"))
+    assert finding.text.endswith('write source "$(hookrunner shell-lib)"')

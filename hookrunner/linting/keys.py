@@ -1,0 +1,68 @@
+"""Check of keys that a configuration has twice: the last one counts, as in shell-operator, the first is lost without a
+word. Looked for in the here-documents of shell scripts, where configurations stand."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+import yaml
+
+from hookrunner.linting.findings import Remark
+from hookrunner.linting.source import Language, Source
+
+_HERE = re.compile(r"<<(-?)[ \t]*(['\"]?)(\w+)\2[^\n]*\n(.*?)^[ \t]*\3$", re.MULTILINE | re.DOTALL)
+_TABS = re.compile(r"^\t+", re.MULTILINE)
+
+
+def check(source: Source) -> Iterator[Remark]:
+    """A remark on each key of a configuration that is in its mapping already."""
+    if source.language is not Language.SHELL:
+        return
+    for found in _HERE.finditer(source.text):
+        if "configVersion" in found[4]:
+            for name, line in _again(_TABS.sub("", found[4]) if found[1] else found[4]):
+                text = f"`{name}` is in this mapping already, and what it says there is lost; put both under one"
+                yield Remark("key-twice", source.text.find(name, _start(source.text, found.start(4), line)), text)
+
+
+def _start(text: str, offset: int, lines: int) -> int:
+    """Where a line begins that is so many below an offset."""
+    for _ in range(lines):
+        offset = text.index("\n", offset) + 1
+    return offset
+
+
+def _again(text: str) -> Iterator[tuple[str, int]]:
+    """Keys that their mapping has already, and their lines from 0. Of what is no YAML, those before that shows."""
+    around = [_Around(mapping=False)]
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionEndEvent):
+                around.pop()
+            elif isinstance(event, yaml.NodeEvent):
+                if around[-1].has(event):
+                    yield event.value, event.start_mark.line if event.start_mark else 0
+                if isinstance(event, yaml.CollectionStartEvent):
+                    around.append(_Around(isinstance(event, yaml.MappingStartEvent)))
+    except yaml.YAMLError:
+        return
+
+
+@dataclass(slots=True)
+class _Around:
+    """A list or mapping around the values that come, with the keys of the mapping so far."""
+
+    mapping: bool
+    keys: set[str] = field(default_factory=set)
+    key_is_next: bool = True
+
+    def has(self, node: yaml.Event) -> TypeGuard[yaml.ScalarEvent]:
+        """Take the next node; whether it is a key that is there already. `<<` may be."""
+        is_key = self.mapping and self.key_is_next
+        self.key_is_next = not self.key_is_next
+        if not is_key or not isinstance(node, yaml.ScalarEvent) or node.value == "<<":
+            return False
+        before = len(self.keys)
+        self.keys.add(node.value)
+        return len(self.keys) == before
