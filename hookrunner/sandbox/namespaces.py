@@ -65,9 +65,7 @@ class Namespaces:
     def _finish(self, namespace: str) -> None:
         """Let it go, if nothing is left in it."""
         store = self._api.store
-        if any(store.select(resource, namespace) for resource in store.resources() if resource != NAMESPACES):
-            return
-        if store.get(Key(NAMESPACES, "", namespace)) is None:
+        if store.get(Key(NAMESPACES, "", namespace)) is None or store.inhabited(namespace):
             return
 
         def emptied(obj: Object) -> Object:

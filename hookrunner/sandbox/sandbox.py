@@ -9,6 +9,7 @@ It listens on the loopback address, unless it is told otherwise and given a toke
 
 import asyncio
 import os
+import secrets
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
@@ -85,8 +86,9 @@ class Sandbox:
     def write_kubeconfig(self, path: Path) -> None:
         """Written whole or not at all, for the owner's eyes only."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        # In a directory that others may write to, too, somebody could have put a link to another file there.
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(self.kubeconfig())
         draft.replace(path)
 

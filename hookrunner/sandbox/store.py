@@ -118,6 +118,10 @@ class Store:
             found = self._undone(found, resource, at)
         return [found[key] for key in sorted(key for key in found if namespace in ("", key[0]))]
 
+    def inhabited(self, namespace: str) -> bool:
+        """Whether there is anything in a namespace."""
+        return any(place[0] == namespace for objects in self._objects.values() for place in objects)
+
     def resources(self) -> list[str]:
         """Names of the resources that have objects."""
         return [resource for resource, objects in self._objects.items() if objects]
@@ -125,8 +129,7 @@ class Store:
     def changes(self, since: int, resource: str = "") -> list[Change]:
         """What happened after a revision, oldest first. Raises Refused 410 where that is compacted.
 
-        With a `resource` it is refused only where something that happened to this resource is forgotten: for those who
-        follow it all the time, however much happens to others.
+        With a `resource` that is what has happened to it alone: for those who follow it, however much others do.
         """
         if since < (self._forgotten.get(resource, 0) if resource else self.compacted):
             raise expired("The resourceVersion for the provided watch is too old.")
@@ -135,8 +138,7 @@ class Store:
         return [change for change in found if change.key.resource == resource] if resource else found
 
     async def changed(self, resource: str, since: int) -> None:
-        """Wait until something happened to a resource ("" for any) after a revision, or somebody rings. Raises Refused
-        410 as `changes`."""
+        """Wait until something happened to a resource ("" for any) after a revision, or somebody rings. Refused 410."""
         if not self.changes(since, resource):
             await self._news.setdefault(resource, asyncio.Event()).wait()
 
@@ -208,9 +210,8 @@ class Store:
 
     def _age(self) -> None:
         """Forget what is too much or too old, many at once: cutting a list's head costs its length."""
-        kept, oldest = self._kept, self._history[0].at
-        much = max(len(self._history) / kept.revisions, self._size / kept.size)
-        if max(much, (self._clock() - oldest) / kept.seconds) > 1.1:
+        kept, age = self._kept, self._clock() - self._history[0].at
+        if max(len(self._history) / kept.revisions, self._size / kept.size, age / kept.seconds) > 1.1:
             self._forget(self._bearable())
 
     def _bearable(self) -> int:

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.bodies import Body
+from hookrunner.sandbox.faults import Faults
 from hookrunner.sandbox.garbage import PATIENCE
+from hookrunner.sandbox.kinds import Kinds
 from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
-from hookrunner.sandbox.sandbox import Options, serving
+from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from hookrunner.sandbox.store import Store
 from tests.flows.waiting import until
 from tests.sandbox.conftest import Client
 
@@ -59,3 +63,15 @@ async def test_a_pod_on_a_node_goes_when_its_grace_is_over() -> None:
         assert sandbox.store.select("pods")
         await asyncio.sleep(2)
         assert sandbox.store.select("pods") == []
+
+
+def test_a_kubeconfig_is_not_written_where_a_link_leads(tmp_path: Path) -> None:
+    """Others may have put one into a directory that is theirs, too."""
+    other, config = tmp_path / "other", tmp_path / "config"
+    other.write_text("precious")
+    config.symlink_to(other)
+    store, kinds = Store(), Kinds(())
+    sandbox = Sandbox("http://127.0.0.1:1", Options(), store, kinds, Api(store, kinds), Faults())
+    sandbox.write_kubeconfig(config)
+    assert (other.read_text(), config.is_symlink(), config.stat().st_mode & 0o777) == ("precious", False, 0o600)
+    assert sorted(tmp_path.iterdir()) == [config, other]

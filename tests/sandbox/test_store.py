@@ -38,6 +38,14 @@ def test_objects_are_listed_by_namespace_and_name() -> None:
     assert names(store, namespace="b") == ["a"]
 
 
+def test_a_namespace_is_inhabited_as_long_as_something_is_in_it() -> None:
+    store = Store()
+    put(store, "a", "x")
+    assert (store.inhabited("x"), store.inhabited("y")) == (True, False)
+    store.delete(Key("configmaps", "x", "a"))
+    assert not store.inhabited("x")
+
+
 def test_a_deletion_is_a_revision_too_and_remembers_what_was() -> None:
     store = Store()
     made = put(store, "a")
