@@ -10,7 +10,7 @@ import itertools
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
@@ -47,6 +47,8 @@ class Fault:
     def __post_init__(self) -> None:
         if self.what not in get_args(What):
             raise bad_request(f"there is no fault {self.what!r}; there are {', '.join(get_args(What))}")
+        if not isinstance(self.match, str):
+            raise bad_request("`match` is a part of a request's line: METHOD /path?query")
         if type(self.times) is not int or not isinstance(self.seconds, int | float) or not 0 <= self.seconds < 1e6:
             raise bad_request("`times` is a number of requests, `seconds` a length of time")
         if type(self.status) is not int or not 400 <= self.status <= 599 or type(self.retry_after) is not int:
@@ -216,10 +218,11 @@ class Faults:
 
 def _fault(body: bytes) -> Fault:
     try:
-        said = orjson.loads(body)
-        return Fault(**said)
-    except (orjson.JSONDecodeError, TypeError) as error:
-        raise bad_request(f'not a fault: {error}; send for example {{"what": "answer", "status": 503}}') from None
+        return Fault(**orjson.loads(body))
+    except (orjson.JSONDecodeError, TypeError):
+        keys = ", ".join(key.name for key in fields(Fault))
+        example = '{"what": "answer", "match": "GET /api/v1/pods", "status": 503}'
+        raise bad_request(f"a fault is a JSON object with some of {keys}; for example {example}") from None
 
 
 def _answered(fault: Fault) -> Refused:

@@ -158,6 +158,8 @@ NO_FAULTS = (
     b'{"what": "delay", "seconds": "x"}',
     b'{"what": "answer", "times": "often"}',
     b'{"nonsense": 1}',
+    b'{"what": "answer", "match": 5}',
+    b'{"what": "answer", "match": null}',
 )
 
 
@@ -165,6 +167,7 @@ NO_FAULTS = (
 async def test_what_is_no_fault_is_refused(client: Client, body: bytes) -> None:
     answer = await client.send("POST", "/_sandbox/faults", body)
     assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+    assert (await client.send("GET", CONFIGMAPS)).status == 200
 
 
 def test_a_fault_that_is_none_is_refused_in_python_too() -> None:
