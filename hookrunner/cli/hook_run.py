@@ -71,7 +71,7 @@ class _Run(click.Command):
         if isinstance(found, _Ran):
             _show(found, output, ctx.params["show_context"])
             return WOULD_NOT_RUN if not found.result.ran else int(not found.result.ok)
-        click.echo(as_yaml(found) if output == "yaml" else orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        click.echo(_written(found, output))
         return 0
 
 
@@ -183,8 +183,14 @@ def _show(ran: _Ran, output: str, with_context: bool) -> None:
     if output == "text":
         click.echo("\n".join(styled(as_text(ran.result, ran.effects, with_context))))
         return
-    document = as_json(ran.result, ran.effects)
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if output == "json" else as_yaml(document))
+    click.echo(_written(as_json(ran.result, ran.effects), output))
+
+
+def _written(document: JSON, output: str) -> str:
+    """JSON where nothing is said: that is what a hook reads."""
+    if output == "yaml":
+        return as_yaml(document).removesuffix("\n")
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
 
 
 _COLORS = {"+": "green", "-": "red", "@": "cyan"}

@@ -4,7 +4,7 @@ What a filter makes of an object, whether a change is one that the binding can t
 which order is decided by the monitor, as in a running hookrunner.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hookrunner.engine import dispatch
@@ -25,19 +25,21 @@ from hookrunner.testing.matching import mismatch
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A hook's monitors by the places of their bindings, all listed, and the objects that there are."""
+    """A hook's monitors by the places of their bindings, all listed; the objects that there are; and by the same
+    places what the first filter that failed has said."""
 
     hook: Hook
     monitors: tuple[Monitor, ...]
     objects: tuple[JSON, ...]
+    failures: Mapping[int, str]
 
     def entries(self, index: int) -> list[Entry]:
         """The snapshot of a binding. Raises NotRun if its filter fails on an object."""
         monitor = self.monitors[index]
         if obstacle := monitor.obstacle:
-            failed = [item.obj for item in monitor.broken.values()]
-            reason = f"{obstacle.reason}; {len(failed)} of its objects" if len(failed) > 1 else obstacle.reason
-            raise NotRun(f"the snapshot of '{monitor.binding.name}' cannot be used: {reason}")
+            reason = ": ".join([obstacle.reason, *filter(None, [self.failures.get(index)])])
+            others = f" ({len(monitor.broken)} of its objects)" if len(monitor.broken) > 1 else ""
+            raise NotRun(f"the snapshot of '{monitor.binding.name}' cannot be used: {reason}{others}")
         return monitor.snapshot.read()
 
     async def change(self, index: int, happening: Changed) -> HookRun:
@@ -60,7 +62,16 @@ async def listed(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> W
         if name not in names:
             raise BadInput(f"snapshot '{name}': the hook has no such kubernetes binding, it has {sorted(set(names))}")
     monitors = [await _listed(hook, index, given, objects, jq) for index in range(len(names))]
-    return World(hook, tuple(monitors), tuple(objects))
+    failures = {index: failure for index, monitor in enumerate(monitors) if (failure := await _failure(monitor))}
+    for monitor in monitors:
+        monitor.unlock()
+    return World(hook, tuple(monitors), tuple(objects), failures)
+
+
+async def _failure(monitor: Monitor) -> str:
+    """What the first filter said that failed while the binding listed."""
+    broken = (event.reason for event in await monitor.outbox.take() if isinstance(event, FilterBroke))
+    return next(broken, "")
 
 
 async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON], jq: Jq) -> Monitor:
@@ -75,7 +86,6 @@ async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON],
     scope = monitor.add_scope(Selection(binding.api_version, binding.kind))
     items: list[Report] = [_item(obj) for obj in _matching(binding, given, objects)]
     await monitor.take(scope, [Listing(), *items, Listed("")], 0.0)
-    monitor.unlock()
     return monitor
 
 

@@ -204,7 +204,8 @@ async def test_coming_to_match_is_added_and_ceasing_to_is_deleted(tools: Bench, 
 async def test_a_filter_that_fails_on_a_given_object_holds_the_snapshot_up(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"jqFilter": ".data.x | tonumber"}]}
     said = await reason(tools, write_hook, config, Synchronization(), configmap("bad", x="?"), A)
-    assert "its filter fails on default/ConfigMap/bad" in said
+    assert "its filter fails on default/ConfigMap/bad: " in said
+    assert "cannot be parsed as a number" in said
 
 
 @pytest.mark.parametrize(
