@@ -1,4 +1,8 @@
-"""Seeds: manifests that are in the sandbox from the beginning, in any order; definitions and namespaces go first."""
+"""Seeds: manifests that are in the sandbox from the beginning, in any order.
+
+Definitions and namespaces go first, owners before what they own: an owner gets a new uid here, and what it owns in the
+seeds refers to it by its name.
+"""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -12,6 +16,7 @@ from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place, WriteOptions
 from hookrunner.sandbox.status import Refused
+from hookrunner.sandbox.store import Key
 from hookrunner.yaml_values import BadDocument
 
 FIRST = ("CustomResourceDefinition", "Namespace")
@@ -26,8 +31,32 @@ async def plant(api: Api, files: Sequence[Path]) -> None:
     An object that is there already (from a data file) is left as it is. Raises BadConfig naming file and object.
     """
     read = [(path, obj) for path in _files(files) for obj in _objects(path)]
-    for path, obj in sorted(read, key=lambda pair: FIRST.index(pair[1]["kind"]) if pair[1]["kind"] in FIRST else 9):
+    owners = {_called(obj): _owners(obj) for _, obj in read}
+    for path, obj in sorted(read, key=lambda pair: _rank(pair[1], owners)):
         await _create(api, path, obj)
+
+
+Called = tuple[str, str]
+"""Kind and name, which is enough to bring objects into an order."""
+
+
+def _called(obj: dict[str, Any]) -> Called:
+    return obj["kind"], str((obj.get("metadata") or {}).get("name", ""))
+
+
+def _owners(obj: dict[str, Any]) -> list[dict[str, Any]]:
+    found = (obj.get("metadata") or {}).get("ownerReferences")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _rank(obj: dict[str, Any], owners: dict[Called, list[dict[str, Any]]]) -> int:
+    if obj["kind"] in FIRST:
+        return FIRST.index(obj["kind"])
+    rank, level, seen = len(FIRST), {_called(obj)}, set[Called]()
+    while level := level - seen:
+        rank, seen = rank + 1, seen | level
+        level = {(str(one.get("kind")), str(one.get("name"))) for each in level for one in owners.get(each, ())}
+    return rank
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -69,6 +98,8 @@ async def _create(api: Api, path: Path, obj: dict[str, Any]) -> None:
         raise BadConfig(f"seed {path}: {obj['kind']} '{name}': the sandbox serves no {obj['apiVersion']} {obj['kind']}")
     namespace = (meta.get("namespace") or "default") if kind.namespaced else ""
     body = {**obj, "metadata": {key: value for key, value in meta.items() if key != "resourceVersion"}}
+    if _owners(obj):
+        body["metadata"]["ownerReferences"] = [_identified(api, one, namespace) for one in _owners(obj)]
     where = Place(kind.group, kind.version, kind.plural, namespace)
     try:
         if namespace:
@@ -79,6 +110,14 @@ async def _create(api: Api, path: Path, obj: dict[str, Any]) -> None:
     except Refused as refused:
         if refused.reason != "AlreadyExists":
             raise BadConfig(f"seed {path}: {refused.message}") from None
+
+
+def _identified(api: Api, owner: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """A reference with the uid that its owner has here; as it was, if there is no such owner."""
+    kind = api.kinds.of_kind(str(owner.get("apiVersion")), str(owner.get("kind")))
+    key = Key(kind.stored, namespace if kind.namespaced else "", str(owner.get("name"))) if kind else None
+    stored = api.store.get(key) if key else None
+    return owner | {"uid": stored.json()["metadata"]["uid"]} if stored else owner
 
 
 def _below(where: Place, name: str) -> Place:
