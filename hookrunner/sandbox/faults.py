@@ -203,7 +203,7 @@ class Faults:
                 return {"number": self.add(_fault(body))}
             case "DELETE", ["faults"]:
                 self.clear()
-            case "DELETE", ["faults", number] if number.isdigit():
+            case "DELETE", ["faults", number] if number.isdecimal() and len(number) < 20:
                 self.remove(int(number))
             case "POST", ["cut"]:
                 return {"watches": self.cut(http.query.get("match", ""))}

@@ -170,6 +170,11 @@ async def test_what_is_no_fault_is_refused(client: Client, body: bytes) -> None:
     assert (await client.send("GET", CONFIGMAPS)).status == 200
 
 
+@pytest.mark.parametrize("number", ["x", "²", "9" * 5000, "-1"])
+async def test_a_number_that_is_none_is_no_path(client: Client, number: str) -> None:
+    assert (await client.send("DELETE", f"/_sandbox/faults/{number}")).status == 404
+
+
 def test_a_fault_that_is_none_is_refused_in_python_too() -> None:
     with pytest.raises(Refused, match="there are delay, answer, refuse, stall, drop, garble"):
         Fault("explode")  # type: ignore[arg-type]
