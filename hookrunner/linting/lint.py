@@ -26,6 +26,7 @@ _HEAD = 8192
 _PLACE = re.compile(r"[\w./-]+(?:\[\d+])?(?:\.[\w./-]+(?:\[\d+])?)*")
 _ASKING = re.compile(r"^cannot get config for hook '.*?': ")
 _FRAMEWORK_IS_ELSEWHERE = 'the framework is at /shell_lib.sh in the image only; write source "$(hookrunner shell-lib)"'
+_QUOTED = re.compile(r"'([^']{2,})'")
 _LAST_KEY = re.compile(r"([\w/-]+)(?:\[\d+])?$")
 
 
@@ -138,13 +139,15 @@ def _excerpt(line: str) -> str:
 
 
 def _named(source: Source, problem: str) -> int:
-    """Where the last key of a problem's path is, if it is in the text just once; else where the text begins."""
+    """Where the last key of a problem's path is, if it is in the text just once, or else what the problem quotes; else
+    where the text begins."""
     path = _PLACE.match(problem)
     for key in reversed([match[1] for match in _LAST_KEY.finditer(path[0])] if path else []):
         places = [match.start(1) for match in re.finditer(rf"[\s{{,\"']({re.escape(key)})[\"']?\s*:", source.text)]
         if len(places) == 1:
             return places[0]
-    return 0
+    quoted = [value for value in _QUOTED.findall(problem) if source.text.count(value) == 1]
+    return source.text.find(quoted[0]) if quoted else 0
 
 
 def _placed(shown: str, source: Source, remarks: Sequence[Remark]) -> list[Finding]:

@@ -156,3 +156,9 @@ async def test_who_looks_for_the_framework_where_it_is_in_the_image_is_told_wher
 ) -> None:
     (finding,) = await found(linter, write("a.sh", "#!/bin/bash\nsource /no/such/shell_lib.sh\nhook::run $@\n"))
     assert finding.text.endswith('write source "$(hookrunner shell-lib)"')
+
+
+async def test_of_many_values_the_one_that_is_wrong_is_shown(linter: Linter, write: Write) -> None:
+    config = '{"configVersion": "v1", "schedule": [{"crontab": "1 * * * *"},\n{"crontab": "61 * * * *"}]}'
+    (finding,) = await found(linter, write("a.sh", f"#!/bin/sh\necho '{config}'\n"))
+    assert (finding.line, finding.column) == (3, 14)
