@@ -115,7 +115,7 @@ class Api:
 
     def _stored(self, kind: Kind, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
         name = obj["metadata"]["name"]
-        key = Key(kind.stored, obj["metadata"].get("namespace", ""), name)
+        key = Key(kind.kept, obj["metadata"].get("namespace", ""), name)
         known = self.store.get(key)
         if known is not None:
             raise status.already_exists(kind.resource(name), ending="deletionTimestamp" in known.json()["metadata"])
@@ -226,7 +226,7 @@ class Api:
         """Delete what a list would show. Raises Refused 400."""
         matches = reading.matcher(kind, listed)
         done = []
-        for stored in self.store.select(kind.stored, where.namespace)[: listed.limit or None]:
+        for stored in self.store.select(kind.kept, where.namespace)[: listed.limit or None]:
             if matches is None or matches(reading.obj(kind, stored)):
                 _, namespace, name = stored.key
                 there = Place(kind.group, kind.version, kind.plural, namespace, name)

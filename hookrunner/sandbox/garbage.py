@@ -116,7 +116,7 @@ class Garbage:
         found = self._graph.object(owner["uid"])
         if found is None:
             return Owner.THERE if self._may_come(owner["uid"]) else Owner.GONE
-        if self._graph.place(owner["uid"]) != (kind.stored, namespace if kind.namespaced else "", owner["name"]):
+        if self._graph.place(owner["uid"]) != (kind.kept, namespace if kind.namespaced else "", owner["name"]):
             return Owner.GONE
         return Owner.WAITS_FOR_DEPENDENTS if _waits_for_dependents(found) else Owner.THERE
 

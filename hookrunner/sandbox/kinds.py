@@ -17,6 +17,7 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 # What a real API server has beyond these needs a kubelet, or does something other than keeping an object.
 SERVED_SUBRESOURCES = frozenset({"status", "scale", "finalize", "eviction", "binding"})
 DEPRECATED = {"endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
+EVENTS = frozenset({"events", "events.events.k8s.io"})
 NOT_SERVED = frozenset({"bindings", "componentstatuses"})
 
 
@@ -74,6 +75,11 @@ class Kind:
     def stored(self) -> str:
         """`pods`, `deployments.apps`: one name for all versions."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def kept(self) -> str:
+        """The name under which its objects are kept: `stored`, but for Events, which two groups show."""
+        return "events" if self.stored in EVENTS else self.stored
 
     @property
     def served(self) -> bool:

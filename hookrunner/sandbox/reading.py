@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from hookrunner.sandbox import status
+from hookrunner.sandbox import events, status
 from hookrunner.sandbox.field_selectors import fields as field_selector
-from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.kinds import EVENTS, Kind
 from hookrunner.sandbox.requests import ListOptions, Place
 from hookrunner.sandbox.selectors import labels as label_selector
 from hookrunner.sandbox.status import Cause, Refused, bad_request, expired
@@ -47,7 +47,7 @@ class Page:
 
 def key(kind: Kind, where: Place) -> Key:
     """Where the object of a path is kept."""
-    return Key(kind.stored, where.namespace, where.name)
+    return Key(kind.kept, where.namespace, where.name)
 
 
 def found(store: Store, kind: Kind, where: Place) -> Stored:
@@ -60,17 +60,23 @@ def found(store: Store, kind: Kind, where: Place) -> Stored:
 
 def body(kind: Kind, stored: Stored) -> bytes:
     """An object in the version of `kind`, as compact JSON."""
-    return stored.body if _written_so(kind, stored) else orjson.dumps(versions.as_version(stored.json(), kind))
+    return stored.body if _written_so(kind, stored) else orjson.dumps(_as_version(stored, kind))
 
 
 def obj(kind: Kind, stored: Stored) -> dict[str, Any]:
     """An object in the version of `kind`, the caller's to change."""
-    return stored.json() if _written_so(kind, stored) else versions.as_version(stored.json(), kind)
+    return stored.json() if _written_so(kind, stored) else _as_version(stored, kind)
+
+
+def _as_version(stored: Stored, kind: Kind) -> dict[str, Any]:
+    convert = versions.as_version if kind.custom else events.as_version
+    shown: dict[str, Any] = convert(stored.json(), kind)
+    return shown
 
 
 def _written_so(kind: Kind, stored: Stored) -> bool:
     """Whether an object was written in this version, by the schema of today."""
-    if not kind.custom:
+    if not kind.custom and kind.stored not in EVENTS:
         return True
     head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version})[:-1]
     return stored.revision > kind.since and stored.body.startswith(head)
@@ -88,7 +94,7 @@ def page(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Page
     """One page of a list. Raises Refused 400, 410, 504."""
     matches = matcher(kind, options)
     at, start = _from(store, options)
-    rest = [one for one in store.select(kind.stored, namespace, at) if _after(one.key, start)]
+    rest = [one for one in store.select(kind.kept, namespace, at) if _after(one.key, start)]
     chosen = rest if matches is None else [one for one in rest if matches(obj(kind, one))]
     shown = chosen[: options.limit or None]
     if len(shown) == len(chosen):

@@ -115,7 +115,7 @@ async def _create(api: Api, path: Path, obj: dict[str, Any]) -> None:
 def _identified(api: Api, owner: dict[str, Any], namespace: str) -> dict[str, Any]:
     """A reference with the uid that its owner has here; as it was, if there is no such owner."""
     kind = api.kinds.of_kind(str(owner.get("apiVersion")), str(owner.get("kind")))
-    key = Key(kind.stored, namespace if kind.namespaced else "", str(owner.get("name"))) if kind else None
+    key = Key(kind.kept, namespace if kind.namespaced else "", str(owner.get("name"))) if kind else None
     stored = api.store.get(key) if key else None
     return owner | {"uid": stored.json()["metadata"]["uid"]} if stored else owner
 

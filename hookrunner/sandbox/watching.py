@@ -45,7 +45,7 @@ class Watch:
 
     def of(self, change: Change) -> Event | None:
         """What a change means to this client."""
-        if change.key.resource != self.kind.stored or self.namespace not in ("", change.key.namespace):
+        if change.key.resource != self.kind.kept or self.namespace not in ("", change.key.namespace):
             return None
         before = change.before is not None and self._matches(change.before)
         after = change.after is not None and self._matches(change.after)
@@ -105,7 +105,7 @@ async def _followed(store: Store, kinds: Kinds, watch: Watch, since: int, deadli
     kind, clock = watch.kind, asyncio.get_running_loop().time
     bookmark = clock() + BOOKMARK_SECONDS
     while True:
-        changes, known = store.changes(min(since, store.revision), kind.stored), store.revision
+        changes, known = store.changes(min(since, store.revision), kind.kept), store.revision
         for change in changes:
             if (event := watch.of(change)) is not None:
                 yield event
@@ -118,7 +118,7 @@ async def _followed(store: Store, kinds: Kinds, watch: Watch, since: int, deadli
                 yield _bookmark(kind, since)
             if clock() >= deadline:
                 return
-        await _changed(store, kind.stored, since, min(bookmark, deadline) - clock())
+        await _changed(store, kind.kept, since, min(bookmark, deadline) - clock())
 
 
 async def _changed(store: Store, resource: str, since: int, seconds: float) -> None:
