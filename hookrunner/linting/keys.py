@@ -3,6 +3,7 @@ word. Looked for in the here-documents of shell scripts, where configurations st
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -34,19 +35,24 @@ def _start(text: str, offset: int, lines: int) -> int:
 
 
 def _again(text: str) -> Iterator[tuple[str, int]]:
-    """Keys that their mapping has already, and their lines from 0. Of what is no YAML, those before that shows."""
+    """Keys that their mapping has already, and their lines from 0."""
     around = [_Around(mapping=False)]
-    try:
+    for event in _events(text):
+        if isinstance(event, yaml.CollectionEndEvent):
+            around.pop()
+            continue
+        if around[-1].has(event):
+            yield event.value, event.start_mark.line if event.start_mark else 0
+        if isinstance(event, yaml.CollectionStartEvent):
+            around.append(_Around(isinstance(event, yaml.MappingStartEvent)))
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    """Where values begin and end; of what is no YAML, as far as it could be."""
+    with suppress(yaml.YAMLError):
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            if isinstance(event, yaml.CollectionEndEvent):
-                around.pop()
-            elif isinstance(event, yaml.NodeEvent):
-                if around[-1].has(event):
-                    yield event.value, event.start_mark.line if event.start_mark else 0
-                if isinstance(event, yaml.CollectionStartEvent):
-                    around.append(_Around(isinstance(event, yaml.MappingStartEvent)))
-    except yaml.YAMLError:
-        return
+            if isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
+                yield event
 
 
 @dataclass(slots=True)
