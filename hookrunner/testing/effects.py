@@ -54,7 +54,7 @@ async def effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation]
 
     def shown(key: Key, state: _Objects) -> JSON:
         if key not in state or key not in given:
-            return state.get(key)
+            return _with_lasting_name(state.get(key))
         return _without_defaults(state[key], before[key], given[key])
 
     kept = [shown(key, after) for key in sorted(after) if key in given or key in touched]
@@ -163,6 +163,15 @@ def _clean(obj: JSON) -> JSON:
     """Keys sorted, as `kubectl get -o yaml` has them."""
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVERS_OWN}
     return orjson.loads(orjson.dumps({**obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS))
+
+
+def _with_lasting_name(obj: JSON) -> JSON:
+    """What the API server makes of `generateName` differs from run to run."""
+    metadata = obj["metadata"] if obj else {}
+    prefix = metadata.get("generateName", "")
+    if not prefix or not metadata["name"].startswith(prefix):
+        return obj
+    return {**obj, "metadata": {**metadata, "name": f"{prefix}?????"}}
 
 
 def _without_defaults(state: JSON, planted: JSON, given: JSON) -> JSON:

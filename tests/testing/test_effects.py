@@ -169,3 +169,10 @@ async def test_an_object_with_a_field_of_another_type_is_refused(tools: Bench) -
 async def test_an_object_of_no_kind_is_refused(tools: Bench) -> None:
     with pytest.raises(BadInput, match="x: there is no kind v1 Deployment; is its apiVersion"):
         await done(tools, [{"apiVersion": "v1", "kind": "Deployment", "metadata": {"name": "x"}}])
+
+
+async def test_a_generated_name_is_the_same_each_time(tools: Bench) -> None:
+    metadata = {"generateName": "x-", "namespace": "default"}
+    found = await done(tools, [], {"operation": "Create", "object": {**A, "metadata": metadata}})
+    assert [obj["metadata"] for obj in found.objects] == [{**metadata, "name": "x-?????"}]
+    assert found.changes[0][1] == found.objects[0]
