@@ -51,7 +51,7 @@ class Written:
 
 
 class Api:
-    """The verbs on a store. `now` is the time of day; `settled` is told of each write, in the same step."""
+    """The verbs on a store. `now` is the time of day."""
 
     def __init__(
         self,

@@ -75,7 +75,7 @@ class Definitions:
 
     def _empty(self, name: str) -> None:
         kind = self._api.kinds.of_stored(name)
-        if kind is not None:
+        if kind is not None and kind.custom:
             where = Place(kind.group, kind.version, kind.plural)
             self._api.delete_collection(kind, where, ListOptions(), DeleteOptions())
         self._finish(name)
@@ -83,7 +83,9 @@ class Definitions:
     def _finish(self, name: str) -> None:
         """Let a definition go whose objects are gone."""
         stored = self._api.store.get(Key(DEFINITIONS, "", name))
-        if stored is None or self._api.store.select(name):
+        kind = self._api.kinds.of_stored(name)
+        is_its_own = kind is None or kind.custom
+        if stored is None or (is_its_own and self._api.store.select(name)):
             return
         if "deletionTimestamp" in (meta := stored.json()["metadata"]) and CLEANUP in meta.get("finalizers", ()):
             self._modify(name, "", _without_finalizer)

@@ -116,6 +116,7 @@ class Kinds:
 
     def __init__(self, builtin: Iterable[Kind]) -> None:
         self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in builtin}
+        self._builtin = {(kind.group, kind.plural) for kind in self._kinds.values() if not kind.custom}
         self._index()
 
     def get(self, group: str, version: str, plural: str) -> Kind | None:
@@ -134,7 +135,9 @@ class Kinds:
         return self._of_stored.get(stored)
 
     def replace(self, group: str, plural: str, kinds: Iterable[Kind]) -> None:
-        """A CustomResourceDefinition came, changed, or (no `kinds`) went."""
+        """A CustomResourceDefinition came, changed, or (no `kinds`) went. Built-in kinds stay what they are."""
+        if (group, plural) in self._builtin:
+            return
         for key in [key for key in self._kinds if key[0] == group and key[2] == plural]:
             del self._kinds[key]
         for kind in kinds:

@@ -75,3 +75,19 @@ def test_a_kubeconfig_is_not_written_where_a_link_leads(tmp_path: Path) -> None:
     sandbox.write_kubeconfig(config)
     assert (other.read_text(), config.is_symlink(), config.stat().st_mode & 0o777) == ("precious", False, 0o600)
     assert sorted(tmp_path.iterdir()) == [config, other]
+
+
+async def test_a_definition_of_a_built_in_kind_changes_nothing(client: Client) -> None:
+    """Its deletion takes the objects that it defines, which these are not."""
+    ingresses, crds = "/apis/networking.k8s.io/v1/namespaces/default/ingresses", "/apis/apiextensions.k8s.io/v1/"
+    backend = {"service": {"name": "a", "port": {"number": 80}}}
+    await client.create(ingresses, {"metadata": {"name": "a"}, "spec": {"defaultBackend": backend}})
+    names = {"plural": "ingresses", "kind": "Ingress"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    spec = {"group": "networking.k8s.io", "scope": "Namespaced", "names": names, "versions": [version]}
+    meta = {"name": "ingresses.networking.k8s.io", "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}}
+    await client.create(f"{crds}customresourcedefinitions", {"metadata": meta, "spec": spec})
+    path = f"{crds}customresourcedefinitions/ingresses.networking.k8s.io"
+    await client.send("DELETE", path)
+    await until(lambda: not client.sandbox.store.select("customresourcedefinitions.apiextensions.k8s.io"), "it is gone")
+    assert (await client.send("GET", f"{ingresses}/a")).status == 200
