@@ -210,5 +210,5 @@ def _invalid(value: str, faults: list[str]) -> str:
 
 def _integer(text: str) -> int | None:
     """A number of 64 bits, None if it is none."""
-    number = int(text) if _INTEGER.fullmatch(text) else None
+    number = int(text) if _INTEGER.fullmatch(text) and len(text.lstrip("+-0")) < 20 else None
     return number if number is not None and -(2**63) <= number < 2**63 else None

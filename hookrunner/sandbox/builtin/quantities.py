@@ -9,13 +9,17 @@ from functools import lru_cache
 
 from hookrunner.sandbox.status import Refused, bad_request
 
-SYNTAX = re.compile(r"([+-]?)(\d*\.?\d*)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)")
+SYNTAX = re.compile(r"([+-]?)(\d*\.?\d*)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)", re.ASCII)
 ROUGHLY = re.compile(r"[+-]?[0-9.]*[eEinumkKMGTP]*[-+]?[0-9]*")
 BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 DECIMAL_SUFFIX = {power: suffix for suffix, power in DECIMAL.items()}
 SMALLEST, THOUSANDTH = Fraction(1, 10**9), Fraction(1, 1000)
 LONGEST, LONGEST_BINARY = 18, 14
+READABLE, EXPONENT = 4000, 18
+"""So many characters of digits and exponents are read. Python reads no longer numbers; a real API server does."""
+
+SUFFIX = "unable to parse quantity's suffix"
 WRONG = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
@@ -53,7 +57,7 @@ def _written(value: Fraction, family: str) -> str:
 
 def _looks_canonical(text: str) -> bool:
     found = SYNTAX.fullmatch(text)
-    if not found or not found[2].strip("."):
+    if not found or not found[2].strip(".") or len(found[3]) > EXPONENT:
         return False
     whole, _, fraction = found[2].partition(".")
     digits = (whole.lstrip("0") or "0") + fraction
@@ -67,9 +71,11 @@ def _looks_canonical(text: str) -> bool:
 @lru_cache(4096)
 def _parsed(text: str) -> tuple[Fraction, str]:
     found = SYNTAX.fullmatch(text)
-    if not found or not text:
+    if not found or not text or len(found[2]) > READABLE:
         raise _wrong(text)
     sign, digits, suffix = found.groups()
+    if len(suffix) > EXPONENT:
+        raise bad_request(SUFFIX)
     if suffix in BINARY[1:]:
         family, factor = "binary", Fraction(1024 ** BINARY.index(suffix))
     elif suffix in DECIMAL:
@@ -83,7 +89,7 @@ def _parsed(text: str) -> tuple[Fraction, str]:
 
 def _wrong(text: str) -> Refused:
     rough = text and ROUGHLY.fullmatch(text)
-    return bad_request("unable to parse quantity's suffix" if rough and text.count(".") < 2 else WRONG)
+    return bad_request(SUFFIX if rough and text.count(".") < 2 else WRONG)
 
 
 def _binary(value: Fraction) -> str:

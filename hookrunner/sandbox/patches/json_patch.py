@@ -121,7 +121,7 @@ def _remove(container: JSON, key: str) -> None:
 
 def _index(key: str, size: int) -> int:
     """A place in a list of a size, never negative."""
-    if not _INDEX.fullmatch(key) or not -size <= int(key) < size:
+    if not _INDEX.fullmatch(key) or len(key) > 18 or not -size <= int(key) < size:
         raise _rejected()
     return int(key) % size
 

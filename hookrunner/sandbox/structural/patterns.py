@@ -8,6 +8,7 @@ Source: https://github.com/google/re2/wiki/Syntax and Go's regexp/syntax documen
 """
 
 import re
+import sys
 from functools import lru_cache
 
 POSIX = {
@@ -117,7 +118,8 @@ class _Rewriter:
             self._at += 1
             return r"\{"
         self._at = found.end()
-        low, high = int(found[1]), int(found[3] or found[1])
+        counts = [found[1], found[3] or found[1]]
+        low, high = (int(count) if len(count) < 5 else sys.maxsize for count in counts)
         if low > 1000 or high > 1000 or low > high:
             raise self._wrong("invalid repeat count", found[0])
         return found[0]

@@ -1,5 +1,7 @@
 """Rules that many kinds share. Each yields causes for a value at a field's path."""
 
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -66,6 +68,13 @@ def number_or_percent(value: int | str, field: str) -> Causes:
         yield from named(value, field, names.percent)
     elif value < 0:
         yield wrong(field, value, NOT_NEGATIVE)
+
+
+def percentage(value: int | str) -> int | None:
+    """The number of a percentage, None for anything else. Whatever has many digits is far too much."""
+    if not isinstance(value, str) or not re.fullmatch("[0-9]+%", value):
+        return None
+    return int(value[:-1]) if len(value) < 20 else sys.maxsize
 
 
 def too_many(field: str, count: int, limit: int) -> Cause:

@@ -40,7 +40,7 @@ MOST_INDEXES = 100_000
 MACROS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 CRON_NAMES = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat"
 CRON_VALUE = rf"(\d+|{CRON_NAMES})"
-CRON_PART = re.compile(rf"(\*|\?|{CRON_VALUE}(-{CRON_VALUE})?)(/\d+)?", re.IGNORECASE)
+CRON_PART = re.compile(rf"(\*|\?|{CRON_VALUE}(-{CRON_VALUE})?)(/\d+)?", re.IGNORECASE | re.ASCII)
 CRON_LIMITS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
 
 
@@ -218,7 +218,10 @@ def _cron_part(part: str, low: int, high: int) -> str:
     if not CRON_PART.fullmatch(part):
         number = part.partition("/")[0].partition("-")[0]
         return f'failed to parse int from {number}: strconv.Atoi: parsing "{number}": invalid syntax'
-    for value in (int(one) for one in re.findall(r"\d+", part.partition("/")[0])):
+    numbers = re.findall("[0-9]+", part.partition("/")[0])
+    if huge := [number for number in numbers if len(number) > 18]:
+        return f'failed to parse int from {huge[0]}: strconv.Atoi: parsing "{huge[0]}": value out of range'
+    for value in map(int, numbers):
         if value > high:
             return f"end of range ({value}) above maximum ({high}): {part}"
         if value < low:

@@ -11,6 +11,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     named,
     number_or_percent,
     one_of,
+    percentage,
     quantities,
     unchanged,
 )
@@ -61,7 +62,7 @@ def disruption_budget(obj: Object, old: Object | None) -> Causes:
         yield wrong("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for key in there:
         yield from number_or_percent(spec[key], f"spec.{key}")
-        if isinstance(spec[key], str) and spec[key][:-1].isdigit() and int(spec[key][:-1]) > 100:
+        if (percentage(spec[key]) or 0) > 100:
             yield wrong(f"spec.{key}", spec[key], "must not be greater than 100%")
     yield from label_selector(spec.get("selector"), "spec.selector")
     policies = ("AlwaysAllow", "IfHealthyBudget")

@@ -14,6 +14,7 @@ from hookrunner.sandbox.builtin.validation.common import (
     not_negative,
     number_or_percent,
     one_of,
+    percentage,
     unchanged,
     usable,
 )
@@ -96,7 +97,7 @@ def _strategy(strategy: Object) -> Causes:
 def _amount(value: int | str) -> int:
     if isinstance(value, int):
         return value
-    return int(value[:-1]) if value.endswith("%") and value[:-1].isdigit() else 0
+    return percentage(value) or 0
 
 
 def _at_most_all(rolling: Object, path: str, *keys: str) -> Causes:
