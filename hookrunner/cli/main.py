@@ -41,8 +41,11 @@ class Commands(Lazy):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option(
+    "--no-color", is_flag=False, flag_value="1", default="", envvar="NO_COLOR", metavar="", help="No colours."
+)
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(ctx: click.Context, no_color: str) -> None:
     """Run executables (hooks) when something happens in a Kubernetes cluster.
 
     \b
@@ -51,7 +54,7 @@ def cli(ctx: click.Context) -> None:
     hookrunner queue list                  see what waits
     hookrunner start --help                all settings
     """
-    if os.environ.get("NO_COLOR"):  # https://no-color.org; `settings` would cost the debug commands 50 ms
+    if no_color:
         ctx.color = False
 
 

@@ -30,7 +30,6 @@ PRIORITIES = "priorityclasses.scheduling.k8s.io"
 DEFINITION_ENDS = "create not allowed while custom resource definition is terminating"
 BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
 
-
 Step = Callable[[Object], Object]
 """Takes an object, its own to change, and gives what is to be written instead."""
 

@@ -32,8 +32,6 @@ Object = dict[str, Any]
 LARGEST = 1e21
 """From here on Go writes an exponent."""
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
-
-
 SHOWN_WHEN_GONE = frozenset(
     {"pods", "services", "persistentvolumes", "persistentvolumeclaims", "podtemplates", "resourcequotas"}
     | {"serviceaccounts", "storageclasses.storage.k8s.io", "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io"}

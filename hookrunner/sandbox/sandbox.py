@@ -38,7 +38,6 @@ from hookrunner.sandbox.store import Change, Store
 _log = log.get("sandbox")
 
 STOP_GRACE = 0.2
-HEADER_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ class Controller(Protocol):
 
 @asynccontextmanager
 async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
-    """A sandbox that answers, inside the `with`. Raises OSError where it cannot listen, SeedRefused for bad seeds."""
+    """A sandbox that answers, inside the `with`. Raises OSError where it cannot listen, BadConfig for bad files."""
     with _store(options.data) as store:
         every, faults = Kinds(kinds.builtin()), Faults()
         api = Api(store, every)
