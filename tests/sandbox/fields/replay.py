@@ -110,7 +110,9 @@ def handled(obj: JSON, body: JSON) -> JSON:
 
 
 def fields_of(obj: JSON) -> Any:
-    return obj["metadata"].get("managedFields")
+    """Managed fields; those of the real controllers, which come at any moment, are left out."""
+    found = obj["metadata"].get("managedFields")
+    return found and [entry for entry in found if entry.get("manager") != "kube-controller-manager"]
 
 
 def patched(target: JSON, patch: JSON) -> JSON:
