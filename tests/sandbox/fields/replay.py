@@ -109,10 +109,13 @@ def handled(obj: JSON, body: JSON) -> JSON:
     return {**full, "metadata": metadata if sent is None else {**metadata, "managedFields": sent}}
 
 
+CONTROLLERS = ("kube-controller-manager", "kube-scheduler", "kwok")
+
+
 def fields_of(obj: JSON) -> Any:
     """Managed fields; those of the real controllers, which come at any moment, are left out."""
     found = obj["metadata"].get("managedFields")
-    return found and [entry for entry in found if entry.get("manager") != "kube-controller-manager"]
+    return found and [entry for entry in found if entry.get("manager") not in CONTROLLERS]
 
 
 def patched(target: JSON, patch: JSON) -> JSON:

@@ -103,7 +103,7 @@ CREATED: list[tuple[str, str, JSON]] = [
     ("", "secrets", {"data": {"a": "YQ=="}}),
     ("", "serviceaccounts", {"secrets": [{"name": "a"}]}),
     ("", "resourcequotas", {"spec": {"hard": {"pods": "10k"}}}),
-    ("", "limitranges", {"spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}}]}}),
+    ("", "limitranges", {"spec": {"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]}}),
     (RBAC, "roles", {}),
     (RBAC, "rolebindings", {"roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "s"}}),
     ("networking.k8s.io", "networkpolicies", {"spec": {"podSelector": {}, "ingress": [{}]}}),
