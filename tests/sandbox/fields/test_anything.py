@@ -14,7 +14,11 @@ WIDGET = widget_kind("x.test")
 TIME = "2026-01-01T00:00:00Z"
 WORDS = st.sampled_from([*SPEC["properties"], "a", "id", "port", "name", "annotations", "finalizers", "labels"])
 ANYTHING: st.SearchStrategy[JSON] = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 3) | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(["", "a", "TCP"]),
+    st.none()
+    | st.booleans()
+    | st.integers(0, 3)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "a", "TCP"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
     max_leaves=12,
 )
