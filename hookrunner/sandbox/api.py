@@ -23,6 +23,7 @@ from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, Write
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import Cause, Refused
 from hookrunner.sandbox.store import Key, Store, Stored
+from hookrunner.sandbox.times import rfc3339
 
 STAYING = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 OURS = ("generation", "creationTimestamp")
@@ -32,11 +33,6 @@ BEING_ENDED = "unable to create new content in namespace {} because it is being 
 
 Step = Callable[[Object], Object]
 """Takes an object, its own to change, and gives what is to be written instead."""
-
-
-def rfc3339(moment: datetime) -> str:
-    """A time as the API writes it, whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, slots=True)

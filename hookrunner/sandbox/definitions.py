@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.api import Api, Step, rfc3339
+from hookrunner.sandbox.api import Api, Step
 from hookrunner.sandbox.deleting import CLEANUP
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
 from hookrunner.sandbox.rules import DEFINITIONS, Object
 from hookrunner.sandbox.store import Change, Key
 from hookrunner.sandbox.structural import names, served
+from hookrunner.sandbox.times import rfc3339
 
 ENDING = {
     "type": "Terminating",

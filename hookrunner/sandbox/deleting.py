@@ -5,12 +5,13 @@ https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-terminatio
 """
 
 from copy import deepcopy
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from hookrunner.sandbox import rules, status
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import DeleteOptions
 from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.times import rfc3339
 
 IMMORTAL = ("default", "kube-system", "kube-public")
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
@@ -44,12 +45,12 @@ def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Ob
         return None
     known = meta.get("deletionGracePeriodSeconds")
     if "deletionTimestamp" not in meta:
-        meta["deletionTimestamp"] = _at(now + timedelta(seconds=grace))
+        meta["deletionTimestamp"] = rfc3339(now + timedelta(seconds=grace))
         if "generation" in meta:
             meta["generation"] += 1
         meta["deletionGracePeriodSeconds"] = grace
     elif known and grace < known:
-        meta["deletionTimestamp"] = _at(now + timedelta(seconds=grace))
+        meta["deletionTimestamp"] = rfc3339(now + timedelta(seconds=grace))
         meta["deletionGracePeriodSeconds"] = grace
     return rules.ending(kind, obj)
 
@@ -81,7 +82,3 @@ def finished(obj: Object) -> bool:
     meta = obj["metadata"]
     asked = "deletionTimestamp" in meta and not meta.get("deletionGracePeriodSeconds")
     return asked and not meta.get("finalizers") and not waits(obj)
-
-
-def _at(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -8,7 +8,6 @@ https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 
 import orjson
@@ -16,28 +15,16 @@ import orjson
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import data
 from hookrunner.sandbox.kinds import Kind, Kinds, Subresource
+from hookrunner.sandbox.structural.versions import priority
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """The media type in which clients ask for everything at once: of `aggregated`."""
 
 Document = dict[str, JSON]
 
-KUBE_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
-MATURITY = ("", "beta", "alpha")
 CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 CHECKS = ("ping", "log", "etcd")
 HEALTH = {"healthz": CHECKS, "livez": CHECKS, "readyz": (*CHECKS, "informer-sync", "shutdown")}
-
-
-def priority(version: str) -> tuple[int, int, int, int, str]:
-    """Sorts versions as clients prefer them: GA before beta before alpha, then higher numbers, then other names.
-
-    https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#version-priority
-    """
-    if not (match := KUBE_VERSION.fullmatch(version)):
-        return len(MATURITY), 0, 0, 0, version
-    major, maturity, minor = match.groups(default="")
-    return MATURITY.index(maturity), -int(major), -int(minor or 0), 0, ""
 
 
 # ── one document for each path ────────────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeAlias
 
 import orjson
@@ -10,6 +10,7 @@ import orjson
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.elements import canonical
 from hookrunner.sandbox.fields.sets import LEAF, SELF, Fields, member, node_of, ordered, union
+from hookrunner.sandbox.times import rfc3339
 
 APPLY = "Apply"
 UPDATE = "Update"
@@ -87,7 +88,7 @@ def _utc(time: str | None) -> str | None:
     if not time:
         return None
     try:
-        return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return rfc3339(datetime.fromisoformat(time))
     except ValueError as error:
         raise Unreadable("time must be RFC 3339") from error
 

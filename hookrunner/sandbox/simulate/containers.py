@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from hookrunner.sandbox.rules import Object
-from hookrunner.sandbox.simulate.making import at
+from hookrunner.sandbox.times import rfc3339
 
 KEYS = {"": "containerStatuses", "init": "initContainerStatuses"}
 """Where the statuses of containers, and of init containers, stand."""
@@ -35,7 +35,7 @@ def running(status: Object, container: Object, which: str, now: datetime) -> Obj
         **status,
         "imageID": container.get("image", ""),
         "containerID": f"sandbox://{uuid4().hex}",
-        "state": {"running": {"startedAt": at(now)}},
+        "state": {"running": {"startedAt": rfc3339(now)}},
         "ready": not to_end and "readinessProbe" not in container,
         "started": not to_end,
     }
@@ -47,7 +47,7 @@ def terminated(status: Object, code: int, which: str, now: datetime) -> Object:
         "exitCode": code,
         "reason": "Error" if code else "Completed",
         "startedAt": status["state"]["running"]["startedAt"],
-        "finishedAt": at(now),
+        "finishedAt": rfc3339(now),
         "containerID": status["containerID"],
     }
     return {**status, "state": {"terminated": ended}, "ready": which == "init" and not code, "started": False}

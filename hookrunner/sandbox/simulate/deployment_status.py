@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from hookrunner.sandbox.rules import Object
-from hookrunner.sandbox.simulate.making import at, condition, when, with_condition
+from hookrunner.sandbox.simulate.making import condition, when, with_condition
 from hookrunner.sandbox.simulate.rollouts import unavailable
+from hookrunner.sandbox.times import rfc3339
 
 LATE = "ProgressDeadlineExceeded"
 DONE = "NewReplicaSetAvailable"
@@ -99,7 +100,7 @@ def _said(known: Sequence[Object], new: Object, now: datetime, *, moved: bool = 
     """With a condition and when it was last updated, which stays if nothing is new."""
     old = condition(known, new["type"])
     same = all(old.get(key) == value for key, value in new.items()) and not moved
-    return with_condition(known, {**new, "lastUpdateTime": old["lastUpdateTime"] if same else at(now)}, now)
+    return with_condition(known, {**new, "lastUpdateTime": old["lastUpdateTime"] if same else rfc3339(now)}, now)
 
 
 def _total(sets: Sequence[Object], key: str) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate import making
-from hookrunner.sandbox.simulate.making import at, is_ending, is_ready
+from hookrunner.sandbox.simulate.making import is_ending, is_ready
 from hookrunner.sandbox.simulate.steps import Create, Delete, Step, Update, Write
 from hookrunner.sandbox.simulate.world import World
+from hookrunner.sandbox.times import rfc3339
 
 SLICES = "endpointslices.discovery.k8s.io"
 SERVICE, MANAGED = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
@@ -59,7 +60,7 @@ def orphan_step(endpoints: Object, world: World) -> Step | None:
 
 def _kept(made: Object, known: list[Object], world: World, fields: Iterable[str]) -> Step | None:
     """Create it, or write what has changed."""
-    annotated = {**made["metadata"], "annotations": {TRIGGERED: at(world.now)}}
+    annotated = {**made["metadata"], "annotations": {TRIGGERED: rfc3339(world.now)}}
     if not known:
         return Step((Create({**made, "metadata": annotated}),))
     old = known[0]

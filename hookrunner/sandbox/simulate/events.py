@@ -6,8 +6,8 @@ https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 from datetime import datetime
 
 from hookrunner.sandbox.rules import Object
-from hookrunner.sandbox.simulate.making import at
 from hookrunner.sandbox.simulate.steps import Tell
+from hookrunner.sandbox.times import rfc3339
 
 
 def event(tell: Tell, component: str, now: datetime, number: int, host: str = "") -> Object:
@@ -40,7 +40,7 @@ def event(tell: Tell, component: str, now: datetime, number: int, host: str = ""
         "reportingComponent": component,
         "reportingInstance": host,
         "count": 1,
-        "firstTimestamp": at(now),
-        "lastTimestamp": at(now),
+        "firstTimestamp": rfc3339(now),
+        "lastTimestamp": rfc3339(now),
         "eventTime": None,
     }

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate import making
-from hookrunner.sandbox.simulate.making import at, condition, is_active, is_ending, is_ready, when
+from hookrunner.sandbox.simulate.making import condition, is_active, is_ending, is_ready, when
 from hookrunner.sandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
 from hookrunner.sandbox.simulate.world import World
+from hookrunner.sandbox.times import rfc3339
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 REACHED = ("CompletionsReached", "Reached expected number of succeeded pods")
@@ -35,7 +36,7 @@ def step(job: Object, world: World) -> Step | None:
         return _forgotten(job, over, world)
     pods = _progress(world.owned("pods", job))
     if "startTime" not in job["status"] and not job["spec"].get("suspend"):
-        return Step((_written(job, {**job["status"], "startTime": at(world.now)}),))
+        return Step((_written(job, {**job["status"], "startTime": rfc3339(world.now)}),))
     end = _end(job, pods, world)
     if end:
         return Step(tuple(_finished(job, pods, end, world)))
@@ -140,14 +141,14 @@ def _finished(job: Object, pods: Progress, end: tuple[str, str], world: World) -
     """What is still active ends; the Job is Complete, or Failed."""
     reason, message = end
     done = end == REACHED
-    said = {"status": "True", "reason": reason, "message": message, "lastProbeTime": at(world.now)}
+    said = {"status": "True", "reason": reason, "message": message, "lastProbeTime": rfc3339(world.now)}
     types = ("SuccessCriteriaMet", "Complete") if done else ("FailureTarget", "Failed")
     conditions = job["status"].get("conditions") or []
     for type_ in types:
         conditions = making.with_condition(conditions, {"type": type_, **said}, world.now)
     status = _status(job, Progress([], pods.succeeded, pods.failed)) | {"conditions": conditions}
     if done:
-        status["completionTime"] = at(world.now)
+        status["completionTime"] = rfc3339(world.now)
     told = Tell(job, "Completed", "Job completed") if done else Tell(job, reason, message, warning=True)
     return [_written(job, status), *(Delete(pod) for pod in pods.active), told]
 

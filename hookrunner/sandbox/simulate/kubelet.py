@@ -12,10 +12,11 @@ from zlib import crc32
 
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.simulate import containers
-from hookrunner.sandbox.simulate.making import at, is_ending, with_condition
+from hookrunner.sandbox.simulate.making import is_ending, with_condition
 from hookrunner.sandbox.simulate.steps import Delete, Step, Tell, Update, Write
 from hookrunner.sandbox.simulate.world import World
 from hookrunner.sandbox.status import shown
+from hookrunner.sandbox.times import rfc3339
 
 EXIT_CODE = "sandbox.hookrunner.io/exit-code"
 NETWORK = "10.244"
@@ -109,7 +110,7 @@ class Kubelet:
         reason = "PodInitializing" if init else "ContainerCreating"
         status = {
             **self.pod["status"],
-            "startTime": at(self.now),
+            "startTime": rfc3339(self.now),
             "hostIP": self._host_ip(),
             "hostIPs": [{"ip": self._host_ip()}],
             "containerStatuses": [containers.waiting(one, reason) for one in spec["containers"]],

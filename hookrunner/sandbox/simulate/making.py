@@ -5,12 +5,13 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-depende
 
 import zlib
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import orjson
 
 from hookrunner.sandbox.names import ALPHABET
 from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.times import rfc3339
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -47,11 +48,6 @@ def template_hash(template: Object) -> str:
     return "".join(ALPHABET[ord(digit) % len(ALPHABET)] for digit in str(number))
 
 
-def at(moment: datetime) -> str:
-    """A time as the API writes it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def when(text: str) -> datetime:
     """The time that the API has written."""
     return datetime.fromisoformat(text)
@@ -66,7 +62,7 @@ def with_condition(conditions: Sequence[Object] | None, new: Object, now: dateti
     """The conditions with a new one in its place; `lastTransitionTime` stays if the status does."""
     old = condition(conditions, new["type"])
     since = old.get("lastTransitionTime") if old.get("status") == new["status"] else None
-    written = {**new, "lastTransitionTime": since or at(now)}
+    written = {**new, "lastTransitionTime": since or rfc3339(now)}
     if not old:
         return [*(conditions or ()), written]
     return [written if one["type"] == new["type"] else one for one in conditions or ()]

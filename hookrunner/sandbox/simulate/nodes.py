@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from hookrunner.sandbox.rules import Object
-from hookrunner.sandbox.simulate.making import at, condition
+from hookrunner.sandbox.simulate.making import condition
 from hookrunner.sandbox.simulate.steps import Step, Update
 from hookrunner.sandbox.simulate.world import World
+from hookrunner.sandbox.times import rfc3339
 
 NAMES = ("sandbox-1", "sandbox-2")
 ARCHITECTURE, SYSTEM = "amd64", "linux"
@@ -36,7 +37,7 @@ def step(node: Object, world: World) -> Step | None:
     if not ready:
         known = node.get("status", {})
         given = {key: known[key] for key in ("capacity", "allocatable", "addresses") if known.get(key)}
-        said = {**known, **_machine(node, world), **given, "conditions": _conditions(at(world.now))}
+        said = {**known, **_machine(node, world), **given, "conditions": _conditions(rfc3339(world.now))}
         return Step((Update({**node, "status": said}, "status"),))
     left = [taint for taint in taints if taint["key"] != NOT_READY]
     if ready["status"] == "True" and left != taints:

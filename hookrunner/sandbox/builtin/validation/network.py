@@ -22,7 +22,6 @@ PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
 BAD_ENDS = ("/..", "/.")
 PROTOCOLS = ("TCP", "UDP", "SCTP")
-WHOLE_PARENTS = "may not be specified when `scope` is set to 'Cluster'"
 
 
 def address(value: str, field: str) -> Causes:
