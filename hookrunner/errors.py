@@ -12,6 +12,7 @@
     │   └── BadKubeConfig       no usable way to reach a cluster
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
     │   └── BadOutput           … or it ended well and what it wrote cannot be read
+    ├── ReviewFailed            a question of the API server to which no hook gave a usable answer
     ├── FilterFailed            a jq program failed on one object (never drops the event)
     ├── PatchFailed             an operation on an object was refused or could not be done
     └── KubeError               the Kubernetes API did not do what was asked
@@ -96,6 +97,21 @@ class HookFailed(HookrunnerError):
 
 class BadOutput(HookFailed):
     """A hook ended with code 0 but wrote a file that cannot be read or is missing."""
+
+
+class ReviewFailed(HookrunnerError):
+    """No usable answer to an admission or conversion review; the message is for whoever made the request.
+
+    `code` is the status code of the refusal. `ignorable` says that the webhook's failure policy is `Ignore`: the API
+    server must then see a failed call, not a refusal (design.md §4.3).
+    """
+
+    temporary = True
+
+    def __init__(self, message: str, code: int = 403, ignorable: bool = False) -> None:
+        self.code = code
+        self.ignorable = ignorable
+        super().__init__(message)
 
 
 class FilterFailed(HookrunnerError):

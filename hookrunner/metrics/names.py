@@ -188,6 +188,29 @@ class Metrics:
     )
     hook_running_seconds = _gauge("{}hook_running_seconds", _BINDING, "For how long the present run of a hook lasts.")
 
+    webhook_reviews = _counter(
+        "{}webhook_reviews_total",
+        ("type", "webhook", "result"),
+        "Admission and conversion reviews by what came of them: allowed, denied, converted, failed or limit.",
+    )
+    webhook_seconds = _histogram(
+        "{}webhook_seconds",
+        ("type", "webhook", "stage"),
+        "Time of reviews: waited (for its turn and for snapshots), hook, total.",
+        _LATENCIES,
+    )
+    webhook_running = _gauge("{}webhook_running", (), "Reviews that are being answered or wait for their turn.")
+    webhook_certificate_expiry = _gauge(
+        "{}webhook_certificate_expiry_timestamp_seconds",
+        ("server",),
+        "When the certificate that a webhook server shows will expire, in seconds since 1970.",
+    )
+    webhook_registered = _gauge(
+        "{}webhook_registered",
+        ("kind", "name"),
+        "1 while a registration in the cluster (a webhook configuration, a CRD) is as it should be.",
+    )
+
     def __init__(self, prefix: str = "hookrunner_", queue_actions: bool = True) -> None:
         if not re.fullmatch(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?", prefix):
             raise StartRefused(
