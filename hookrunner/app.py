@@ -20,8 +20,10 @@ from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
 from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
+from hookrunner.engine.executions import Executions
 from hookrunner.engine.hook_runs import HookRuns
 from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.rates import Rates
 from hookrunner.engine.status import Conditions, Status
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog
@@ -230,11 +232,13 @@ def _start(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Queu
     applier = Applier(
         Objects(parts.kube.patcher, parts.kube.discovery, parts.jq, settings.kube.patch_timeout), face.hook_metrics
     )
-    runs = HookRuns(Runner(settings.hooks, parts.children), applier, monitors, metrics, clock)
+    executions = Executions(Runner(settings.hooks, parts.children), applier, monitors, metrics, clock)
+    rates = Rates()
+    runs = HookRuns(executions, rates, metrics, clock)
     threshold = settings.engine.compaction_threshold
     queues = Queues(lambda order: readings.obstacle(monitors, order), clock, metrics, threshold)
     engine = Engine(runs, Enabling(monitors, schedules, parts.jq, metrics, clock), queues, parts.background)
-    face.status = Status(engine, queues, monitors, runs, clock)
+    face.status = Status(engine, queues, executions, runs, clock)
     face.status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     face.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)

@@ -7,15 +7,13 @@ from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.engine import readings
-from hookrunner.engine.apply import Applier
+from hookrunner.engine.executions import Executions
 from hookrunner.engine.queues import Queue
-from hookrunner.engine.rates import Bucket
+from hookrunner.engine.rates import Rates
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed
-from hookrunner.hooks.run import ExitedBadly, Runner, Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Outcome, Postponed, Task
-from hookrunner.sources.monitors import Monitors
 
 _log = log.get("hook-run")
 
@@ -24,34 +22,29 @@ class HookRuns:
     """Runs hooks for the queues. `given_up` counts the tasks that were dropped after `maxAttempts`, `last_given_up`
     describes the last of them: for `/readyz`."""
 
-    def __init__(
-        self, runner: Runner, applier: Applier, monitors: Monitors, metrics: Metrics, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, executions: Executions, rates: Rates, metrics: Metrics, clock: Callable[[], float]) -> None:
         self.given_up = 0
         self.last_given_up = ""
-        self.running: dict[int, tuple[HookRun, float]] = {}
-        self._runner = runner
-        self._applier = applier
-        self._monitors = monitors
+        self._executions = executions
+        self._rates = rates
         self._metrics = metrics
         self._clock = clock
-        self._buckets: dict[str, Bucket] = {}
 
     async def run(self, hook: Hook, queue: Queue, task: Task) -> Outcome:
         """Run a HookRun task, merged with what may go with it."""
-        if (wait := self._bucket(hook).take(self._clock())) > 0:
+        if (wait := self._rates.take(hook, self._clock())) > 0:
             return Postponed(wait)
         queue.absorb(task)
         order = task.order
         assert isinstance(order, HookRun)
         outcome = await self._logged(hook, order, task) if order.contexts else self._unheard(order)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
-            readings.unlock(self._monitors, order)
+            readings.unlock(self._executions.monitors, order)
         return outcome
 
     def forget(self, hook: str) -> None:
         """A hook was removed; if it comes again, its rate may be another."""
-        self._buckets.pop(hook, None)
+        self._rates.forget(hook)
 
     def _unheard(self, order: HookRun) -> Outcome:
         """A Synchronization that the hook does not want to hear of."""
@@ -65,48 +58,17 @@ class HookRuns:
             return await self._timed(hook, order, task)
 
     async def _timed(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
-        labels = order.labels
         began = self._clock()
-        self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *labels)
+        self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *order.labels)
         self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", order.hook, order.binding)
-        self.running[task.id] = (order, began)
-        _log.debug("Execute hook", contexts=len(order.contexts))
         try:
-            await self._execute(hook, order, task)
+            await self._executions.run(hook, order, task.tried)
         except (HookFailed, PatchFailed) as error:
             return self._failed(hook, order, task, error)
         else:
-            self._metrics.hook_run_success.inc(*labels)
-            _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
             return Done()
         finally:
-            del self.running[task.id]
-            seconds = self._clock() - began
-            self._metrics.hook_run_seconds.observe(seconds, *labels)
-            self._metrics.event_latency_seconds.observe(seconds, "done", order.hook, order.binding)
-
-    async def _execute(self, hook: Hook, order: HookRun, task: Task) -> None:
-        snapshots = readings.snapshots(self._monitors, order)
-        try:
-            result = await self._runner.run(hook, order.contexts, snapshots)
-        except ExitedBadly as failure:
-            await self._carry_out_despite(failure)
-            raise
-        self._record(order, result.usage)
-        await self._applier.apply(hook.name, result.answer, task.tried)
-
-    async def _carry_out_despite(self, failure: ExitedBadly) -> None:
-        """Operations with `ignoreHookError` (§7.1). What becomes of them must not hide why the hook failed."""
-        try:
-            await self._applier.carry_out(failure.operations, [])
-        except PatchFailed as error:
-            _log.error("An operation with ignoreHookError failed.", error=str(error))
-
-    def _record(self, order: HookRun, usage: Usage) -> None:
-        labels = order.labels
-        self._metrics.hook_run_user_cpu_seconds.observe(usage.user_seconds, *labels)
-        self._metrics.hook_run_sys_cpu_seconds.observe(usage.system_seconds, *labels)
-        self._metrics.hook_run_max_rss_bytes.set(usage.max_rss_bytes, *labels)
+            self._metrics.event_latency_seconds.observe(self._clock() - began, "done", order.hook, order.binding)
 
     def _failed(self, hook: Hook, order: HookRun, task: Task, error: HookrunnerError) -> Outcome:
         """allowFailure, then the last attempt, then another try."""
@@ -130,7 +92,3 @@ class HookRuns:
         self.last_given_up = task.describe()
         _log.error("Hook failed for the last time, the task is dropped.", error=reason, failed_count=task.failures + 1)
         return Dropped(reason)
-
-    def _bucket(self, hook: Hook) -> Bucket:
-        settings = hook.config.settings
-        return self._buckets.setdefault(hook.name, Bucket(settings.min_interval, settings.burst))

@@ -1,5 +1,7 @@
 """A hook's execution rate limit (shell-operator.md §6.7): a token bucket that says how long to wait and never waits."""
 
+from hookrunner.model.bindings import Hook
+
 
 class Bucket:
     """`burst` tokens, one more every `interval` seconds. An interval of 0 is no limit."""
@@ -18,3 +20,20 @@ class Bucket:
             return free_at - now
         self._full_at = max(self._full_at, now) + self._interval
         return 0.0
+
+
+class Rates:
+    """The buckets of all hooks; a hook's runs have one, whoever asks for them."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[str, Bucket] = {}
+
+    def take(self, hook: Hook, now: float) -> float:
+        """As `Bucket.take`."""
+        settings = hook.config.settings
+        bucket = self._buckets.setdefault(hook.name, Bucket(settings.min_interval, settings.burst))
+        return bucket.take(now)
+
+    def forget(self, hook: str) -> None:
+        """If the hook comes again, its rate may be another."""
+        self._buckets.pop(hook, None)

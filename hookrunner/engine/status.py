@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookrunner.engine.engine import Engine
+from hookrunner.engine.executions import Executions
 from hookrunner.engine.hook_runs import HookRuns
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Clock
@@ -19,7 +20,6 @@ from hookrunner.model.bindings import MAIN, BindingType
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
 from hookrunner.sources.monitor import Monitor
-from hookrunner.sources.monitors import Monitors
 
 MANY = 20
 """Waiting runs of one hook from which they are shown one by one (§10.2)."""
@@ -53,10 +53,11 @@ def _starts(order: Order) -> bool:
 class Status:
     """Views of a running engine. `clock` gives monotonic seconds."""
 
-    def __init__(self, engine: Engine, queues: Queues, monitors: Monitors, runs: HookRuns, clock: Clock) -> None:
+    def __init__(self, engine: Engine, queues: Queues, executions: Executions, runs: HookRuns, clock: Clock) -> None:
         self._engine = engine
         self._queues = queues
-        self._monitors = monitors
+        self._executions = executions
+        self._monitors = executions.monitors
         self._runs = runs
         self._clock = clock
 
@@ -95,7 +96,7 @@ class Status:
         metrics.tasks_queue_compaction_tasks_by_hook.from_function(self._crowds)
         metrics.kube_snapshot_objects.from_function(self._snapshot_sizes)
         metrics.binding_waiting.from_function(self._waiting)
-        metrics.hook_processes.from_function(lambda: iter([((), float(len(self._runs.running)))]))
+        metrics.hook_processes.from_function(lambda: iter([((), float(len(self._executions.running)))]))
         metrics.hook_running_seconds.from_function(self._running)
 
     def _blocked(self) -> Iterator[str]:
@@ -134,7 +135,7 @@ class Status:
                 yield (monitor.id.hook, monitor.binding.name, obstacle.word), 1
 
     def _running(self) -> Samples:
-        for order, began in self._runs.running.values():
+        for order, began in self._executions.running.values():
             yield order.labels, self._clock() - began
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
@@ -44,6 +44,18 @@ class Ran:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under which a run takes place. `kill_after`: seconds from SIGTERM to SIGKILL, if not those of all processes.
+    `dry_run`: nothing may come of it but an answer."""
+
+    kill_after: float | None = None
+    dry_run: bool = False
+
+
+ORDINARY = Terms()
+
+
 class ExitedBadly(HookFailed):
     """The process failed. `operations` are what it asked for all the same, with `ignoreHookError` (§7.1)."""
 
@@ -59,7 +71,7 @@ class Runner:
         self._settings = settings
         self._children = children
 
-    async def run(self, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> Ran:
+    async def run(self, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots, terms: Terms = ORDINARY) -> Ran:
         """Run the hook once with these contexts and read what it answered. Its output goes to the log.
 
         Raises ExitedBadly if the process failed, BadOutput if its answer cannot be read, HookFailed if it could not
@@ -67,7 +79,8 @@ class Runner:
         """
         with workspace(self._settings.tmp_dir, hook.name, self._settings.keep_tmp_files) as files:
             await write(files, hook, contexts, snapshots)
-            end = await self._children.run(command(self._settings, hook, files), HookLog(self._settings.proxy_json))
+            process = replace(command(self._settings, hook, files), kill_after=terms.kill_after)
+            end = await self._children.run(process, HookLog(self._settings.proxy_json))
             answer = await answered(hook, files, end)
         return Ran(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
 

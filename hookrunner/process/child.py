@@ -68,7 +68,8 @@ class Child:
     def __init__(self, command: Command, spawned: Spawned, sink: LineSink, patience: Patience) -> None:
         self._start = time.monotonic()
         self._timeout = command.timeout
-        self._patience = patience
+        kill_after = patience.kill if command.kill_after is None else command.kill_after
+        self._patience = replace(patience, kill=kill_after)
         self._leader = Leader(spawned.pid)
         self._stdout = Pipe(spawned.stdout, Stream.STDOUT, sink, command.keep_stdout)
         self._stderr = Pipe(spawned.stderr, Stream.STDERR, sink, command.keep_stderr)

@@ -16,8 +16,10 @@ from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
 from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
+from hookrunner.engine.executions import Executions
 from hookrunner.engine.hook_runs import HookRuns
 from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.rates import Rates
 from hookrunner.engine.status import Status
 from hookrunner.hooks import catalog
 from hookrunner.hooks.run import Runner
@@ -70,11 +72,12 @@ class Bench:
         streams = Streams(self.cluster.watch, self.background, self.metrics)
         self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
-        self.hook_runs = HookRuns(Runner(settings, children), applier, self.monitors, self.metrics, clock)
+        self.executions = Executions(Runner(settings, children), applier, self.monitors, self.metrics, clock)
+        self.hook_runs = HookRuns(self.executions, Rates(), self.metrics, clock)
         self.queues = Queues(lambda order: readings.obstacle(self.monitors, order), clock, self.metrics, 100)
         enabling = Enabling(self.monitors, self.schedules, jq, self.metrics, clock)
         self.engine = Engine(self.hook_runs, enabling, self.queues, self.background)
-        self.status = Status(self.engine, self.queues, self.monitors, self.hook_runs, clock)
+        self.status = Status(self.engine, self.queues, self.executions, self.hook_runs, clock)
         loaded = await catalog.load(settings, children, jq)
         self.engine.start(loaded.hooks, self.monitors, self.schedules)
 
