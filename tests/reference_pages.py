@@ -21,8 +21,7 @@ program with exit code 2. With `--compat shell-operator` or `--compat addon-oper
 names, the defaults of the third column become those of the fourth.
 
 Flags whose text begins with "Ignored" had no effect in the predecessors either; giving one is answered with a warning.
-The webhook flags are read and checked; nothing serves webhooks yet. The variables `KUBECONFIG`, `TZ`, `TMPDIR` and the
-proxy variables have their usual meaning.
+The variables `KUBECONFIG`, `TZ`, `TMPDIR` and the proxy variables have their usual meaning.
 
 | flag | variables | default | shell-operator / addon-operator | what |
 |---|---|---|---|---|

@@ -2,7 +2,21 @@
 
 import pytest
 
-from hookrunner.options import COUNT, DURATION, ENDPOINT, NUMBER, PATH, PATHS, PORT, YES_NO, Kind, duration, one_of
+from hookrunner.options import (
+    COUNT,
+    COUNT_FROM_1,
+    DURATION,
+    ENDPOINT,
+    MAYBE_PORT,
+    NUMBER,
+    PATH,
+    PATHS,
+    PORT,
+    YES_NO,
+    Kind,
+    duration,
+    one_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +56,8 @@ def test_what_go_refuses_as_a_duration_is_refused(text: str) -> None:
         (NUMBER, "-0.1"),
         (COUNT, "1.5"),
         (COUNT, "-1"),
+        (COUNT_FROM_1, "0"),
+        (MAYBE_PORT, "65536"),
         (DURATION, "-1s"),
         (ENDPOINT, "127.0.0.1"),
         (PATH, ""),

@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.errors import BadSetting
 from hookrunner.options import Compat
-from hookrunner.settings import EngineSettings, Settings, WebSettings, load, options
+from hookrunner.settings import CertificateSource, EngineSettings, Settings, WebSettings, load, options
 
 OURS = "hookrunner"
 
@@ -142,9 +142,9 @@ def test_the_temp_dir_is_one_for_each_user() -> None:
 
 
 def test_hooks_inherit_the_environment_and_no_repr_shows_it() -> None:
-    settings = load({}, OURS, {"PASSWORD": "secret"})
-    assert settings.hooks.environ == {"PASSWORD": "secret"}
-    assert "secret" not in repr(settings)
+    settings = load({}, OURS, {"PASSWORD": "hunter2"})
+    assert settings.hooks.environ == {"PASSWORD": "hunter2"}
+    assert "hunter2" not in repr(settings)
 
 
 def test_groups_have_their_defaults_without_a_loader() -> None:
@@ -161,3 +161,93 @@ def test_every_field_of_every_group_has_a_flag() -> None:
 def test_no_two_settings_share_a_flag_or_a_variable() -> None:
     names = [name for option in options() for name in (option.flag, *option.also, *option.variables)]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("flags", "program", "name"),
+    [
+        ({}, OURS, "hookrunner-hooks"),
+        ({}, "shell-operator", "shell-operator-hooks-hooks"),
+        ({}, "addon-operator", "hookrunner-hooks"),
+        ({"validating-webhook-configuration-name": "mine"}, OURS, "mine"),
+        ({"validating-webhook-configuration-name": "mine"}, "shell-operator", "mine-hooks"),
+    ],
+)
+def test_the_registration_of_webhooks_has_the_predecessors_name_only_in_its_place(
+    flags: dict[str, str], program: str, name: str
+) -> None:
+    assert load(flags, program, {}).validating.configuration == name
+
+
+def test_both_webhook_servers_have_the_same_settings_each_its_own() -> None:
+    settings = load({"conversion-webhook-client-ca": "/a.crt,/b.crt"}, OURS, {"VALIDATING_WEBHOOK_LISTEN_PORT": "1"})
+    assert (settings.validating.port, settings.conversion.port) == (1, 9681)
+    assert (settings.validating.service, settings.conversion.service) == (
+        "hookrunner-validating-svc",
+        "hookrunner-conversion-svc",
+    )
+    assert (settings.validating.client_cas, settings.conversion.client_cas) == ((), (Path("/a.crt"), Path("/b.crt")))
+    assert settings.conversion.key == Path("/conversion-certs/tls.key")
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("", CertificateSource("auto", "hookrunner-webhook-certs")),
+        ("files", CertificateSource("files")),
+        ("self", CertificateSource("self", "hookrunner-webhook-certs")),
+        ("self:ours", CertificateSource("self", "ours")),
+        ("secret:cert-manager.made", CertificateSource("secret", "cert-manager.made")),
+    ],
+)
+def test_certificates_of_webhooks_come_from_where_the_flag_says(text: str, source: CertificateSource) -> None:
+    assert load({"webhook-certs": text}, OURS, {}).webhooks.certs == source
+
+
+@pytest.mark.parametrize("text", ["secret", "secret:", "self:", "Self", "files:/certs", "secret:Upper", "secret:a/b"])
+def test_other_sources_of_certificates_are_refused_with_those_that_there_are(text: str) -> None:
+    with pytest.raises(BadSetting, match=r"--webhook-certs: .*`self:<Secret>` or `secret:<Secret>`"):
+        load({"webhook-certs": text}, OURS, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("https://10.0.0.7:9680", "https://10.0.0.7:9680"),
+        ("https://Hooks.example.com/", "https://hooks.example.com"),
+        ("https://[fd00::7]:9680", "https://[fd00::7]:9680"),
+        ("", ""),
+    ],
+)
+def test_the_url_of_webhooks_is_a_base(text: str, url: str) -> None:
+    assert load({"webhook-url": text}, OURS, {}).webhooks.url == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://host:9680",
+        "host:9680",
+        "https://",
+        "https://:9680",
+        "https://host:",
+        "https://host:port",
+        "https://host:70000",
+        "https://host/path",
+        "https://host//",
+        "https://host?a=b",
+        "https://host#a",
+        "https://user@host",
+        "https://ho st",
+        "https://[fd00",
+    ],
+)
+def test_a_url_that_the_api_server_could_not_take_as_a_base_is_refused(text: str) -> None:
+    with pytest.raises(BadSetting, match=r"--webhook-url: .* it takes https:// and a host"):
+        load({"webhook-url": text}, OURS, {})
+
+
+def test_webhooks_have_bounds_by_default() -> None:
+    webhooks = load({}, OURS, {}).webhooks
+    assert (webhooks.port, webhooks.concurrency, webhooks.queue) == (None, 4 * (os.cpu_count() or 1), 1000)
+    assert load({"webhook-port": "9443", "webhook-concurrency": "1"}, OURS, {}).webhooks.port == 9443

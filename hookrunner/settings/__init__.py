@@ -24,9 +24,16 @@ from hookrunner.settings.groups import (
     WebSettings,
 )
 from hookrunner.settings.sandbox import SandboxSettings
-from hookrunner.settings.webhooks import ConversionSettings, ValidatingSettings
+from hookrunner.settings.webhooks import (
+    CertificateSource,
+    ConversionSettings,
+    ServerSettings,
+    ValidatingSettings,
+    WebhookSettings,
+)
 
 __all__ = [
+    "CertificateSource",
     "ConversionSettings",
     "EngineSettings",
     "HooksSettings",
@@ -35,9 +42,11 @@ __all__ = [
     "LogSettings",
     "LogType",
     "SandboxSettings",
+    "ServerSettings",
     "Settings",
     "ValidatingSettings",
     "WebSettings",
+    "WebhookSettings",
     "load",
     "options",
 ]
@@ -55,6 +64,7 @@ class Settings:
     log: LogSettings = field(default_factory=LogSettings)
     validating: ValidatingSettings = field(default_factory=ValidatingSettings)
     conversion: ConversionSettings = field(default_factory=ConversionSettings)
+    webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     warnings: tuple[str, ...] = ()
 
@@ -94,6 +104,7 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
         compat = Compat(given.value(COMPAT, None))
     values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
     values["hooks"] = replace(values["hooks"], environ=dict(environ))
+    values["validating"] = values["validating"].under(compat)
     warnings = [_no_effect(option, place) for option in DEAD for place, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
 

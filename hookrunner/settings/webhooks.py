@@ -1,120 +1,206 @@
-"""The settings of the webhook servers and of their registration (shell-operator.md §11.2)."""
+"""The settings of webhooks: the two servers, where their certificates come from, and how reviews get to them.
 
-from dataclasses import dataclass
+Flags and defaults of the servers are the predecessor's (shell-operator.md §11.2); `WebhookSettings` is ours
+(design.md §4.3).
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
 
-from hookrunner.options import (
-    PATH,
-    PATHS,
-    PORT,
-    TEXT,
-    Option,
-    setting,
-)
+from hookrunner.options import COUNT, COUNT_FROM_1, MAYBE_PORT, PATH, PATHS, PORT, TEXT, Compat, Kind, Option, setting
 from hookrunner.settings.groups import BARE
+
+SECRET = "hookrunner-webhook-certs"
+"""Where the certificates are kept that we make ourselves, if no other Secret is named."""
+
+_TITLES = {"validating": "Admission webhooks", "conversion": "Conversion webhooks"}
+
+
+def _of(server: str, name: str, kind: Kind, default: str, text: str) -> Option:
+    """The same setting for each of the servers."""
+    return Option(f"{server}-webhook-{name}", kind, default, f"{_TITLES[server]}: {text}", BARE)
+
+
+def _service(server: str) -> Option:
+    """The one setting whose name a predecessor's user has in manifests."""
+    name = f"{server}-webhook-service-name"
+    text = f"{_TITLES[server]}: the Service in our namespace, port 443, by which the API server reaches them."
+    ours = f"hookrunner-{server}-svc"
+    return Option(name, TEXT, ours, text, BARE, compat=(f"shell-operator-{server}-svc", ours))
+
+
+def _cert(server: str) -> Option:
+    text = (
+        "server certificate, PEM, with the intermediate ones; read again when it changes. With --webhook-certs files."
+    )
+    return _of(server, "server-cert", PATH, f"/{server}-certs/tls.crt", text)
+
+
+def _key(server: str) -> Option:
+    return _of(server, "server-key", PATH, f"/{server}-certs/tls.key", "the key of that certificate, PEM.")
+
+
+def _ca(server: str) -> Option:
+    text = "the CA that signed the certificate, PEM; the API server is told to trust it."
+    return _of(server, "ca", PATH, f"/{server}-certs/ca.crt", text)
+
+
+def _client_cas(server: str) -> Option:
+    text = "CAs, PEM; if there are any, only clients with a certificate of theirs are let in; repeatable."
+    return _of(server, "client-ca", PATHS, "", text)
+
+
+def _address(server: str) -> Option:
+    return _of(server, "listen-address", TEXT, "0.0.0.0", "address to listen on.")
+
+
+def _port(server: str, port: str) -> Option:
+    return _of(server, "listen-port", PORT, port, "port to listen on, unless there is a --webhook-port.")
 
 
 @dataclass(frozen=True, slots=True)
-class ValidatingSettings:
-    """The admission webhook server and its registration."""
+class ServerSettings:
+    """One of the two servers: the Service that leads to it, its certificate in files, and where it listens."""
 
+    service: str
+    cert: Path
+    key: Path
+    ca: Path
+    client_cas: tuple[Path, ...]
+    address: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatingSettings(ServerSettings):
+    """The admission webhook server, of validating and mutating webhooks. `configuration` is the name that their two
+    registrations have in the cluster."""
+
+    service: str = setting(_service("validating"))
+    cert: Path = setting(_cert("validating"))
+    key: Path = setting(_key("validating"))
+    ca: Path = setting(_ca("validating"))
+    client_cas: tuple[Path, ...] = setting(_client_cas("validating"))
+    address: str = setting(_address("validating"))
+    port: int = setting(_port("validating", "9680"))
     configuration: str = setting(
         Option(
             "validating-webhook-configuration-name",
             TEXT,
             "hookrunner-hooks",
-            "Admission webhooks: name of the registration.",
+            "Admission webhooks: name of their registrations, which no other program in the cluster may use. Under "
+            "--compat shell-operator `-hooks` is added to it.",
             BARE,
             compat=("shell-operator-hooks", "hookrunner-hooks"),
         )
     )
-    service: str = setting(
-        Option(
-            "validating-webhook-service-name",
-            TEXT,
-            "hookrunner-validating-svc",
-            "Admission webhooks: the Service that leads to them.",
-            BARE,
-            compat=("shell-operator-validating-svc", "hookrunner-validating-svc"),
-        )
-    )
-    cert: Path = setting(
-        Option(
-            "validating-webhook-server-cert",
-            PATH,
-            "/validating-certs/tls.crt",
-            "Admission webhooks: server certificate.",
-            BARE,
-        )
-    )
-    key: Path = setting(
-        Option("validating-webhook-server-key", PATH, "/validating-certs/tls.key", "Admission webhooks: its key.", BARE)
-    )
-    ca: Path = setting(
-        Option("validating-webhook-ca", PATH, "/validating-certs/ca.crt", "Admission webhooks: the CA behind it.", BARE)
-    )
-    client_cas: tuple[Path, ...] = setting(
-        Option(
-            "validating-webhook-client-ca",
-            PATHS,
-            "",
-            "Admission webhooks: CAs whose clients are let in; repeatable.",
-            BARE,
-        )
-    )
-    address: str = setting(
-        Option("validating-webhook-listen-address", TEXT, "0.0.0.0", "Admission webhooks: address to listen on.", BARE)
-    )
-    port: int = setting(
-        Option("validating-webhook-listen-port", PORT, "9680", "Admission webhooks: port to listen on.", BARE)
-    )
+
+    def under(self, compat: Compat | None) -> "ValidatingSettings":
+        """With the name of the registration as that program makes it of the setting (shell-operator.md §8.2)."""
+        return replace(self, configuration=f"{self.configuration}-hooks") if compat is Compat.SHELL else self
 
 
 @dataclass(frozen=True, slots=True)
-class ConversionSettings:
+class ConversionSettings(ServerSettings):
     """The conversion webhook server."""
 
-    service: str = setting(
+    service: str = setting(_service("conversion"))
+    cert: Path = setting(_cert("conversion"))
+    key: Path = setting(_key("conversion"))
+    ca: Path = setting(_ca("conversion"))
+    client_cas: tuple[Path, ...] = setting(_client_cas("conversion"))
+    address: str = setting(_address("conversion"))
+    port: int = setting(_port("conversion", "9681"))
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateSource:
+    """Where certificates come from: `files` of each server's settings, `self` for those that we make and keep in the
+    Secret, `secret` for those that somebody else (cert-manager) keeps in it; `auto` is `files` for a server whose files
+    are there, and `self` otherwise."""
+
+    kind: Literal["auto", "files", "self", "secret"]
+    secret: str = SECRET
+
+
+_NAME = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
+
+
+def _source(text: str) -> CertificateSource:
+    if text in ("", "files"):
+        return CertificateSource("files" if text else "auto")
+    if not (named := re.fullmatch(rf"(self)(?::({_NAME}))?|(secret):({_NAME})", text)):
+        raise ValueError(text)
+    return CertificateSource("self", named[2] or SECRET) if named[1] else CertificateSource("secret", named[4])
+
+
+def _url(text: str) -> str:
+    """Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#url"""
+    if not text:
+        return ""
+    url = urlsplit(text)
+    host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
+    base = f"https://{host}" + (f":{url.port}" if url.port is not None else "")
+    if not re.fullmatch(r"[][a-z0-9.:-]+", host or "") or text.lower().removesuffix("/") != base:
+        raise ValueError(text)
+    return base
+
+
+def _four_for_each_cpu(_environ: Mapping[str, str]) -> str:
+    return str(4 * (os.cpu_count() or 1))
+
+
+CERTS = Kind("SOURCE", "nothing, `files`, `self`, `self:<Secret>` or `secret:<Secret>`", _source)
+URL = Kind("URL", "https:// and a host, with a port or without, and nothing after it: https://10.0.0.7:9680", _url)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """What both servers share. `port` None is each on its own; `url` "" is by their Services; `concurrency` is how many
+    reviews are worked on at once, `queue` how many more may wait."""
+
+    certs: CertificateSource = setting(
         Option(
-            "conversion-webhook-service-name",
-            TEXT,
-            "hookrunner-conversion-svc",
-            "Conversion webhooks: the Service that leads to them.",
-            BARE,
-            compat=("shell-operator-conversion-svc", "hookrunner-conversion-svc"),
-        )
-    )
-    cert: Path = setting(
-        Option(
-            "conversion-webhook-server-cert",
-            PATH,
-            "/conversion-certs/tls.crt",
-            "Conversion webhooks: server certificate.",
-            BARE,
-        )
-    )
-    key: Path = setting(
-        Option(
-            "conversion-webhook-server-key", PATH, "/conversion-certs/tls.key", "Conversion webhooks: its key.", BARE
-        )
-    )
-    ca: Path = setting(
-        Option(
-            "conversion-webhook-ca", PATH, "/conversion-certs/ca.crt", "Conversion webhooks: the CA behind it.", BARE
-        )
-    )
-    client_cas: tuple[Path, ...] = setting(
-        Option(
-            "conversion-webhook-client-ca",
-            PATHS,
+            "webhook-certs",
+            CERTS,
             "",
-            "Conversion webhooks: CAs whose clients are let in; repeatable.",
-            BARE,
+            "Webhooks: where certificates come from. `files`: those of --validating-webhook-server-cert and the like. "
+            f"`self`: made and renewed by us, kept in the Secret {SECRET} or the one that is named. `secret:<Secret>`: "
+            "a Secret that cert-manager writes. Without it: files if they are there, else self.",
         )
     )
-    address: str = setting(
-        Option("conversion-webhook-listen-address", TEXT, "0.0.0.0", "Conversion webhooks: address to listen on.", BARE)
+    port: int | None = setting(
+        Option(
+            "webhook-port",
+            MAYBE_PORT,
+            "",
+            "Webhooks: one port for both kinds, on the address, with the files and the client CAs of admission "
+            "webhooks.",
+        )
     )
-    port: int = setting(
-        Option("conversion-webhook-listen-port", PORT, "9681", "Conversion webhooks: port to listen on.", BARE)
+    url: str = setting(
+        Option(
+            "webhook-url",
+            URL,
+            "",
+            "Webhooks: how the API server reaches us where no Service does, outside the cluster. With both kinds it "
+            "takes --webhook-port.",
+        )
+    )
+    concurrency: int = setting(
+        Option(
+            "webhook-concurrency",
+            COUNT_FROM_1,
+            "4 for each CPU",
+            "Webhooks: how many reviews are worked on at once.",
+            found=_four_for_each_cpu,
+        )
+    )
+    queue: int = setting(
+        Option("webhook-queue", COUNT, "1000", "Webhooks: how many reviews may wait; above it the answer is 429.")
     )
