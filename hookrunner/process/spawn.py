@@ -24,19 +24,18 @@ _HASHBANG = 256  # bytes of the first line that Linux reads, BINPRM_BUF_SIZE
 class Command:
     """One process to run.
 
-    `argv[0]` is an absolute path, `env` the whole environment, `timeout` seconds (None: no limit), `kill_after` seconds
-    from SIGTERM to SIGKILL where they are not those of all children. `keep_stdout` and
+    `argv[0]` is an absolute path, `env` the whole environment, `timeout` seconds (None: no limit). `keep_stdout` and
     `keep_stderr` are the bytes of each stream that the `Exit` brings back: the first half from its start, the second
-    from its end.
+    from its end. `kill_after` are seconds from SIGTERM to SIGKILL, None for those of all children.
     """
 
     argv: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str]
     timeout: float | None = None
-    kill_after: float | None = None
     keep_stdout: int = 0
     keep_stderr: int = 64 * 1024
+    kill_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
