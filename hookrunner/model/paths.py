@@ -1,4 +1,4 @@
-"""Where a webhook is found on the servers: the same for who registers it and for who answers (shell-operator.md §8.2)."""
+"""Where a webhook is found on the servers: one answer for registration and for serving (shell-operator.md §8.2)."""
 
 import re
 
