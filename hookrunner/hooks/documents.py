@@ -6,6 +6,7 @@ What the values mean is not decided here.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import orjson
 
@@ -53,6 +54,8 @@ def every_json(text: bytes) -> list[JSON]:
 
 def first_json(text: bytes) -> JSON:
     """The first JSON value; what follows it is ignored (§7.0). Raises BadDocument."""
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(text)
     for value in _scanned(text):
         return value
     raise BadDocument(1, "not JSON: nothing but white space")

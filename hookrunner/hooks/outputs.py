@@ -3,21 +3,18 @@
 import os
 from contextlib import suppress
 
-from hookrunner.errors import BadOutput
-from hookrunner.hooks import documents, metric_operations, patches
+from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.workspace import Workspace
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.operations import Answer, ObjectOperation
-from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import BadDocument
 
 
 def read(files: Workspace) -> Answer:
     """The answer of a run that ended well. Raises BadOutput naming the file, the document and the mend."""
     return Answer(
         metrics=metric_operations.parse(read_file(files.metrics)),
-        admission=_response(read_file(files.admission), "validating"),
-        conversion=_response(read_file(files.conversion), "conversion"),
+        admission=verdicts.admission(read_file(files.admission)),
+        conversion=verdicts.conversion(read_file(files.conversion)),
         objects=patches.parse(read_file(files.patch)),
     )
 
@@ -35,16 +32,3 @@ def despite_failure(files: Workspace) -> list[ObjectOperation]:
     """The status patches marked `ignoreHookError`, which are done although the hook failed (§7.1). Raises BadOutput."""
     operations = patches.parse(read_file(files.patch))
     return [one for one in operations if one.ignore_hook_error and one.subresource == "status"]
-
-
-def _response(text: bytes, kind: str) -> JSON:
-    """The JSON object in a response file, None if the file is empty. `null` says as little as `{}` (§17.18)."""
-    if not text:
-        return None
-    try:
-        response = documents.first_json(text)
-    except BadDocument as error:
-        raise BadOutput(f"got bad {kind} response: {error}; write one JSON object") from None
-    if not isinstance(response, dict | None):
-        raise BadOutput(f"got bad {kind} response: an object is expected, found {str(response)[:60]!r}")
-    return response or {}

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import orjson
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks import documents
-from hookrunner.hooks.shapes import FLAG, TEXT, Many, Problem, Table, Text, check
+from hookrunner.hooks import documents, steps
+from hookrunner.hooks.shapes import FLAG, TEXT, Problem, Table, Text, check
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import BadDocument
@@ -35,13 +35,6 @@ _OBJECT = Table(
     },
     required={"kind": "ConfigMap"},
     open=True,
-)
-_STEPS = Many(
-    Table(
-        {"op": Text(("add", "remove", "replace", "move", "copy", "test")), "path": TEXT, "from": TEXT},
-        required={"op": "replace", "path": "/spec/replicas"},
-        open=True,
-    )
 )
 _TARGET = ("operation", "apiVersion", "kind", "namespace", "name", "subresource")
 _YES_NO = {"y": True, "yes": True, "on": True, "n": False, "no": False, "off": False}
@@ -101,26 +94,19 @@ def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
     if verb is Verb.MERGE_PATCH:
         yield from _unlike(body, Table({}, open=True), "mergePatch", "an object")
     if verb is Verb.JSON_PATCH:
-        yield from _unlike(body, _STEPS, "jsonPatch", "a list")
-        yield from _steps(body) if isinstance(body, list) else ()
+        missing = list(_missing(body, "jsonPatch", "a list"))
+        yield from missing or steps.problems(body, "jsonPatch")
 
 
-def _unlike(body: JSON, shape: Table | Many, key: str, kind: str) -> Iterator[Problem]:
+def _unlike(body: JSON, shape: Table, key: str, kind: str) -> Iterator[Problem]:
+    yield from list(_missing(body, key, kind)) or check(body, shape, key)
+
+
+def _missing(body: JSON, key: str, kind: str) -> Iterator[Problem]:
     if body is None or body in ("", {}, []):
         yield Problem(key, f"is required and must not be empty; give {kind}, or a text of JSON or YAML")
     elif isinstance(body, str):
         yield Problem(key, f"is a text that is not one document of JSON or YAML with {kind} in it")
-    else:
-        yield from check(body, shape, key)
-
-
-def _steps(steps: list[JSON]) -> Iterator[Problem]:
-    """What RFC 6902 wants of a step beside `op` and `path`. `remove` needs neither."""
-    for place, step in enumerate(steps):
-        operation = str(step.get("op")) if isinstance(step, dict) else ""
-        needed = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}.get(operation)
-        if needed and needed not in step:
-            yield Problem(f"jsonPatch[{place}].{needed}", f"is required for {operation}")
 
 
 def _made(verb: Verb, fields: JSON, body: JSON) -> ObjectOperation:

@@ -68,6 +68,20 @@ class Context:
     extra: JSON = None
 
 
+def admission_review(api_version: str, request: JSON) -> JSON:
+    """The `extra` of a Validating or Mutating context. `api_version` is the review's own (`admission.k8s.io/v1`), which
+    the predecessor leaves out. `object`, `oldObject` and `options` are always there, null if the request has none."""
+    absent = {key: None for key in ("object", "oldObject", "options") if key not in request}
+    return {"review": {"apiVersion": api_version, "kind": "AdmissionReview", "request": request | absent}}
+
+
+def conversion_review(api_version: str, request: JSON, rule: tuple[str, str]) -> JSON:
+    """The `extra` of a Conversion context: one step by a declared (from, to) rule, both as written. `request` has the
+    step's objects; `api_version` is the review's own (`apiextensions.k8s.io/v1`)."""
+    review = {"apiVersion": api_version, "kind": "ConversionReview", "request": request}
+    return {"fromVersion": rule[0], "toVersion": rule[1], "review": review}
+
+
 Snapshots = Mapping[int, Sequence[Entry]]
 """The entries of each binding that a run needs, by the binding's place in the hook's config."""
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import Converted, Verdict
 
 
 class Verb(StrEnum):
@@ -83,10 +84,9 @@ class MetricOperation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Everything that one successful run wrote: `admission` and `conversion` are the raw response files, parsed
-    as JSON, None if empty."""
+    """Everything that one successful run wrote: `admission` and `conversion` are the response files, None if empty."""
 
     objects: tuple[ObjectOperation, ...] = ()
     metrics: tuple[MetricOperation, ...] = ()
-    admission: JSON = None
-    conversion: JSON = None
+    admission: Verdict | None = None
+    conversion: Converted | None = None

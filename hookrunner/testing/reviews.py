@@ -1,20 +1,19 @@
 """Questions of the API server to a hook: the context of an admission or conversion review, and the hook's verdict
 (shell-operator.md §5.3, §7.3, §7.4, §8). `matchConditions` are not evaluated: nothing here speaks CEL."""
 
-import base64
-import binascii
 from collections.abc import Iterator, Sequence
-
-import orjson
 
 from hookrunner.engine import dispatch
 from hookrunner.errors import BadInput, BadOutput
+from hookrunner.hooks import verdicts
 from hookrunner.hooks.config import selectors
+from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, Hook
 from hookrunner.model.bindings import Conversion as ConversionBinding
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.operations import Answer
 from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import Converted, Verdict
 from hookrunner.sandbox.patches import json_patch
 from hookrunner.sandbox.status import Refused
 from hookrunner.testing import choosing
@@ -42,7 +41,7 @@ def admission(hook: Hook, review: Review, given: Sequence[JSON]) -> Context:
         )
     binding = bindings[place]
     kind = ContextType.VALIDATING if place < len(hook.config.validating) else ContextType.MUTATING
-    extra = {"review": {"request": _request(review, given)}}
+    extra = contexts.admission_review("admission.k8s.io/v1", _request(review, given))
     return Context(binding.name, kind, includes=dispatch.includes(hook, binding), extra=extra)
 
 
@@ -57,46 +56,45 @@ def conversion(hook: Hook, wanted: Conversion) -> Context:
     group = sorted(versions)[0].rpartition("/")[0]
     desired = rule[1] if "/" in rule[1] or not group else f"{group}/{rule[1]}"
     request = {"uid": UID, "desiredAPIVersion": desired, "objects": list(wanted.objects)}
-    extra = {"fromVersion": rule[0], "toVersion": rule[1], "review": {"request": request}}
+    extra = contexts.conversion_review("apiextensions.k8s.io/v1", request, rule)
     return Context(binding.name, ContextType.CONVERSION, includes=dispatch.includes(hook, binding), extra=extra)
 
 
 def verdict(answer: Answer, kind: ContextType) -> JSON:
-    """What the hook decided; the patch of an admission as a list of steps. None for runs that ask for no verdict.
-
-    Raises BadOutput if there is none, or a patch cannot be read.
-    """
-    if kind is ContextType.CONVERSION:
-        if answer.conversion is None:
-            raise BadOutput("the hook wrote nothing to CONVERSION_RESPONSE_PATH: the API server would get a failure")
-        return answer.conversion
-    if kind not in (ContextType.VALIDATING, ContextType.MUTATING):
-        return None
-    if answer.admission is None:
-        raise BadOutput("the hook wrote nothing to VALIDATING_RESPONSE_PATH: the API server would refuse the operation")
-    found = {"allowed": False} | answer.admission
-    return found | ({"patch": _steps(found["patch"])} if found.get("patch") else {})
+    """What the hook decided, with the keys of its answer; None for runs that ask for no verdict. Raises BadOutput."""
+    match kind:
+        case ContextType.CONVERSION:
+            return _shown_conversion(verdicts.converted(answer))
+        case ContextType.VALIDATING | ContextType.MUTATING:
+            return _shown_admission(verdicts.decided(answer, kind))
+    return None
 
 
-def mutated(contexts: JSON, verdict: JSON) -> JSON:
+def _shown_admission(found: Verdict) -> JSON:
+    """Nothing that is empty; the code where the API server heeds it."""
+    shown: JSON = {"allowed": found.allowed}
+    shown |= {} if found.allowed else {"code": found.code}
+    said = {
+        "message": found.message,
+        "warnings": list(found.warnings),
+        "auditAnnotations": dict(found.audit),
+        "patch": list(found.patch),
+    }
+    return shown | {key: value for key, value in said.items() if value}
+
+
+def _shown_conversion(found: Converted) -> JSON:
+    return {"failedMessage": found.failure} if found.failure else {"convertedObjects": list(found.objects)}
+
+
+def mutated(seen: JSON, verdict: JSON) -> JSON:
     """The reviewed object with the verdict's patch; None without one. Raises BadOutput if it does not apply."""
     if not verdict or not verdict.get("patch"):
         return None
     try:
-        return json_patch.apply(contexts[0]["review"]["request"]["object"], verdict["patch"])
+        return json_patch.apply(seen[0]["review"]["request"]["object"], verdict["patch"])
     except Refused as refused:
         raise BadOutput(f"`patch` of the admission response cannot be applied to the object: {refused}") from None
-
-
-def _steps(patch: JSON) -> JSON:
-    """A JSON patch is written as base64 (§8.3)."""
-    try:
-        steps = orjson.loads(base64.b64decode(patch, validate=True))
-    except (binascii.Error, TypeError, ValueError):
-        raise BadOutput("`patch` of the admission response is not the base64 of a JSON patch") from None
-    if not isinstance(steps, list):
-        raise BadOutput("`patch` of the admission response is base64, but not of a list of JSON patch steps")
-    return steps
 
 
 def _complete(review: Review) -> Review:

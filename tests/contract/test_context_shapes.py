@@ -5,7 +5,16 @@ import json
 import pytest
 
 from hookrunner.model.bindings import Change
-from hookrunner.model.contexts import Context, ContextType, Entry, Include, render, render_v0
+from hookrunner.model.contexts import (
+    Context,
+    ContextType,
+    Entry,
+    Include,
+    admission_review,
+    conversion_review,
+    render,
+    render_v0,
+)
 from hookrunner.model.resources import ObjectKey
 
 KEY = ObjectKey("default", "Pod", "a")
@@ -83,16 +92,16 @@ PODS, NONE = Include("pods", 0), Include("none", 3)
             '{"binding": "tick", "type": "Group", "groupName": "schedules-only"}',
         ),
         (
-            Context("a.b.c", ContextType.VALIDATING, extra={"review": {"request": {"uid": "1"}}}, includes=(NONE,)),
-            '{"binding": "a.b.c", "type": "Validating", "review": {"request": {"uid": "1"}},'
+            Context("a.b.c", ContextType.VALIDATING, extra=admission_review("a/v1", {"uid": "1"}), includes=(NONE,)),
+            '{"binding": "a.b.c", "type": "Validating",'
+            ' "review": {"apiVersion": "a/v1", "kind": "AdmissionReview",'
+            ' "request": {"uid": "1", "object": null, "oldObject": null, "options": null}},'
             ' "snapshots": {"none": []}}',
         ),
         (
-            Context(
-                "up", ContextType.CONVERSION, extra={"fromVersion": "v1", "toVersion": "v2", "review": {"request": {}}}
-            ),
+            Context("up", ContextType.CONVERSION, extra=conversion_review("x/v1", {"objects": []}, ("v1", "v2"))),
             '{"binding": "up", "type": "Conversion", "fromVersion": "v1", "toVersion": "v2",'
-            ' "review": {"request": {}}}',
+            ' "review": {"apiVersion": "x/v1", "kind": "ConversionReview", "request": {"objects": []}}}',
         ),
     ],
 )

@@ -8,7 +8,7 @@ from hookrunner.errors import BadOutput
 from hookrunner.hooks.outputs import read
 from hookrunner.hooks.workspace import Workspace
 from hookrunner.model.operations import Answer
-from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import Converted, Verdict
 
 
 def files(directory: Path, **texts: bytes) -> Workspace:
@@ -22,20 +22,9 @@ def test_a_hook_that_wrote_nothing_answers_nothing(tmp_path: Path) -> None:
     assert read(files(tmp_path)) == Answer()
 
 
-@pytest.mark.parametrize(
-    ("text", "response"),
-    [
-        (b'{"allowed": true}', {"allowed": True}),
-        (b'\n{"allowed": true}\n{"allowed": false} junk', {"allowed": True}),
-        (b"{}", {}),
-        (b"null", {}),
-    ],
-)
-def test_a_response_is_the_first_json_value_and_null_says_as_little_as_an_empty_object(
-    tmp_path: Path, text: bytes, response: JSON
-) -> None:
-    assert read(files(tmp_path, admission=text)).admission == response
-    assert read(files(tmp_path, conversion=text)).conversion == response
+def test_responses_are_read_from_their_files(tmp_path: Path) -> None:
+    answer = read(files(tmp_path, admission=b'{"allowed": true}', conversion=b'{"failedMessage": "no"}'))
+    assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted(failure="no"))
 
 
 @pytest.mark.parametrize("text", [b" \n", b'{"allowed": tru', b"allowed: true", b"[]", b'"yes"', b"\xff"])

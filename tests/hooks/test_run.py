@@ -14,6 +14,7 @@ from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
 from hookrunner.model.operations import MetricAction, MetricOperation, Verb
 from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.model.reviews import Converted, Verdict
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 from tests.hooks.conftest import MakeHook
@@ -97,7 +98,7 @@ async def test_everything_that_a_hook_wrote_comes_back_with_what_it_took(runs: R
     )
     assert ran.answer.metrics == (MetricOperation(MetricAction.SET, "m", 1.0),)
     assert [operation.verb for operation in ran.answer.objects] == [Verb.DELETE]
-    assert (ran.answer.admission, ran.answer.conversion) == ({"allowed": True}, {"convertedObjects": []})
+    assert (ran.answer.admission, ran.answer.conversion) == (Verdict(allowed=True), Converted([]))
     assert ran.usage.seconds > 0
     assert ran.usage.max_rss_bytes > 0
 

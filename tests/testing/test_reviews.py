@@ -34,6 +34,8 @@ async def test_a_created_object_is_reviewed(tools: Bench, write_hook: Author) ->
         "binding": "a.example.com",
         "type": "Validating",
         "review": {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
             "request": {
                 "uid": UID,
                 "kind": kind,
@@ -48,7 +50,7 @@ async def test_a_created_object_is_reviewed(tools: Bench, write_hook: Author) ->
                 "oldObject": None,
                 "dryRun": False,
                 "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
-            }
+            },
         },
     }
 
@@ -137,14 +139,14 @@ async def test_a_conversion_goes_by_the_rule_that_fits(tools: Bench, write_hook:
         "type": "Conversion",
         "fromVersion": "v1alpha1",
         "toVersion": "v1beta1",
-        "review": {"request": request},
+        "review": {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request},
     }
     with pytest.raises(NotRun, match="v1alpha1 to v1; it has v1alpha1→v1beta1, v1beta1→v1"):
         await contexts(tools, write_hook, config, Conversion((CRON,), to="v1"))
 
 
 async def ran(tools: Bench, write_hook: Author, script: str, happening: Review | Conversion) -> Result:
-    config = {"kubernetesValidating": [binding()], "kubernetesCustomResourceConversion": [UP]}
+    config = {"kubernetesMutating": [binding()], "kubernetesCustomResourceConversion": [UP]}
     return await tools.run(await tools.load(write_hook(config, script)), Given(), happening)
 
 
@@ -155,7 +157,7 @@ async def ran(tools: Bench, write_hook: Author, script: str, happening: Review |
         (
             'echo \'{"message": "no"}\' > $ADMISSION_RESPONSE_PATH',
             Review("CREATE", POD),
-            {"allowed": False, "message": "no"},
+            {"allowed": False, "code": 403, "message": "no"},
         ),
         (
             'patch=$(echo \'[{"op": "remove", "path": "/metadata/labels"}]\' | base64 -w0)\n'
@@ -183,12 +185,6 @@ async def test_a_verdict_is_read(
     [
         ("true", Review("CREATE", POD), "wrote nothing to VALIDATING_RESPONSE_PATH"),
         ("true", Conversion((CRON,)), "wrote nothing to CONVERSION_RESPONSE_PATH"),
-        ('echo \'{"patch": "[]"}\' > $VALIDATING_RESPONSE_PATH', Review("CREATE", POD), "is not the base64 of a JSON"),
-        (
-            'echo \'{"patch": "e30="}\' > $VALIDATING_RESPONSE_PATH',
-            Review("CREATE", POD),
-            "not of a list of JSON patch",
-        ),
         (  # remove /a
             'echo \'{"patch": "W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0="}\' > $VALIDATING_RESPONSE_PATH',
             Review("CREATE", POD),

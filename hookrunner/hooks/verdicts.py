@@ -1,0 +1,126 @@
+"""The response files of webhooks: a hook's verdict on an admission review, and the objects that it has converted
+(shell-operator.md §7.3, §7.4, §8.3, §8.5, §17.18).
+
+Ours alone are `code`, `auditAnnotations`, and `patch` as the JSON itself. Keys may be in any case, and a null is
+nothing, as the predecessor reads them. An unknown key is ignored, and told in the log.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import BadOutput
+from hookrunner.hooks import documents, steps
+from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
+from hookrunner.model.contexts import ContextType
+from hookrunner.model.operations import Answer
+from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import DENIED, Converted, Verdict
+from hookrunner.yaml_values import BadDocument
+
+# Codes below 400 become 400 in the API server, and those beyond 599 are no refusal to any client.
+_CODE = Integer(400, 599)
+ADMISSION: Mapping[str, Shape] = {
+    "allowed": FLAG,
+    "message": TEXT,
+    "code": _CODE,
+    "warnings": Many(TEXT, at_least=0),
+    "auditAnnotations": TEXTS,
+    "patch": ANYTHING,
+}
+CONVERSION: Mapping[str, Shape] = {
+    "failedMessage": TEXT,
+    "convertedObjects": Many(Table({}, open=True), at_least=0),
+}
+
+_log = log.get("hooks.verdicts")
+
+
+def admission(text: bytes) -> Verdict | None:
+    """What the admission response file says, None if it is empty. Raises BadOutput with every problem."""
+    response = _response(text, "validating", ADMISSION)
+    if response is None:
+        return None
+    patch = _decoded(response.get("patch"))
+    if patch != [] and (wrong := list(steps.problems(patch, "patch"))):
+        raise _bad("validating", wrong)
+    return Verdict(
+        allowed=response.get("allowed", False),
+        message=response.get("message", ""),
+        code=int(response.get("code", DENIED)),
+        warnings=tuple(response.get("warnings", ())),
+        audit=response.get("auditAnnotations", {}),
+        patch=tuple(patch),
+    )
+
+
+def conversion(text: bytes) -> Converted | None:
+    """What the conversion response file says, None if it is empty. Raises BadOutput with every problem."""
+    response = _response(text, "conversion", CONVERSION)
+    if response is None:
+        return None
+    return Converted(response.get("convertedObjects", ()), response.get("failedMessage", ""))
+
+
+def decided(answer: Answer, kind: ContextType) -> Verdict:
+    """The verdict of a run that was about an admission review of this type.
+
+    Raises BadOutput if there is none, or one that the API server would not take.
+    """
+    if answer.admission is None:
+        raise BadOutput("the hook wrote nothing to VALIDATING_RESPONSE_PATH: the API server would refuse the operation")
+    if kind is ContextType.VALIDATING and answer.admission.patch:
+        text = "the API server takes no `patch` from a validating webhook; declare the binding under kubernetesMutating"
+        raise BadOutput(f"got bad validating response: {text}")
+    return answer.admission
+
+
+def converted(answer: Answer) -> Converted:
+    """What came of a run that was about a conversion. Raises BadOutput if there is nothing."""
+    if answer.conversion is None:
+        raise BadOutput("the hook wrote nothing to CONVERSION_RESPONSE_PATH: the API server would get a failure")
+    return answer.conversion
+
+
+def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
+    """The keys of the first JSON value, None without any. `null` says as little as `{}` (§17.18)."""
+    if not text:
+        return None
+    try:
+        response = documents.folded(documents.first_json(text), keys, was_json=True)
+    except BadDocument as error:
+        raise BadOutput(f"got bad {kind} response: {error}; write one JSON object") from None
+    if not isinstance(response, dict):
+        raise BadOutput(f"got bad {kind} response: an object is expected, found {str(response)[:60]!r}")
+    if wrong := list(check(response, Table(keys, open=True))):
+        raise _bad(kind, wrong)
+    for key in response.keys() - keys.keys():
+        mend = suggestion(key, keys) or f"; known are {', '.join(keys)}"
+        _log.warn(f"key '{key}' of the {kind} response is unknown and ignored{mend}")
+    return response
+
+
+def _decoded(patch: JSON) -> JSON:
+    """A patch is written as the base64 of its JSON (§8.3), lines broken or not, or as the JSON itself."""
+    if not isinstance(patch, str):
+        return [] if patch is None else patch
+    try:
+        decoded = base64.b64decode(patch.replace("\n", "").replace("\r", ""), validate=True)
+        return orjson.loads(decoded or b"[]")
+    except (binascii.Error, ValueError):
+        text = "is neither the base64 of a JSON patch nor the patch itself; write [{op: …, path: …, value: …}]"
+        raise _bad("validating", [Problem("patch", text)]) from None
+
+
+def _bad(kind: str, problems: list[Problem]) -> BadOutput:
+    return BadOutput(f"got bad {kind} response: {'; '.join(map(str, _first(problems)))}")
+
+
+def _first(problems: list[Problem]) -> Iterator[Problem | str]:
+    """The first few: thousands of converted objects may be wrong in the same way."""
+    yield from problems[:5]
+    if len(problems) > 5:
+        yield f"and {len(problems) - 5} more"

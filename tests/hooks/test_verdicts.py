@@ -1,0 +1,135 @@
+"""What response files may say (shell-operator.md §7.3, §7.4, §17.18), and what is said of others."""
+
+import base64
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.errors import BadOutput
+from hookrunner.hooks import verdicts
+from hookrunner.hooks.verdicts import admission, conversion
+from hookrunner.model.contexts import ContextType
+from hookrunner.model.operations import Answer
+from hookrunner.model.reviews import Converted, Verdict
+
+STEP = {"op": "add", "path": "/a", "value": 1}
+
+
+def in_base64(value: Any) -> str:
+    return base64.b64encode(orjson.dumps(value)).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (b"", None),
+        (b"{}", Verdict(allowed=False)),
+        (b"null", Verdict(allowed=False)),
+        (b'{"message": "no"}', Verdict(allowed=False, message="no")),
+        (b'{"Allowed": true, "Message": null, "patch": null}', Verdict(allowed=True)),
+        (b'\n{"allowed": true}\n{"allowed": false} junk', Verdict(allowed=True)),
+        (b'{"allowed": false, "code": 422}', Verdict(allowed=False, code=422)),
+        (b'{"allowed": true, "warnings": ["w"]}', Verdict(allowed=True, warnings=("w",))),
+        (b'{"allowed": true, "auditAnnotations": {"a": "b"}}', Verdict(allowed=True, audit={"a": "b"})),
+    ],
+)
+def test_a_verdict_is_the_first_json_value_and_what_it_does_not_say_is_no(text: bytes, verdict: Verdict | None) -> None:
+    assert admission(text) == verdict
+
+
+@pytest.mark.parametrize(
+    ("written", "patch"),
+    [
+        (in_base64([STEP]), (STEP,)),
+        ([STEP], (STEP,)),
+        ("\n".join(in_base64([STEP])), (STEP,)),
+        ("", ()),
+        ([], ()),
+        (in_base64([]), ()),
+        ([{"op": "remove", "path": ""}], ({"op": "remove", "path": ""},)),
+    ],
+)
+def test_a_patch_is_base64_or_the_steps_themselves(written: Any, patch: Any) -> None:
+    assert admission(orjson.dumps({"allowed": True, "patch": written})) == Verdict(allowed=True, patch=patch)
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        ({"allowed": "yes"}, 'allowed must be of type boolean: "string"; write true or false without quotes'),
+        ({"message": 5}, 'message must be of type string: "integer"; write a text'),
+        ({"code": 200}, "code must be at least 400, not 200"),
+        ({"code": 600}, "code must be at most 599, not 600"),
+        ({"code": "403"}, "code must be of type integer"),
+        ({"warnings": "w"}, 'warnings must be of type array: "string"; write a list: [w]'),
+        ({"warnings": ["a", 1]}, "warnings[1] must be of type string"),
+        ({"auditAnnotations": {"a": 1}}, "auditAnnotations.a must be of type string"),
+        ({"allowed": 1, "message": 1}, "allowed must be of type boolean"),
+        ({"allowed": 1, "message": 1}, "; message must be of type string"),
+        ({"patch": "[]"}, "patch is neither the base64 of a JSON patch nor the patch itself; write [{op:"),
+        ({"patch": in_base64({})}, 'patch must be of type array: "object"'),
+        ({"patch": {}}, 'patch must be of type array: "object"'),
+        ({"patch": 0}, 'patch must be of type array: "integer"'),
+        ({"patch": ["add"]}, "patch[0] must be of type object"),
+        ({"patch": [STEP, {"op": "ad", "path": "/a"}]}, "patch[1].op should be one of [add remove replace"),
+        ({"patch": [{"op": "add", "path": "/a"}]}, "patch[0].value is required for add"),
+        ({"patch": [{"op": "move", "path": "/a"}]}, "patch[0].from is required for move"),
+        ({"patch": in_base64([{"op": "remove"}])}, "patch[0].path is required"),
+    ],
+)
+def test_a_wrong_verdict_says_which_key_and_what_to_write(response: Any, said: str) -> None:
+    with pytest.raises(BadOutput, match=r"^got bad validating response: ") as error:
+        admission(orjson.dumps(response))
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        (b"", None),
+        (b"null", Converted()),
+        (b'{"convertedObjects": [{"kind": "A"}]}', Converted([{"kind": "A"}])),
+        (b'{"failedMessage": "no", "convertedObjects": null}', Converted(failure="no")),
+        (b'{"FailedMessage": "no"}', Converted(failure="no")),
+    ],
+)
+def test_converted_objects_or_a_reason_are_read(text: bytes, result: Converted | None) -> None:
+    assert conversion(text) == result
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        ({"failedMessage": 1}, "failedMessage must be of type string"),
+        ({"convertedObjects": {}}, 'convertedObjects must be of type array: "object"'),
+        ({"convertedObjects": [{}, 1]}, "convertedObjects[1] must be of type object"),
+        ({"convertedObjects": [1] * 9}, "convertedObjects[4] must be of type object"),
+        ({"convertedObjects": [1] * 9}, "; and 4 more"),
+    ],
+)
+def test_a_wrong_conversion_says_which_key_and_what_to_write(response: Any, said: str) -> None:
+    with pytest.raises(BadOutput, match=r"^got bad conversion response: ") as error:
+        conversion(orjson.dumps(response))
+    assert said in str(error.value)
+
+
+def test_an_unknown_key_is_ignored_and_told(capfd: pytest.CaptureFixture[str]) -> None:
+    assert admission(b'{"allowed": true, "warning": ["w"]}') == Verdict(allowed=True)
+    assert "key 'warning' of the validating response is unknown and ignored; did you mean 'warnings'?" in (
+        capfd.readouterr().err
+    )
+
+
+def test_a_run_that_was_asked_must_have_answered() -> None:
+    with pytest.raises(BadOutput, match="wrote nothing to VALIDATING_RESPONSE_PATH"):
+        verdicts.decided(Answer(), ContextType.VALIDATING)
+    with pytest.raises(BadOutput, match="wrote nothing to CONVERSION_RESPONSE_PATH"):
+        verdicts.converted(Answer())
+
+
+def test_only_a_mutating_webhook_may_patch() -> None:
+    answer = Answer(admission=Verdict(allowed=True, patch=(STEP,)))
+    assert verdicts.decided(answer, ContextType.MUTATING) is answer.admission
+    with pytest.raises(BadOutput, match="takes no `patch` from a validating webhook; declare the binding under"):
+        verdicts.decided(answer, ContextType.VALIDATING)
