@@ -21,11 +21,21 @@ import pytest
 
 from hookrunner.cli.main import cli
 from hookrunner.errors import BadHookConfig, BadOutput
-from hookrunner.hooks import metric_operations, patches
+from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import versions
 from hookrunner.metrics.names import rows
 from hookrunner.model.bindings import Change
-from hookrunner.model.contexts import Context, ContextType, Entry, Include, Snapshots, render, render_v0
+from hookrunner.model.contexts import (
+    Context,
+    ContextType,
+    Entry,
+    Include,
+    Snapshots,
+    admission_review,
+    conversion_review,
+    render,
+    render_v0,
+)
 from hookrunner.model.resources import ObjectKey
 from hookrunner.settings import options
 
@@ -63,7 +73,9 @@ def of(kind: str, *marks: str) -> pytest.MarkDecorator:
 
 
 def test_every_mark_is_known() -> None:
-    assert {one.kind for one in examples()} == {"config", "patch", "metrics", "context", "hook", "script"}
+    kinds = {"config", "patch", "metrics", "context", "hook", "script", "admission", "conversion"}
+    # Those of `console kubectl` are run by `tests/flows/test_webhook_examples.py`.
+    assert {one.kind for one in examples()} == kinds | {"kubectl"}
     assert {one.mark for one in examples()} <= {"", "refused", "v0"}
 
 
@@ -101,6 +113,23 @@ def test_a_metrics_file_is_accepted(example: Example) -> None:
     assert len(metric_operations.parse(example.text.encode())) == len(example.text.splitlines())
 
 
+@of("admission", "")
+def test_an_answer_to_an_admission_review_is_understood(example: Example) -> None:
+    verdict, written = verdicts.admission(example.text.encode()), orjson.loads(example.text)
+    assert verdict is not None
+    assert (verdict.allowed, bool(verdict.patch)) == (written["allowed"], "patch" in written)
+
+
+@of("conversion", "")
+def test_an_answer_to_a_conversion_is_understood(example: Example) -> None:
+    answer, written = verdicts.conversion(example.text.encode()), orjson.loads(example.text)
+    assert answer is not None
+    assert (answer.failure, list(answer.objects)) == (
+        written.get("failedMessage", ""),
+        written.get("convertedObjects", []),
+    )
+
+
 @of("context", "")
 def test_a_context_is_what_the_renderer_writes(example: Example) -> None:
     """Each example is read back into the values that it must have come from; key order counts too."""
@@ -133,7 +162,18 @@ def _context(element: dict[str, Any], snapshots: dict[int, list[Entry]]) -> Cont
         obj=own.obj,
         filtered=own.filtered,
         includes=tuple(includes),
+        extra=_asked(element),
     )
+
+
+def _asked(element: dict[str, Any]) -> Any:
+    """The keys that only the context of a review has, as the functions that make them write them."""
+    if "review" not in element:
+        return None
+    version, request = element["review"]["apiVersion"], element["review"]["request"]
+    if "toVersion" in element:
+        return conversion_review(version, request, (element["fromVersion"], element["toVersion"]))
+    return admission_review(version, request)
 
 
 def _entry(element: dict[str, Any]) -> Entry:
@@ -218,6 +258,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
     flags = {name for option in options() for name in (option.flag, *option.also)} | set(flags_of(cli))
     others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
     others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
+    others |= {"type", "dry-run"}  # of kubectl
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 
 

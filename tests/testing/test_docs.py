@@ -1,5 +1,5 @@
-"""docs/testing-hooks.md is true: its files are written, its commands run one after another, and what they print is what
-the page shows, but for times."""
+"""docs/testing-hooks.md and docs/webhooks.md are true: their files are written, their commands run one after another,
+and what they print is what the page shows, but for times. Commands that need a cluster are marked `console kubectl`."""
 
 import os
 import re
@@ -13,24 +13,26 @@ from tests.fakes.command_line import Command, command
 
 __all__ = ["command"]
 
-PAGE = (Path(__file__).parents[2] / "docs/testing-hooks.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "testing-hooks.md").read_text()
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TIME = re.compile(r"\d+(\.\d+)?(?= ?m?s\b)")
 
 
+@pytest.mark.parametrize("page", ["testing-hooks.md", "webhooks.md"])
 def test_the_console_shows_what_the_page_shows(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    page: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    for kind, name, text in _BLOCK.findall(PAGE):
-        if kind == "console":
+    for kind, name, text in _BLOCK.findall((DOCS / page).read_text()):
+        if kind == "console" and not name:
             for line, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
                 assert _TIME.sub("N", printed(line, command)) == _TIME.sub("N", shown), line
-        else:
+        elif "." in name:
             (path := tmp_path / name).parent.mkdir(exist_ok=True)
             path.write_text(text)
-            path.chmod(0o755 if kind == "sh" else 0o644)
+            path.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
 def printed(line: str, command: Command) -> str:
