@@ -1,0 +1,170 @@
+"""Answers one conversion review: which objects go through which hook, and whether what comes back can be used.
+
+Objects are grouped by their version and brought together on the way to the wanted one, so that each step of it is one
+hook run, for thousands of objects too. A hook is given only the objects that are in the version that its rule starts
+from, and may return them in any order. What it returns is checked after each step: whoever reads the message should
+see the hook and the objects, where the API server would only tell an index and the webhook.
+
+Hooks are not run here but by the function that is handed in. Rules: shell-operator.md §8.5, §17.19; and what must not
+change: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from hookrunner.engine.reviews.chains import Chains, Leg, Step, plan
+from hookrunner.errors import ReviewFailed
+from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import DENIED, ConversionReview, Converted
+
+Run: TypeAlias = Callable[[Step, Sequence[JSON], ConversionReview], Awaitable[Converted]]
+"""Runs the hook of a step on these objects; the review's `desiredAPIVersion` is for the hook too. Raises ReviewFailed
+if the hook fails. The objects that it returns are ours to change."""
+
+_NAMED = 3
+"""Objects, and complaints, that a message names before it only counts."""
+
+_BAD_REQUEST = 400
+_IDENTITY = ("name", "namespace", "uid")
+_HOOKS_OWN = ("labels", "annotations")
+"""What a conversion may change in `metadata`."""
+
+
+async def convert(review: ConversionReview, chains: Chains, run: Run) -> Sequence[JSON]:
+    """All objects of the request in the wanted version, in the request's order. Raises ReviewFailed.
+
+    The objects of the request are not changed; those that are in the wanted version already are returned themselves.
+    """
+    objects, wanted = _asked(review.request)
+    places = _by_version(objects)
+    for leg in plan(chains, review.definition, places, wanted):
+        group = sorted(places.pop(leg.source))
+        before = [objects[place] for place in group]
+        after = _accepted(leg, before, await run(leg.step, before, review))
+        for place, obj in zip(group, after, strict=True):
+            objects[place] = obj
+        places[leg.target] += group
+    return objects
+
+
+def _asked(request: JSON) -> tuple[list[JSON], str]:
+    """The objects and the wanted version. Raises ReviewFailed for what no API server sends."""
+    objects, wanted = request.get("objects") or [], request.get("desiredAPIVersion")
+    if not isinstance(objects, list) or not wanted or not isinstance(wanted, str):
+        raise ReviewFailed("the request needs `desiredAPIVersion` and a list of `objects`", _BAD_REQUEST)
+    _refuse("the request", _malformed(objects), _BAD_REQUEST)
+    return list(objects), wanted
+
+
+def _by_version(objects: Iterable[JSON]) -> defaultdict[str, list[int]]:
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, obj in enumerate(objects):
+        places[obj["apiVersion"]].append(place)
+    return places
+
+
+def _accepted(leg: Leg, before: Sequence[JSON], answer: Converted) -> Sequence[JSON]:
+    """The objects of an answer in the order of those that were sent, with the metadata that is not the hook's."""
+    if answer.failure:
+        raise ReviewFailed(f"{leg.step}: {answer.failure}")
+    _refuse(leg.step, _malformed(answer.objects))
+    after = _in_order(leg.step, before, answer.objects)
+    _refuse(leg.step, _changes(leg.target, before, after))
+    for old, new in zip(before, after, strict=True):
+        new["metadata"] = _metadata(old, new["metadata"])
+    return after
+
+
+Complaint: TypeAlias = tuple[str, str]
+"""What is wrong, and the object with which it is."""
+
+
+def _refuse(who: object, complaints: Iterable[Complaint], code: int = DENIED) -> None:
+    """Raise ReviewFailed if there is any complaint, objects with the same one named together."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for complaint, name in complaints:
+        found[complaint].append(name)
+    if found:
+        told = [f"{complaint}: {_few(names, ', ')}" for complaint, names in found.items()]
+        raise ReviewFailed(f"{who}: {_few(told, '; ')}", code)
+
+
+def _few(words: Sequence[str], separator: str) -> str:
+    rest = [f"and {len(words) - _NAMED:,} more"] if len(words) > _NAMED else []
+    return separator.join([*words[:_NAMED], *rest])
+
+
+def _malformed(objects: Sequence[JSON]) -> Iterator[Complaint]:
+    for number, obj in enumerate(objects, 1):
+        if not isinstance(obj, dict):
+            yield "not an object", f"number {number}"
+        elif not isinstance(obj.get("metadata"), dict) or not isinstance(obj.get("apiVersion"), str):
+            yield "an object without `metadata` or `apiVersion`", f"number {number}"
+
+
+def _in_order(step: Step, before: Sequence[JSON], after: Sequence[JSON]) -> Sequence[JSON]:
+    """The returned objects, one for each that was sent."""
+    sent, returned = [_identity(obj) for obj in before], [_identity(obj) for obj in after]
+    if sent == returned:
+        return after
+    found = dict(zip(returned, after, strict=True))
+    _refuse(step, _miscounted(dict(zip(sent, before, strict=True)), found, Counter(returned)))
+    return [found[identity] for identity in sent]
+
+
+def _miscounted(sent: dict[str, JSON], found: dict[str, JSON], returned: Counter[str]) -> Iterator[Complaint]:
+    """Objects that are missing, that nobody sent, and that came more than once."""
+    for identity, obj in sent.items():
+        if identity not in found:
+            yield f"did not come back ({len(sent):,} sent, {returned.total():,} returned)", _name(obj)
+    for identity, obj in found.items():
+        if identity not in sent:
+            yield "was never sent, or has another name, namespace or uid now", _name(obj)
+        if returned[identity] > 1:
+            yield "came back more than once", _name(obj)
+
+
+def _identity(obj: JSON) -> str:
+    """What an object is recognized by: its uid, or its name while it has none."""
+    metadata = obj["metadata"]
+    uid = metadata.get("uid")
+    return uid if uid and isinstance(uid, str) else f"{metadata.get('namespace') or ''}/{metadata.get('name')}"
+
+
+def _name(obj: JSON) -> str:
+    metadata = obj["metadata"]
+    names = (metadata.get("namespace"), metadata.get("name") or metadata.get("generateName"))
+    return f"{obj.get('kind')} {'/'.join(str(name) for name in names if name)}"
+
+
+def _changes(version: str, before: Iterable[JSON], after: Iterable[JSON]) -> Iterator[Complaint]:
+    for old, new in zip(before, after, strict=True):
+        if complaint := _change(version, old, new):
+            yield complaint, _name(old)
+
+
+def _change(version: str, old: JSON, new: JSON) -> str:
+    """What a conversion must not have done to an object."""
+    if new.get("apiVersion") != version:
+        return f"came back in version {new.get('apiVersion')}, not {version}"
+    if new.get("kind") != old.get("kind"):
+        return f"came back with kind {new.get('kind')}"
+    was, now = old["metadata"], new["metadata"]
+    for key in _IDENTITY:
+        if (was.get(key) or "") != (now.get(key) or ""):
+            return f"came back with metadata.{key} {now.get(key)}"
+    for key in _HOOKS_OWN:
+        if now.get(key) and not _texts(now[key]):
+            return f"came back with metadata.{key} that are no map of strings"
+    return ""
+
+
+def _texts(value: JSON) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def _metadata(old: JSON, new: JSON) -> JSON:
+    """The old metadata with the new labels and annotations, as the API server itself would do with the last answer."""
+    kept = {key: value for key, value in old["metadata"].items() if key not in _HOOKS_OWN}
+    return kept | {key: new[key] for key in _HOOKS_OWN if new.get(key)}
