@@ -9,7 +9,7 @@ https://kubernetes.io/docs/reference/using-api/cel/
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,6 +27,7 @@ WORDS = (
     (re.compile(r"Index error: index=(-?\d+) size=\d+"), r"index out of bounds: \1"),
     (re.compile(r"divide by zero"), "division by zero"),
     (re.compile(r"No matching overloads found.*"), "no such overload"),
+    (re.compile(r"Applying SELECT to non-message type"), "no such key"),  # of null; Go's names it
 )
 
 
@@ -46,10 +47,7 @@ class Expression(NamedTuple):
 
     def value(self, value: JSON, old: JSON) -> JSON:
         """What it gives for `self` and `oldSelf`. Raises `Failed`."""
-        result = self.program.eval(data={"self": value, "oldSelf": old} if self.uses_old else {"self": value})
-        if result.type() == _cel().Type.ERROR:
-            raise Failed(_worded(str(result)))
-        return result.plain_value()
+        return evaluated(self.program, {"self": value, "oldSelf": old} if self.uses_old else {"self": value})
 
 
 def available() -> bool:
@@ -61,14 +59,27 @@ def available() -> bool:
 def compiled(text: str) -> Expression:
     """An expression on `self`, perhaps on `oldSelf`. Raises `WrongExpression`."""
     try:
-        return Expression(_environment("self").compile(text), uses_old=False)
-    except RuntimeError as error:
+        return Expression(program(_environment("self"), text), uses_old=False)
+    except WrongExpression:
         if "oldSelf" not in text:
-            raise WrongExpression(_first(error)) from None
+            raise
+    return Expression(program(_environment("self", "oldSelf"), text), uses_old=True)
+
+
+def program(environment: Any, text: str) -> Any:
+    """An expression for `evaluated`. Raises `WrongExpression`."""
     try:
-        return Expression(_environment("self", "oldSelf").compile(text), uses_old=True)
+        return environment.compile(text)
     except RuntimeError as error:
         raise WrongExpression(_first(error)) from None
+
+
+def evaluated(program: Any, variables: Mapping[str, JSON]) -> JSON:
+    """What an expression gives. Raises `Failed`."""
+    result = program.eval(data=variables)
+    if result.type() == cel().Type.ERROR:
+        raise Failed(_worded(str(result)))
+    return result.plain_value()
 
 
 def _first(error: Exception) -> str:
@@ -87,47 +98,53 @@ def _worded(error: str) -> str:
 
 
 @cache
-def _cel() -> Any:
+def cel() -> Any:
+    """The library's module."""
     # Not at the top: see the docstring.
     return import_module("cel_expr_python.cel")
 
 
 @cache
 def _environment(*variables: str) -> Any:
-    """What expressions can use, with these variables of any type."""
-    cel = _cel()
+    return environment(variables)
+
+
+def environment(variables: Sequence[str], functions: Sequence[Any] = ()) -> Any:
+    """What expressions can use, with these variables and more functions (`function`)."""
     extensions = [getattr(import_module(f"cel_expr_python.ext.ext_{key}"), name)() for key, name in EXTENSIONS.items()]
-    return cel.NewEnv(
-        variables=dict.fromkeys(variables, cel.Type.DYN), extensions=extensions, functions=_kubernetes_functions()
+    return cel().NewEnv(
+        variables=dict.fromkeys(variables, cel().Type.DYN),
+        extensions=extensions,
+        functions=[*_kubernetes_functions(), *functions],
     )
 
 
 def _kubernetes_functions() -> list[Any]:
     """Lists, sets and regular expressions, as Kubernetes adds them."""
-    kind = _cel().Type
+    kind = cel().Type
     lists = [kind.LIST]
     two = [kind.LIST, kind.LIST]
     return [
-        _function("isSorted", kind.BOOL, lists, lambda one: all(a <= b for a, b in pairwise(one))),
-        _function("sum", kind.DYN, lists, sum),
-        _function("min", kind.DYN, lists, min),
-        _function("max", kind.DYN, lists, max),
-        _function("distinct", kind.LIST, lists, _distinct),
-        _function("slice", kind.LIST, [kind.LIST, kind.INT, kind.INT], lambda one, start, end: one[start:end]),
-        _function("isURL", kind.BOOL, [kind.STRING], formats.uri, member=False),
-        _function("isIP", kind.BOOL, [kind.STRING], lambda one: formats.ipv4(one) or formats.ipv6(one), member=False),
-        _function("isCIDR", kind.BOOL, [kind.STRING], formats.cidr, member=False),
-        _function("find", kind.STRING, [kind.STRING, kind.STRING], _find),
-        _function("findAll", kind.LIST, [kind.STRING, kind.STRING], _find_all),
-        _function("sets.contains", kind.BOOL, two, _contains, member=False),
-        _function("sets.equivalent", kind.BOOL, two, _equivalent, member=False),
-        _function("sets.intersects", kind.BOOL, two, lambda one, other: any(a in other for a in one), member=False),
+        function("isSorted", kind.BOOL, lists, lambda one: all(a <= b for a, b in pairwise(one))),
+        function("sum", kind.DYN, lists, sum),
+        function("min", kind.DYN, lists, min),
+        function("max", kind.DYN, lists, max),
+        function("distinct", kind.LIST, lists, _distinct),
+        function("slice", kind.LIST, [kind.LIST, kind.INT, kind.INT], lambda one, start, end: one[start:end]),
+        function("isURL", kind.BOOL, [kind.STRING], formats.uri, member=False),
+        function("isIP", kind.BOOL, [kind.STRING], lambda one: formats.ipv4(one) or formats.ipv6(one), member=False),
+        function("isCIDR", kind.BOOL, [kind.STRING], formats.cidr, member=False),
+        function("find", kind.STRING, [kind.STRING, kind.STRING], _find),
+        function("findAll", kind.LIST, [kind.STRING, kind.STRING], _find_all),
+        function("sets.contains", kind.BOOL, two, _contains, member=False),
+        function("sets.equivalent", kind.BOOL, two, _equivalent, member=False),
+        function("sets.intersects", kind.BOOL, two, lambda one, other: any(a in other for a in one), member=False),
     ]
 
 
-def _function(name: str, result: Any, parameters: Sequence[Any], body: Callable[..., Any], member: bool = True) -> Any:
-    cel = _cel()
-    return cel.FunctionDecl(name, [cel.Overload(f"kubernetes_{name}", result, parameters, member, body)])
+def function(name: str, result: Any, parameters: Sequence[Any], body: Callable[..., Any], member: bool = True) -> Any:
+    """A function for `environment`: types of its result and of its parameters, the first of which is the receiver."""
+    return cel().FunctionDecl(name, [cel().Overload(f"kubernetes_{name}", result, parameters, member, body)])
 
 
 def _distinct(values: list[Any]) -> list[Any]:
