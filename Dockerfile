@@ -37,6 +37,6 @@ RUN lib="$(hookrunner shell-lib)" \
 WORKDIR /
 ENV SHELL_OPERATOR_HOOKS_DIR=/hooks LOG_TYPE=json HOME=/tmp
 USER 10001:10001
-EXPOSE 9115
+EXPOSE 9115 9680 9681
 ENTRYPOINT ["/sbin/tini", "--", "/usr/local/bin/hookrunner"]
 CMD ["start"]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.settings import load
+
 ROOT = Path(__file__).parents[1]
 INSTRUCTIONS = [
     line.split(maxsplit=1)
@@ -45,7 +47,7 @@ def test_the_user_is_a_number_and_not_root() -> None:
 
 def test_the_user_is_the_charts() -> None:
     user = last("USER").split(":")[0]
-    assert f"runAsUser: {user}" in (ROOT / "charts/hookrunner/templates/deployment.yaml").read_text()
+    assert f"runAsUser: {user}" in (ROOT / "charts/hookrunner/templates/_pod.tpl").read_text()
 
 
 def test_tini_starts_the_program() -> None:
@@ -58,3 +60,9 @@ def test_the_predecessors_names_are_there() -> None:
     names = ["/shell-operator", "/addon-operator", "/shell_lib.sh", "/frameworks/shell", "/hooks"]
     assert [name for name in names if f" {name}" not in text] == []
     assert re.search(r"apt-get install .*\bbash\b.*\bca-certificates\b.*\bcurl\b.*\bjq\b.*\btini\b", text)
+
+
+def test_the_ports_that_the_program_listens_on_by_itself_are_exposed() -> None:
+    settings = load({}, "hookrunner", {})
+    ports = [settings.web.port, settings.validating.port, settings.conversion.port]
+    assert last("EXPOSE") == " ".join(map(str, ports))

@@ -17,3 +17,21 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
+
+{{- define "hookrunner.webhooks" -}}
+{{ include "hookrunner.name" . | trunc 54 | trimSuffix "-" }}-webhooks
+{{- end }}
+
+{{- define "hookrunner.webhooks.secret" -}}
+{{ .Values.webhooks.secretName | default (printf "%s-certs" (include "hookrunner.webhooks" .)) }}
+{{- end }}
+
+{{- /* Names of cluster-wide objects hold the namespace, so that two releases do not fight over one. */}}
+{{- define "hookrunner.clusterwide" -}}
+{{ .Release.Namespace }}-{{ include "hookrunner.name" . }}
+{{- end }}
+
+{{- /* The name in the cluster: the program adds a suffix to the setting where its predecessor did. */}}
+{{- define "hookrunner.webhooks.configuration" -}}
+{{ get .Values.settings "validating-webhook-configuration-name" | default (include "hookrunner.clusterwide" .) }}{{ if eq (get .Values.settings "compat") "shell-operator" }}-hooks{{ end }}
+{{- end }}

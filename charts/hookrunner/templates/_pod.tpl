@@ -1,0 +1,53 @@
+{{- define "hookrunner.serves" -}}
+{{ if or .Values.webhooks.admission .Values.webhooks.conversion }}yes{{ end }}
+{{- end }}
+
+{{- /* The variables of the program: what the values say, and what the chart itself decides. */}}
+{{- define "hookrunner.env" -}}
+{{- $settings := dict "listen-port" .Values.port "tmp-dir" "/tmp/hookrunner" "debug-unix-socket" "/tmp/hookrunner/debug.socket" }}
+{{- if include "hookrunner.serves" . }}
+{{- $service := include "hookrunner.webhooks" . }}
+{{- $source := ternary "self" "secret" (eq .Values.webhooks.certs "self") }}
+{{- $_ := set $settings "webhook-port" .Values.webhooks.port }}
+{{- $_ := set $settings "webhook-certs" (printf "%s:%s" $source (include "hookrunner.webhooks.secret" .)) }}
+{{- $_ := set $settings "validating-webhook-service-name" $service }}
+{{- $_ := set $settings "conversion-webhook-service-name" $service }}
+{{- $_ := set $settings "validating-webhook-configuration-name" (include "hookrunner.clusterwide" .) }}
+{{- end -}}
+- name: HOOKRUNNER_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- range $flag, $value := merge (deepCopy .Values.settings) $settings }}
+- {name: HOOKRUNNER_{{ $flag | upper | replace "-" "_" }}, value: {{ $value | quote }}}
+{{- end }}
+{{- end }}
+
+{{- define "hookrunner.pod" -}}
+{{- with .Values.imagePullSecrets -}}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{ end -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  seccompProfile: {type: RuntimeDefault}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "hookrunner.container" -}}
+image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+resources: {{- toYaml .Values.resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end }}
