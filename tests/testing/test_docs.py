@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests import pages
 from tests.fakes.command_line import Command, command
 
 __all__ = ["command"]
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "testing-hooks.md").read_text()
-_BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = (pages.DOCS / "testing-hooks.md").read_text()
 _TIME = re.compile(r"\d+(\.\d+)?(?= ?m?s\b)")
 
 
@@ -25,14 +24,12 @@ def test_the_console_shows_what_the_page_shows(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    for kind, name, text in _BLOCK.findall((DOCS / page).read_text()):
-        if kind == "console" and not name:
-            for line, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
+    for step in pages.steps(page):
+        if isinstance(step, pages.File):
+            step.write(tmp_path)
+        elif not step.mark:
+            for line, shown in step.commands:
                 assert _TIME.sub("N", printed(line, command)) == _TIME.sub("N", shown), line
-        elif "." in name:
-            (path := tmp_path / name).parent.mkdir(exist_ok=True)
-            path.write_text(text)
-            path.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
 def printed(line: str, command: Command) -> str:
