@@ -1,0 +1,186 @@
+"""An object as it is and what we want in it, made one: ours is put right, everything else stays as it is.
+
+`merged` gives the object as it should be, or None if there should be none. If it equals what is there, nothing is to
+be done. Whether this process may write it is another question (`steps`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import orjson
+
+from hookrunner.model.paths import ADMISSION
+from hookrunner.model.resources import JSON, Resource
+from hookrunner.registration.claims import digest, without
+from hookrunner.registration.trust import Trust
+from hookrunner.registration.wanted import Target, Wish
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+US = "hookrunner"
+CONVERSION = "hookrunner.io/conversion"
+"""The label of CRDs whose conversion we have set: to find those again that no hook speaks of any more."""
+
+_INJECTED = ("inject-ca-from", "inject-ca-from-secret", "inject-apiserver-ca")
+"""Annotations of cert-manager.io by which it fills in every `caBundle` of an object:
+https://cert-manager.io/docs/concepts/ca-injector/"""
+
+_OPTIONAL = frozenset({"rules", "matchConditions"})
+"""The fields of an entry that are not in each of ours."""
+
+_ADMISSION = "admissionregistration.k8s.io/v1"
+VALIDATING = Resource(_ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False)
+MUTATING = Resource(_ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False)
+DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
+
+
+class Registration(Protocol):
+    """What is to stand in one object."""
+
+    @property
+    def resource(self) -> Resource: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str:
+        """Of what is wanted, but for whom to trust; empty if nothing is."""
+        ...
+
+    def merged(self, existing: JSON | None, trust: Trust) -> JSON | None:
+        """The object as it should be, None for none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A webhook configuration with our entries. `keep`: entries of ours stay that no hook asks for."""
+
+    resource: Resource
+    name: str
+    target: Target
+    entries: tuple[JSON, ...]
+    keep: bool = False
+
+    @property
+    def digest(self) -> str:
+        return digest(self.entries) if self.entries else ""
+
+    def merged(self, existing: JSON | None, trust: Trust) -> JSON | None:
+        if existing is None:
+            return self._new(trust) if self.entries else None
+        present = existing.get("webhooks") or []
+        entries = self._entries(present, trust, _injected(existing))
+        labels = existing["metadata"].get("labels") or {}
+        if not entries and labels.get(MANAGED_BY) == US:
+            return None
+        metadata = existing["metadata"]
+        if self.entries:
+            metadata = metadata | {"labels": {MANAGED_BY: US} | labels}
+        elif entries != present and labels.get(MANAGED_BY) == US:
+            metadata = without(metadata, "labels", MANAGED_BY)
+        return existing | {"metadata": metadata} | ({"webhooks": entries} if entries != present else {})
+
+    def _new(self, trust: Trust) -> JSON:
+        head = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
+        metadata = {"name": self.name, "labels": {MANAGED_BY: US}}
+        return head | {"metadata": metadata, "webhooks": self._entries([], trust, False)}
+
+    def _entries(self, present: Sequence[JSON], trust: Trust, injected: bool) -> list[JSON]:
+        """Ours take the places of their former selves, in their order; new ones come last."""
+        before = {entry["name"]: entry for entry in present}
+        ours = [_right(before.get(entry["name"]), entry, trust, injected) for entry in self.entries]
+        names, places = {entry["name"] for entry in ours}, iter(ours)
+        kept = (entry for entry in present if entry["name"] in names or self.keep or not self._leads_here(entry))
+        return [next(places) if entry["name"] in names else entry for entry in kept] + list(places)
+
+    def _leads_here(self, entry: JSON) -> bool:
+        return self.target.path(entry["clientConfig"]).startswith(ADMISSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A CRD and the conversion that it is to have; without one, ours is taken away if it still leads to us."""
+
+    name: str
+    target: Target
+    conversion: JSON | None
+    resource: Resource = DEFINITION
+
+    @property
+    def digest(self) -> str:
+        return digest(self.conversion) if self.conversion else ""
+
+    def merged(self, existing: JSON | None, trust: Trust) -> JSON | None:
+        """A CRD that does not exist yet is nobody's fault."""
+        if existing is None:
+            return None
+        spec, metadata = existing["spec"], existing["metadata"]
+        present = spec.get("conversion") or {"strategy": "None"}
+        labels = metadata.get("labels") or {}
+        if self.conversion:
+            wanted = _converted(present, self.conversion, trust, _injected(existing))
+            metadata = metadata | {"labels": labels | {CONVERSION: US}}
+        elif CONVERSION in labels and self._leads_here(present):
+            wanted = {"strategy": "None"}
+            metadata = without(metadata, "labels", CONVERSION)
+        else:
+            return existing
+        return existing | {"metadata": metadata, "spec": spec | {"conversion": wanted}}
+
+    def _leads_here(self, conversion: JSON) -> bool:
+        return bool(self.target.path((conversion.get("webhook") or {}).get("clientConfig") or {}))
+
+
+def registrations(wish: Wish) -> list[Registration]:
+    """The objects that a wish is about: both configurations always, even if nothing is wanted in them any more."""
+    name, target, keep = wish.configuration, wish.admission, wish.incomplete
+    return [
+        Configuration(VALIDATING, name, target, wish.validating, keep),
+        Configuration(MUTATING, name, target, wish.mutating, keep),
+        *(Definition(crd, wish.conversion, conversion) for crd, conversion in wish.conversions.items()),
+    ]
+
+
+def _injected(existing: JSON) -> bool:
+    annotations = existing["metadata"].get("annotations") or {}
+    return any(f"cert-manager.io/{name}" in annotations for name in _INJECTED)
+
+
+def _right(present: JSON | None, wanted: JSON, trust: Trust, injected: bool) -> JSON:
+    """One entry: the present one if nothing is wrong with it. What we do not know in it, newer servers may have."""
+    client = _trusting((present or {}).get("clientConfig") or {}, wanted["clientConfig"], trust, injected)
+    entry = wanted | {"clientConfig": client}
+    known = {key: value for key, value in (present or {}).items() if key in entry or key in _OPTIONAL}
+    return present if present is not None and _same(known, entry) else entry
+
+
+def _converted(present: JSON, wanted: JSON, trust: Trust, injected: bool) -> JSON:
+    before = (present.get("webhook") or {}).get("clientConfig") or {}
+    client = _trusting(before, wanted["webhook"]["clientConfig"], trust, injected)
+    conversion = wanted | {"webhook": wanted["webhook"] | {"clientConfig": client}}
+    return present if _same(present, conversion) else conversion
+
+
+def _trusting(present: JSON, wanted: JSON, trust: Trust, injected: bool) -> JSON:
+    """Where to and whom to trust. Certificates that were trusted elsewhere mean nothing here."""
+    bundle = present.get("caBundle", "")
+    if not injected:
+        same_place = _same({key: value for key, value in present.items() if key != "caBundle"}, wanted)
+        bundle = trust.bundle(bundle if same_place else "")
+    return wanted | ({"caBundle": bundle} if bundle else {})
+
+
+def _same(one: JSON, other: JSON) -> bool:
+    """Equal as the API server sees it, which leaves out what is empty."""
+    return orjson.dumps(_filled(one), option=orjson.OPT_SORT_KEYS) == orjson.dumps(
+        _filled(other), option=orjson.OPT_SORT_KEYS
+    )
+
+
+def _filled(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        pairs = ((key, _filled(inner)) for key, inner in value.items())
+        return {key: inner for key, inner in pairs if inner not in (None, {}, [], "")}
+    return [_filled(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,175 @@
+"""One object in the cluster, made right and kept right.
+
+    registered.expect(Trust(certificates))
+    await registered.settle()           # until it was read back as it should be, or a person has to act
+    await registered.follow(watches)    # for ever: repair it as soon as a watch shows that it is wrong
+
+What is temporary is tried again for ever. If something undoes us again and again, the pauses grow, and `problem` says
+who it is.
+"""
+
+import asyncio
+import random
+from contextlib import aclosing, suppress
+from dataclasses import replace
+
+from hookrunner import log
+from hookrunner.errors import ApiError, KubeError, Throttled, Unreachable
+from hookrunner.kube.client import Client
+from hookrunner.kube.watch import Watches
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import JSON, Selection
+from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
+from hookrunner.registration.claims import GENERATION, Claim
+from hookrunner.registration.merging import Registration
+from hookrunner.registration.steps import Left, Right, Write, step
+from hookrunner.registration.trust import Trust
+from hookrunner.registration.undone import Undone, last_writer
+from hookrunner.registration.writing import advanced
+
+_LOG = log.get("registration")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 10.0
+_SECOND_LOOK = 30.0
+"""Seconds after which is tried again what only a person can mend: rights may have been given without a sign."""
+
+
+class Registered:
+    """`right` says whether it was as it should be when last seen; `settled` whether it ever was, or is left to others
+    for good."""
+
+    def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
+        self.registration = registration
+        self.right = False
+        self.settled = False
+        self._client = client
+        self._claim = claim
+        self._trust = Trust()
+        self._trouble = ""
+        self._failed = False
+        self._unwatched = ""
+        self._undone = Undone()
+        self._writing = asyncio.Lock()
+        self._wrong = asyncio.Event()
+
+    def __str__(self) -> str:
+        return f"{self.registration.resource.kind} '{self.registration.name}'"
+
+    @property
+    def problem(self) -> str:
+        """For a person; empty without one."""
+        return self._trouble or self._undone.problem or self._unwatched
+
+    def expect(self, trust: Trust) -> None:
+        """Whom the API server is to trust from now on."""
+        self._trust = trust
+
+    async def settle(self) -> list[JSON]:
+        """Return when it is right, or when a person or another process has to act; what it was before each write."""
+        overwritten: list[JSON] = []
+        pause = _FIRST_PAUSE
+        async with self._writing:
+            while not await self._settled(overwritten):
+                await asyncio.sleep(pause * random.uniform(0.75, 1.25))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+        return overwritten
+
+    async def follow(self, watches: Watches) -> None:
+        """Repair it for ever, as soon as a watch shows that it is wrong."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._listen(watches), name=f"watch {self}")
+            tasks.create_task(self._repair(), name=f"repair {self}")
+
+    async def _settled(self, overwritten: list[JSON]) -> bool:
+        """One attempt; is there nothing more to do for now?"""
+        trust = self._trust
+        try:
+            found, before = await advanced(self._client, self.registration, trust, self._claim)
+        except KubeError as error:
+            self._fails(str(error))
+            return not _brief(error)
+        if isinstance(found, Write):
+            _LOG.info("registration written", object=str(self), method=found.method)
+            overwritten.append(before)
+            return False
+        if self._trust is trust:
+            self._trust = replace(trust, exact=False)
+        self._is(found)
+        return True
+
+    async def _listen(self, watches: Watches) -> None:
+        resource = self.registration.resource
+        selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={self.registration.name}")
+        missing = False
+        async with aclosing(watches.open(selection)) as story:
+            async for reports in story:
+                for report in reports:
+                    missing = self._heard(report, missing)
+
+    def _heard(self, report: Report, missing: bool) -> bool:
+        """One report. `missing`, also the answer: is there a list under way without the object?"""
+        match report:
+            case Listing():
+                return True
+            case Item():
+                self._see(None if report.change is Change.DELETED else report.obj)
+                return False
+            case Listed():
+                self._unwatched = ""
+                if missing:
+                    self._see(None)
+            case Found():
+                self._unwatched = ""
+            case Lost(reason, brief):
+                self._unwatched = "" if brief else f"not watched, so not repaired: {reason}"
+        return missing and not isinstance(report, Listed)
+
+    def _see(self, obj: JSON | None) -> None:
+        """The object as the watch shows it, perhaps older than our last write: whoever repairs reads it again."""
+        found = step(self.registration, obj, self._trust, self._claim)
+        if isinstance(found, Write):
+            self._wrong.set()
+        else:
+            self._is(found)
+
+    async def _repair(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SECOND_LOOK):
+                    await self._wrong.wait()
+            if not self._wrong.is_set() and not self._failed:
+                continue
+            self._wrong.clear()
+            await asyncio.sleep(self._undone.pause)
+            if overwritten := await self.settle():
+                self._undone.repaired(overwritten[0])
+                _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(overwritten[0]))
+
+    def _is(self, found: Right | Left) -> None:
+        self._failed, self.settled, self.right = False, True, isinstance(found, Right) and found.there
+        self._tell(_left(found) if isinstance(found, Left) else self._absent(found))
+
+    def _absent(self, found: Right) -> str:
+        wanted = self.registration.digest and not found.there
+        return "does not exist yet, is configured when it appears" if wanted else ""
+
+    def _fails(self, problem: str) -> None:
+        self._failed, self.right = True, False
+        self._tell(problem)
+
+    def _tell(self, problem: str) -> None:
+        if problem and problem != self._trouble:
+            _LOG.warn("registration is not as it should be", object=str(self), reason=problem)
+        self._trouble = problem
+
+
+def _left(found: Left) -> str:
+    return (
+        f"left as it is: another process, started later ({found.generation}), wants something else there. If that one "
+        f"is gone for good, remove the annotation {GENERATION}; if it is another installation, give each its own "
+        "configuration name"
+    )
+
+
+def _brief(error: KubeError) -> bool:
+    """Does it pass by itself? Otherwise somebody has to act: give rights, correct what is refused."""
+    return isinstance(error, Unreachable | Throttled) or (isinstance(error, ApiError) and error.status >= 500)

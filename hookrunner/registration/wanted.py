@@ -1,0 +1,135 @@
+"""What the hooks ask of the API server: entries of webhook configurations and conversions of CRDs (shell-operator.md
+§8.2, §8.4).
+
+Every field is written out, also those that the API server would fill in, so that what it gives back is the same.
+Source: https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/validating-webhook-configuration-v1/
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hookrunner.model.bindings import Admission, Hook
+from hookrunner.model.paths import admission_path, conversion_path, webhook_id
+from hookrunner.model.resources import JSON
+
+_REVIEWS = ("v1", "v1beta1")
+_PORT = 443
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the API server finds one of our servers: at `url`, or if that is empty by a Service's port 443."""
+
+    url: str
+    namespace: str
+    service: str
+
+    def __str__(self) -> str:
+        return self.url or f"Service {self.namespace}/{self.service}"
+
+    def client_config(self, path: str) -> JSON:
+        """How to get to a path, but for whom to trust."""
+        if self.url:
+            return {"url": self.url.rstrip("/") + path}
+        return {"service": {"namespace": self.namespace, "name": self.service, "path": path, "port": _PORT}}
+
+    def path(self, client_config: JSON) -> str:
+        """The path that a client configuration leads to here, empty if it leads elsewhere."""
+        base, url = self.url.rstrip("/"), client_config.get("url", "")
+        service = client_config.get("service") or {}
+        if base:
+            return str(url[len(base) :]) if url.startswith(f"{base}/") else ""
+        ours = (service.get("namespace"), service.get("name")) == (self.namespace, self.service)
+        return str(service.get("path", "")) if ours else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Everything that is to be in the cluster. `configuration` is the name of both webhook configurations.
+
+    `conversions` has the `spec.conversion` by the name of its CRD. `clashes` are bindings that another one displaces,
+    as sentences. `incomplete` says that not all hooks could be asked: then nothing is taken away.
+    """
+
+    configuration: str
+    admission: Target
+    conversion: Target
+    validating: tuple[JSON, ...] = ()
+    mutating: tuple[JSON, ...] = ()
+    conversions: Mapping[str, JSON] = field(default_factory=dict)
+    clashes: tuple[str, ...] = ()
+    incomplete: bool = False
+
+
+def wish(
+    hooks: Iterable[Hook], configuration: str, admission: Target, conversion: Target, incomplete: bool = False
+) -> Wish:
+    """What these hooks ask for. Entries come in the order of the hooks' names.
+
+    One path has one hook: of bindings with the same id the last one counts, as it is the one that answers (§8.3).
+    """
+    ordered = sorted(hooks, key=lambda hook: hook.name)
+    validating = [(hook.name, binding) for hook in ordered for binding in hook.config.validating]
+    mutating = [(hook.name, binding) for hook in ordered for binding in hook.config.mutating]
+    definitions = sorted({binding.crd for hook in ordered for binding in hook.config.conversions})
+    return Wish(
+        configuration,
+        admission,
+        conversion,
+        tuple(_entry(binding, admission) for binding in _last(validating)),
+        tuple(_entry(binding, admission) | _reinvoked(binding) for binding in _last(mutating)),
+        {name: _converted(conversion, name) for name in definitions},
+        tuple(_clashes(validating + mutating)),
+        incomplete,
+    )
+
+
+_Bindings = Sequence[tuple[str, Admission]]
+
+
+def _last(bindings: _Bindings) -> list[Admission]:
+    """Those that count: the last of each id and of each name, for the API server wants names once too."""
+    by_id = {webhook_id(binding.name): binding for _, binding in bindings}
+    return list(by_id.values())
+
+
+def _clashes(bindings: _Bindings) -> Iterator[str]:
+    """Of both kinds together: their paths are the same, and a path does not tell which kind is asked for."""
+    owners: dict[str, str] = {}
+    for hook, binding in bindings:
+        owner, found = f"hook '{hook}' ({binding.name})", webhook_id(binding.name)
+        if found in owners:
+            yield f"two webhooks have the path /hooks/{found}: {owners[found]}, {owner}; rename one of them"
+        owners[found] = owner
+
+
+def _entry(binding: Admission, target: Target) -> JSON:
+    conditions = {"matchConditions": list(binding.match_conditions)} if binding.match_conditions else {}
+    rules = {"rules": [{"scope": "*"} | rule for rule in binding.rules]} if binding.rules else {}
+    return (
+        {
+            "name": binding.name,
+            "clientConfig": target.client_config(admission_path(binding.name)),
+            "failurePolicy": binding.failure_policy,
+            "matchPolicy": "Equivalent",
+            "namespaceSelector": binding.namespace_selector or {},
+            "objectSelector": binding.object_selector or {},
+            "sideEffects": binding.side_effects,
+            "timeoutSeconds": binding.timeout_seconds,
+            "admissionReviewVersions": list(_REVIEWS),
+        }
+        | rules
+        | conditions
+    )
+
+
+def _reinvoked(binding: Admission) -> JSON:
+    return {"reinvocationPolicy": binding.reinvocation_policy or "Never"}
+
+
+def _converted(target: Target, definition: str) -> JSON:
+    config = target.client_config(conversion_path(definition))
+    return {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": config, "conversionReviewVersions": list(_REVIEWS)},
+    }
