@@ -9,9 +9,11 @@
     │   ├── BadSelector         a label or field selector that cannot be sent
     │   ├── BadInput            what a hook tool was given: objects, test cases, a binding that is not there
     │   ├── BadSetting          a flag or a variable whose value cannot be read (exit code 2)
-    │   └── BadKubeConfig       no usable way to reach a cluster
+    │   ├── BadKubeConfig       no usable way to reach a cluster
+    │   └── BadCertificate      a certificate, its key or its CA: unreadable, or they do not belong together
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
     │   └── BadOutput           … or it ended well and what it wrote cannot be read
+    │       └── NoAnswer        … or it wrote nothing where the API server waits for an answer
     ├── ReviewFailed            a question of the API server to which no hook gave a usable answer
     ├── FilterFailed            a jq program failed on one object (never drops the event)
     ├── PatchFailed             an operation on an object was refused or could not be done
@@ -89,6 +91,10 @@ class BadKubeConfig(BadConfig):
     """No usable kubeconfig and not running in a pod, or credentials that cannot be loaded."""
 
 
+class BadCertificate(BadConfig):
+    """A certificate, its key or its CA cannot be read, or they do not belong together."""
+
+
 class HookFailed(HookrunnerError):
     """A hook run ended badly."""
 
@@ -97,6 +103,10 @@ class HookFailed(HookrunnerError):
 
 class BadOutput(HookFailed):
     """A hook ended with code 0 but wrote a file that cannot be read or is missing."""
+
+
+class NoAnswer(BadOutput):
+    """A hook ended with code 0 and did not answer the review that it was run for."""
 
 
 class ReviewFailed(HookrunnerError):

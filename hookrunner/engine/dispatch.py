@@ -17,6 +17,7 @@ from hookrunner.model.bindings import (
 )
 from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
+from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, FilterRetry, HookRun, Order
 
 STARTUP = "onStartup"
@@ -69,6 +70,24 @@ def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
         for place, schedule in enumerate(hook.config.schedules):
             if (schedule.crontab, schedule.timezone) == (tick.crontab, tick.timezone):
                 yield _run(hook, schedule, place, _tick_context(hook, schedule))
+
+
+def for_admission(hook: Hook, type: BindingType, place: int, extra: JSON) -> HookRun:
+    """The run that asks a hook for its verdict; `extra` are the keys of the review. `place` is the binding's among
+    those of its type."""
+    validating = type is BindingType.VALIDATING
+    binding = (hook.config.validating if validating else hook.config.mutating)[place]
+    kind = ContextType.VALIDATING if validating else ContextType.MUTATING
+    return _review(
+        hook, binding, type, place, Context(binding.name, kind, includes=includes(hook, binding), extra=extra)
+    )
+
+
+def for_conversion(hook: Hook, place: int, extra: JSON) -> HookRun:
+    """The run that has a hook convert objects."""
+    binding = hook.config.conversions[place]
+    context = Context(binding.name, ContextType.CONVERSION, includes=includes(hook, binding), extra=extra)
+    return _review(hook, binding, BindingType.CONVERSION, place, context)
 
 
 def includes(hook: Hook, binding: QueuedBinding | Admission | Conversion) -> tuple[Include, ...]:
@@ -138,6 +157,10 @@ def _run(hook: Hook, binding: QueuedBinding, place: int, context: Context, seen_
         merges=_merges(hook),
         seen_at=seen_at,
     )
+
+
+def _review(hook: Hook, binding: Admission | Conversion, type: BindingType, place: int, context: Context) -> HookRun:
+    return HookRun(hook.name, binding.name, type, "", (context,), binding.group, place=place, merges=False)
 
 
 def _merges(hook: Hook) -> bool:

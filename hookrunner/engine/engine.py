@@ -3,13 +3,14 @@
 `start` fills `main` and sets everything going, `stop` ends it in order. Hooks can come and go while it runs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.engine import dispatch
 from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.progress import Progress
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Queue
 from hookrunner.model.bindings import MAIN, Hook, QueuedBinding
@@ -32,10 +33,12 @@ _log = log.get("engine")
 
 
 class Engine:
-    """Runs hooks; `hooks` are those it knows, by name and in name order."""
+    """Runs hooks; `hooks` are those it knows, by name and in name order: another mapping whenever one comes or goes.
+    `progress` tells that a snapshot may have become usable."""
 
     def __init__(self, runs: HookRuns, enabling: Enabling, queues: Queues, background: Background) -> None:
-        self.hooks: dict[str, Hook] = {}
+        self.hooks: Mapping[str, Hook] = {}
+        self.progress = Progress()
         self._runs = runs
         self._enabling = enabling
         self._queues = queues
@@ -60,7 +63,7 @@ class Engine:
     def remove(self, hook: Hook) -> None:
         """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
         nothing comes of it but what the hook has asked for."""
-        del self.hooks[hook.name]
+        self.hooks = {name: one for name, one in self.hooks.items() if name != hook.name}
         self._enabling.disable(hook)
         self._queues.forget(hook.name)
         self._runs.forget(hook.name)
@@ -105,6 +108,7 @@ class Engine:
         match event:
             case Progressed():
                 self._queues.wake()
+                self.progress.happened()
             case _ if hook is None:
                 return
             case ObjectChanged():

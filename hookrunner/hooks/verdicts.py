@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from hookrunner import log
-from hookrunner.errors import BadOutput
+from hookrunner.errors import BadOutput, NoAnswer
 from hookrunner.hooks import documents, steps
 from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
 from hookrunner.model.contexts import ContextType
@@ -71,7 +71,7 @@ def decided(answer: Answer, kind: ContextType) -> Verdict:
     Raises BadOutput if there is none, or one that the API server would not take.
     """
     if answer.admission is None:
-        raise BadOutput("the hook wrote nothing to VALIDATING_RESPONSE_PATH: the API server would refuse the operation")
+        raise NoAnswer("the hook wrote nothing to VALIDATING_RESPONSE_PATH: the API server would refuse the operation")
     if kind is ContextType.VALIDATING and answer.admission.patch:
         text = "the API server takes no `patch` from a validating webhook; declare the binding under kubernetesMutating"
         raise BadOutput(f"got bad validating response: {text}")
@@ -81,7 +81,7 @@ def decided(answer: Answer, kind: ContextType) -> Verdict:
 def converted(answer: Answer) -> Converted:
     """What came of a run that was about a conversion. Raises BadOutput if there is nothing."""
     if answer.conversion is None:
-        raise BadOutput("the hook wrote nothing to CONVERSION_RESPONSE_PATH: the API server would get a failure")
+        raise NoAnswer("the hook wrote nothing to CONVERSION_RESPONSE_PATH: the API server would get a failure")
     return answer.conversion
 
 

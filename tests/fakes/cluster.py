@@ -30,12 +30,13 @@ async def until(true: Callable[[], bool]) -> None:
 @dataclass(eq=False)
 class FakeCluster:
     """`put` and `delete` change objects; every open watch hears of it. `watches` lists the selections ever opened.
-    Kinds that are `unreachable` are never listed."""
+    Kinds that are `unreachable` are never listed, and nothing is before `listing` is set, as it is at first."""
 
     objects: dict[ObjectKey, Any] = field(default_factory=dict)
     watches: list[Selection] = field(default_factory=list)
     forbidden: set[str] = field(default_factory=set)
     unreachable: set[str] = field(default_factory=set)
+    listing: asyncio.Event = field(default_factory=lambda: _set(asyncio.Event()))
     _open: list[tuple[Selection, asyncio.Queue[list[Report] | Exception]]] = field(default_factory=list)
     _version: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
@@ -85,6 +86,7 @@ class FakeCluster:
         if selection.kind in self.unreachable:
             yield [Lost(f"unreachable: {selection.kind}", brief=True)]
             await asyncio.Event().wait()
+        await self.listing.wait()
         self._open.append((selection, queue))
         try:
             yield self._list(selection)
@@ -114,6 +116,11 @@ class FakeCluster:
                 queue.put_nowait([Item(Change.MODIFIED if before else Change.ADDED, key, new, version)])
             elif before:
                 queue.put_nowait([Item(Change.DELETED, key, old, version)])
+
+
+def _set(event: asyncio.Event) -> asyncio.Event:
+    event.set()
+    return event
 
 
 def _matches(selection: Selection, obj: Any) -> bool:

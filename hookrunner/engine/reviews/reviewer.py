@@ -1,0 +1,127 @@
+"""Answers admission and conversion reviews by running the hooks that declare them (shell-operator.md §8.3, §8.5).
+
+What a review costs the API server when a hook fails is the webhook's failure policy: it goes along with the error.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hookrunner.engine import dispatch
+from hookrunner.engine.engine import Engine
+from hookrunner.engine.reviews import conversion
+from hookrunner.engine.reviews.chains import Chains, Step
+from hookrunner.engine.reviews.runs import Asked, ReviewRuns
+from hookrunner.errors import HookFailed, NoAnswer, PatchFailed, ReviewFailed
+from hookrunner.hooks import verdicts
+from hookrunner.hooks.run import ExitedBadly
+from hookrunner.model import contexts
+from hookrunner.model.bindings import Admission, BindingType, Hook
+from hookrunner.model.paths import webhook_id
+from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Verdict
+from hookrunner.model.tasks import HookRun
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An admission binding, where it is declared."""
+
+    hook: Hook
+    type: BindingType
+    place: int
+    binding: Admission
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the hooks of a moment answer: webhooks by id, conversions by definition."""
+
+    hooks: Mapping[str, Hook]
+    webhooks: Mapping[str, Webhook]
+    chains: Chains
+
+
+class HookReviewer:
+    """The `Reviewer` whose verdicts are those of an engine's hooks."""
+
+    def __init__(self, engine: Engine, runs: ReviewRuns) -> None:
+        self._engine = engine
+        self._runs = runs
+        self._known = Known({}, {}, Chains(()))
+
+    async def admit(self, review: AdmissionReview) -> Verdict:
+        """Raises ReviewFailed."""
+        webhook = self._current().webhooks.get(review.webhook)
+        if webhook is None:
+            raise ReviewFailed(f"no hook answers the webhook '{review.webhook}': its registration is out of date", 500)
+        dry_run = bool(review.request.get("dryRun"))
+        if dry_run and webhook.hook.config.settings.on_dry_run == "skip":
+            return Verdict(allowed=True)
+        try:
+            return await self._verdict(webhook, review, dry_run)
+        except ReviewFailed as failure:
+            raise ReviewFailed(str(failure), failure.code, webhook.binding.failure_policy == "Ignore") from failure
+
+    async def convert(self, review: ConversionReview) -> Sequence[JSON]:
+        """Raises ReviewFailed."""
+        return await conversion.convert(review, self._current().chains, self._step)
+
+    def missing(self) -> str:
+        """The snapshots that webhooks wait for."""
+        return "; ".join(sorted({reason for order in self._orders() if (reason := self._runs.obstacle(order))}))
+
+    async def _verdict(self, webhook: Webhook, review: AdmissionReview, dry_run: bool) -> Verdict:
+        extra = contexts.admission_review(review.api_version, review.request)
+        order = dispatch.for_admission(webhook.hook, webhook.type, webhook.place, extra)
+        labels = ("admission", review.webhook)
+        with _told(webhook.hook):
+            answer = await self._runs.run(Asked(webhook.hook, order, review.deadline, labels, dry_run))
+            return verdicts.decided(answer, order.contexts[0].type)
+
+    async def _step(self, step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
+        request = review.request | {"objects": objects}
+        extra = contexts.conversion_review(review.api_version, request, (step.source, step.target))
+        order = dispatch.for_conversion(step.hook, step.place, extra)
+        labels = ("conversion", review.definition)
+        with _told(step.hook):
+            return verdicts.converted(await self._runs.run(Asked(step.hook, order, review.deadline, labels)))
+
+    def _current(self) -> Known:
+        """What is known of the hooks that there are now."""
+        hooks = self._engine.hooks
+        if self._known.hooks is not hooks:
+            webhooks = {webhook_id(webhook.binding.name): webhook for webhook in _webhooks(hooks.values())}
+            self._known = Known(hooks, webhooks, Chains(hooks.values()))
+        return self._known
+
+    def _orders(self) -> Iterator[HookRun]:
+        for one in self._current().webhooks.values():
+            yield dispatch.for_admission(one.hook, one.type, one.place, None)
+        for hook in self._engine.hooks.values():
+            for place in range(len(hook.config.conversions)):
+                yield dispatch.for_conversion(hook, place, None)
+
+
+def _webhooks(hooks: Iterable[Hook]) -> Iterator[Webhook]:
+    """Of two with one id the last counts, and a validating one before a mutating one (§8.3)."""
+    hooks = tuple(hooks)
+    for hook in hooks:
+        for place, binding in enumerate(hook.config.mutating):
+            yield Webhook(hook, BindingType.MUTATING, place, binding)
+    for hook in hooks:
+        for place, binding in enumerate(hook.config.validating):
+            yield Webhook(hook, BindingType.VALIDATING, place, binding)
+
+
+@contextmanager
+def _told(hook: Hook) -> Iterator[None]:
+    """Tell whoever made the request. What a hook has printed may be more than they ought to see: that is in the log."""
+    try:
+        yield
+    except ExitedBadly as error:
+        raise ReviewFailed(f"Hook failed: {hook.name} ended with an error, see the log of hookrunner") from error
+    except NoAnswer as error:
+        raise ReviewFailed(f"Hook failed: {hook.name}: {error}", 500) from error
+    except (HookFailed, PatchFailed) as error:
+        raise ReviewFailed(f"Hook failed: {hook.name}: {error}") from error

@@ -1,0 +1,132 @@
+"""Runs a hook for the API server, which waits for the answer until a deadline (shell-operator.md §6.9).
+
+Outside of all queues: nothing is merged, nothing repeated. On its way to the hook a review waits for the snapshots that
+the hook is to see, for the hook's rate limit, and for its turn among all reviews; at the deadline, or when the API
+server has gone, it stops wherever it is, and a process that runs for it is ended.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hookrunner import log
+from hookrunner.engine import readings
+from hookrunner.engine.executions import Executions
+from hookrunner.engine.progress import Progress
+from hookrunner.engine.rates import Rates
+from hookrunner.errors import HookFailed, PatchFailed
+from hookrunner.hooks.run import Terms
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import Hook
+from hookrunner.model.operations import Answer
+from hookrunner.model.tasks import HookRun
+
+KILL_AFTER = 1.0
+"""Seconds from SIGTERM to SIGKILL for a hook whose answer nobody waits for any more."""
+
+_log = log.get("reviews")
+
+
+class TooLate(HookFailed):
+    """The deadline came first; the message says what was waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A run that somebody waits for until `deadline` (event loop's time). `labels` are type and webhook for metrics;
+    nothing comes of a dry run but an answer."""
+
+    hook: Hook
+    order: HookRun
+    deadline: float
+    labels: tuple[str, str]
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class _Stage:
+    """How far a review has come."""
+
+    waits_for: str = "the event loop"
+
+
+class ReviewRuns:
+    """Runs hooks for reviews. `turns` says how many at once: a turn is held only while the hook runs, so that reviews
+    which wait for snapshots keep nobody from running. `progress` tells when snapshots may be there."""
+
+    def __init__(
+        self, executions: Executions, rates: Rates, turns: asyncio.Semaphore, progress: Progress, metrics: Metrics
+    ) -> None:
+        self._executions = executions
+        self._rates = rates
+        self._turns = turns
+        self._progress = progress
+        self._metrics = metrics
+        self._under_way = set[asyncio.Task[Answer]]()
+
+    def obstacle(self, order: HookRun) -> str:
+        """What the run would have to wait for, empty if nothing."""
+        found = readings.obstacle(self._executions.monitors, order)
+        return found.reason if found else ""
+
+    async def run(self, asked: Asked) -> Answer:
+        """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, and PatchFailed."""
+        stage, now = _Stage(), asyncio.get_running_loop().time
+        task = asyncio.create_task(self._run(asked, stage))
+        self._under_way.add(task)
+        task.add_done_callback(self._over)
+        began = now()
+        try:
+            await asyncio.wait({task}, timeout=max(asked.deadline - began, 0))
+            if task.done():
+                return task.result()
+            raise TooLate(f"no answer within {now() - began:.1f} s, which went by with waiting for {stage.waits_for}")
+        except (HookFailed, PatchFailed) as error:
+            self._metrics.hook_run_errors.inc(*asked.order.labels)
+            _log.error(
+                "A review was not answered.", hook=asked.hook.name, binding=asked.order.binding, error=str(error)
+            )
+            raise
+        finally:
+            task.cancel()
+
+    def _over(self, task: asyncio.Task[Answer]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # it was told by `run`, if anybody was still there
+
+    async def _run(self, asked: Asked, stage: _Stage) -> Answer:
+        hook, order = asked.hook, asked.order
+        with log.bound(hook=hook.name, binding=order.binding, event=order.binding_type):
+            with self._measured(asked, "waited"):
+                await self._snapshots(order, stage)
+                await self._pace(hook, stage)
+                stage.waits_for = "its turn among other reviews (see --webhook-concurrency)"
+                await self._turns.acquire()
+            try:
+                stage.waits_for = f"the hook {hook.name}"
+                with self._measured(asked, "hook"):
+                    return await self._executions.run(hook, order, [], Terms(KILL_AFTER, asked.dry_run))
+            finally:
+                self._turns.release()
+
+    async def _snapshots(self, order: HookRun, stage: _Stage) -> None:
+        while reason := self.obstacle(order):
+            stage.waits_for = f"the snapshot of {reason}"
+            await self._progress.next()
+
+    async def _pace(self, hook: Hook, stage: _Stage) -> None:
+        clock: Callable[[], float] = asyncio.get_running_loop().time
+        while (pause := self._rates.take(hook, clock())) > 0:
+            stage.waits_for = "the hook's own rate limit (settings.executionMinInterval)"
+            await asyncio.sleep(pause)
+
+    @contextmanager
+    def _measured(self, asked: Asked, stage: str) -> Iterator[None]:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        try:
+            yield
+        finally:
+            self._metrics.webhook_seconds.observe(clock() - began, *asked.labels, stage)

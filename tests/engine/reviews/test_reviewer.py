@@ -1,0 +1,226 @@
+"""Reviews are answered by hooks, and whatever goes wrong on the way has an end and a name."""
+
+import asyncio
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from hookrunner.engine.rates import Rates
+from hookrunner.engine.reviews.reviewer import HookReviewer
+from hookrunner.engine.reviews.runs import ReviewRuns
+from hookrunner.errors import ReviewFailed
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from tests.engine.conftest import Bench
+from tests.fakes.cluster import settle, until
+
+REQUEST = {"uid": "u-1", "operation": "CREATE", "object": {"kind": "Pod", "metadata": {"name": "a"}}}
+CRD = "crontabs.example.com"
+
+
+def validating(**more: Any) -> dict[str, Any]:
+    return {"kubernetesValidating": [{"name": "policy.example.com", "rules": [RULE], **more}]}
+
+
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+
+
+def answer(text: str) -> str:
+    return f"echo '{text}' > $VALIDATING_RESPONSE_PATH"
+
+
+class Reviewed:
+    """A running engine that is asked."""
+
+    def __init__(self, bench: Bench, reviewer: HookReviewer) -> None:
+        self.bench = bench
+        self.reviewer = reviewer
+
+    async def admit(self, seconds: float = 5.0, **request: Any) -> Verdict:
+        deadline = asyncio.get_running_loop().time() + seconds
+        review = AdmissionReview("policy-example-com", "admission.k8s.io/v1", REQUEST | request, deadline)
+        return await self.reviewer.admit(review)
+
+    async def convert(self, to: str, *objects: Any) -> Any:
+        request = {"uid": "u-1", "desiredAPIVersion": f"example.com/{to}", "objects": list(objects)}
+        deadline = asyncio.get_running_loop().time() + 5
+        return await self.reviewer.convert(ConversionReview(CRD, "apiextensions.k8s.io/v1", request, deadline))
+
+
+@pytest.fixture
+async def start(bench: Bench, jq: Jq, client: Client) -> Any:
+    async def started(concurrency: int = 4) -> Reviewed:
+        await bench.start(jq, client)
+        runs = ReviewRuns(
+            bench.executions, Rates(), asyncio.Semaphore(concurrency), bench.engine.progress, bench.metrics
+        )
+        return Reviewed(bench, HookReviewer(bench.engine, runs))
+
+    return started
+
+
+async def test_the_hook_decides(bench: Bench, start: Any) -> None:
+    bench.hook("a", validating(), answer('{"allowed": false, "message": "no", "code": 418, "warnings": ["w"]}'))
+    reviewed = await start()
+    assert await reviewed.admit() == Verdict(False, "no", 418, ("w",))
+
+
+async def test_the_hook_reads_the_whole_review(bench: Bench, start: Any) -> None:
+    bench.hook("a", validating(), answer('{"allowed": true}'))
+    reviewed = await start()
+    await reviewed.admit()
+    ((context,),) = bench.runs("a")
+    assert (context["binding"], context["type"]) == ("policy.example.com", "Validating")
+    assert context["review"]["apiVersion"] == "admission.k8s.io/v1"
+    assert context["review"]["kind"] == "AdmissionReview"
+    assert context["review"]["request"] == REQUEST | {"oldObject": None, "options": None}
+
+
+async def test_a_mutating_hook_answers_with_a_patch(bench: Bench, start: Any) -> None:
+    steps = [{"op": "add", "path": "/metadata/labels", "value": {}}]
+    patch = base64.b64encode(json.dumps(steps).encode()).decode()
+    config = {"kubernetesMutating": [{"name": "policy.example.com", "rules": [RULE]}]}
+    bench.hook("a", config, answer(f'{{"allowed": true, "patch": "{patch}"}}'))
+    reviewed = await start()
+    assert list((await reviewed.admit()).patch) == steps
+
+
+@pytest.mark.parametrize(
+    ("script", "message", "code"),
+    [
+        ("echo secret >&2; exit 1", "Hook failed: a ended with an error, see the log of hookrunner", 403),
+        ("", "Hook failed: a: the hook wrote nothing to VALIDATING_RESPONSE_PATH", 500),
+        (answer("nonsense"), "Hook failed: a: got bad validating response", 403),
+        (answer('{"allowed": "yes"}'), "Hook failed: a: got bad validating response", 403),
+        (
+            answer('{"allowed": true}') + "; echo '{operation: Delete, kind: Pod, apiVersion: v1, name: a, namespace: "
+            "}' > $KUBERNETES_PATCH_PATH",
+            "Hook failed: a:",
+            403,
+        ),
+    ],
+)
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+async def test_a_hook_that_fails_says_so(
+    bench: Bench, start: Any, policy: str, script: str, message: str, code: int
+) -> None:
+    bench.hook("a", validating(failurePolicy=policy), script)
+    reviewed = await start()
+    with pytest.raises(ReviewFailed) as failed:
+        await reviewed.admit()
+    assert str(failed.value).startswith(message)
+    assert (failed.value.code, failed.value.ignorable) == (code, policy == "Ignore")
+
+
+async def test_a_hook_is_ended_at_the_deadline(bench: Bench, start: Any) -> None:
+    bench.hook("a", validating(), "trap 'echo ended > $(dirname $0)/../ended; exit' TERM; while :; do sleep 0.01; done")
+    reviewed = await start()
+    with pytest.raises(ReviewFailed, match="went by with waiting for the hook a"):
+        await reviewed.admit(seconds=0.3)
+    await ended(bench)
+
+
+async def ended(bench: Bench) -> None:
+    await until((bench.directory / "ended").exists)
+    await until(lambda: not bench.executions.running)
+
+
+async def test_nobody_answers_for_a_webhook_that_is_not_declared(bench: Bench, start: Any) -> None:
+    reviewed = await start()
+    with pytest.raises(ReviewFailed, match="no hook answers the webhook 'policy-example-com'"):
+        await reviewed.admit()
+
+
+async def test_operations_of_a_hook_are_carried_out_and_those_of_a_dry_run_are_not(bench: Bench, start: Any) -> None:
+    create = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}}
+    patch = json.dumps({"operation": "Create", "object": create})
+    bench.hook("a", validating(), f"{answer(json.dumps({'allowed': True}))}; echo '{patch}' > $KUBERNETES_PATCH_PATH")
+    reviewed = await start()
+    assert (await reviewed.admit(dryRun=True)).allowed
+    assert bench.api.get(create) is None
+    assert (await reviewed.admit()).allowed
+    assert bench.api.get(create) is not None
+
+
+async def test_dry_runs_may_be_left_out(bench: Bench, start: Any) -> None:
+    bench.hook("a", {"settings": {"onDryRun": "skip"}, **validating()}, answer('{"allowed": false}'))
+    reviewed = await start()
+    assert (await reviewed.admit(dryRun=True)).allowed
+    assert bench.runs("a") == []
+
+
+async def test_a_review_waits_for_the_snapshots_that_its_hook_reads(bench: Bench, start: Any) -> None:
+    watched = {"kubernetes": [{"name": "pods", "kind": "Pod"}]}
+    bench.hook("a", watched | validating(includeSnapshotsFrom=["pods"]), answer('{"allowed": true}'))
+    bench.cluster.listing.clear()
+    reviewed = await start()
+    waiting = asyncio.create_task(reviewed.admit(seconds=30))
+    await settle()
+    assert "pods" in reviewed.reviewer.missing()
+    assert not waiting.done()
+    bench.cluster.listing.set()
+    assert (await waiting).allowed
+    assert reviewed.reviewer.missing() == ""
+
+
+async def test_it_gives_up_waiting_for_snapshots_at_the_deadline(bench: Bench, start: Any) -> None:
+    watched = {"kubernetes": [{"name": "pods", "kind": "Pod"}]}
+    bench.hook("a", watched | validating(includeSnapshotsFrom=["pods"]), answer('{"allowed": true}'))
+    bench.cluster.listing.clear()
+    reviewed = await start()
+    with pytest.raises(ReviewFailed, match="waiting for the snapshot of pods"):
+        await reviewed.admit(seconds=0.2)
+
+
+async def test_only_so_many_hooks_run_at_once(bench: Bench, start: Any) -> None:
+    bench.hook("a", validating(), "sleep 0.05; " + answer('{"allowed": true}'))
+    reviewed = await start(concurrency=2)
+    asked = [asyncio.create_task(reviewed.admit(seconds=30)) for _ in range(10)]
+    most = 0
+
+    def done() -> bool:
+        nonlocal most
+        most = max(most, len(bench.executions.running))
+        return all(task.done() for task in asked)
+
+    await until(done)
+    assert [task.result().allowed for task in asked] == [True] * 10
+    assert most == 2
+
+
+async def test_a_rate_limit_counts_for_reviews_too(bench: Bench, start: Any) -> None:
+    config = {"settings": {"executionMinInterval": "10m", "executionBurst": 1}, **validating()}
+    bench.hook("a", config, answer('{"allowed": true}'))
+    reviewed = await start()
+    await reviewed.admit()
+    with pytest.raises(ReviewFailed, match="rate limit"):
+        await reviewed.admit(seconds=0.2)
+
+
+async def test_whoever_gives_up_ends_the_hook(bench: Bench, start: Any) -> None:
+    bench.hook("a", validating(), "trap 'echo ended > $(dirname $0)/../ended; exit' TERM; while :; do sleep 0.01; done")
+    reviewed = await start()
+    task = asyncio.create_task(reviewed.admit(seconds=60))
+    await bench.ran("a", 1)
+    task.cancel()
+    await ended(bench)
+
+
+async def test_hooks_convert_in_steps(bench: Bench, start: Any) -> None:
+    up = '.[0] as $c | {convertedObjects: [$c.review.request.objects[] | .apiVersion = "example.com/" + $c.toVersion]}'
+    script = f"jq '{up}' $BINDING_CONTEXT_PATH > $CONVERSION_RESPONSE_PATH"
+    for name, source, target in (("a", "v1", "v2"), ("b", "v2", "v3")):
+        rule = {"fromVersion": source, "toVersion": target}
+        binding = {"name": "up", "crdName": CRD, "conversions": [rule]}
+        bench.hook(name, {"kubernetesCustomResourceConversion": [binding]}, script)
+    reviewed = await start()
+    obj = {"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "uid": "1"}}
+    (converted,) = await reviewed.convert("v3", obj)
+    assert converted == obj | {"apiVersion": "example.com/v3"}
+    ((context,),) = bench.runs("b")
+    assert (context["fromVersion"], context["toVersion"]) == ("v2", "v3")
+    assert context["review"]["kind"] == "ConversionReview"
+    assert context["review"]["request"]["desiredAPIVersion"] == "example.com/v3"
