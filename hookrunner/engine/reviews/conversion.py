@@ -152,19 +152,23 @@ def _change(version: str, old: JSON, new: JSON) -> str:
         return f"came back with kind {new.get('kind')}"
     was, now = old["metadata"], new["metadata"]
     for key in _IDENTITY:
-        if (was.get(key) or "") != (now.get(key) or ""):
+        if was.get(key) != now.get(key) and (was.get(key) or now.get(key)):
             return f"came back with metadata.{key} {now.get(key)}"
     for key in _HOOKS_OWN:
-        if now.get(key) and not _texts(now[key]):
+        if now.get(key) != was.get(key) and not _texts(now.get(key)):
             return f"came back with metadata.{key} that are no map of strings"
     return ""
 
 
 def _texts(value: JSON) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    return not value or (isinstance(value, dict) and all(isinstance(text, str) for text in value.values()))
 
 
 def _metadata(old: JSON, new: JSON) -> JSON:
     """The old metadata with the new labels and annotations, as the API server itself would do with the last answer."""
-    kept = {key: value for key, value in old["metadata"].items() if key not in _HOOKS_OWN}
-    return kept | {key: new[key] for key in _HOOKS_OWN if new.get(key)}
+    metadata: dict[str, JSON] = old["metadata"].copy()
+    for key in _HOOKS_OWN:
+        metadata.pop(key, None)
+        if new.get(key):
+            metadata[key] = new[key]
+    return metadata
