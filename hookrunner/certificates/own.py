@@ -1,0 +1,211 @@
+"""Keeps a certificate of our own in a Secret: made when there is none, renewed at two thirds of its life.
+
+    async with aclosing(own(client, watches, "default", "hookrunner-webhook-certs", names)) as materials: ...
+
+Any number of replicas do this at once, without a leader: every write has to find the Secret as its writer saw it, so
+one succeeds, and the others (409) are told of its result by their watches. What is in the Secret counts, whoever wrote
+it; it is replaced too if it cannot be used or lacks a name, and a deleted one comes back with a new CA.
+
+Layout: `tls.crt`, `tls.key` and `ca.crt` as everywhere, and `previous-ca.crt`, the CAs before this one. Others may show
+certificates of those for a while, so they are trusted until an hour after the current certificate was made.
+"""
+
+import asyncio
+import base64
+import math
+import random
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from hookrunner import log
+from hookrunner.certificates.issuing import issue, made, renewal
+from hookrunner.certificates.latest import REMINDER, Latest
+from hookrunner.certificates.material import OVERLAP, Material, checked, lacking, lingering, overlap
+from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, Followed
+from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.watch import Watches
+
+PREVIOUS = "previous-ca.crt"
+
+LATENESS = 0.002
+"""The share of a life, here up to 18 hours, by which a renewal may be late. Each replica draws its own, so that one
+does it for all of them."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE, _QUIET = 1.0, 30.0, 600.0
+"""Seconds between attempts to write, also after successful ones, since somebody else may keep undoing them; it begins
+anew after a quiet time."""
+
+_ANSWER = 10.0
+"""Seconds in which a watch should have told of what was written."""
+
+_LONGEST_SLEEP = 3600.0
+"""Seconds until the wall clock is looked at again; the loop's clock does not count while a machine is suspended."""
+
+_CERT_MANAGER = "cert-manager.io/certificate-name"
+_LABELS = {"app.kubernetes.io/managed-by": "hookrunner"}
+_MANAGER = {"fieldManager": "hookrunner"}
+
+_LOG = log.get("certificates")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is in the Secret: usable material or none, the CAs that it makes known, why it must be replaced (empty: it
+    must not), and when to look again though nothing happens (epoch seconds)."""
+
+    material: Material | None
+    trust: bytes
+    wrong: str
+    until: float = math.inf
+
+
+def judged(secret: Followed, names: Sequence[str], now: float, late: float = 0.0) -> State:
+    """What to think of the Secret at this time (epoch seconds). `late` is the share of a life by which a renewal waits
+    longer than it must."""
+    if secret.obj is None:
+        return State(None, b"", "there is none")
+    try:
+        current = checked(secret.part(CERTIFICATE), secret.part(KEY), secret.part(CA))
+    except BadCertificate as error:
+        return State(None, secret.part(CA).pem, str(error))
+    previous = lingering(secret.part(PREVIOUS).pem, made(current), now)
+    material = replace(current, trust=overlap(previous, current.trust, now))
+    due = renewal(current) + late * (current.expires - current.begins)
+    wrong = "two thirds of its life are over" if now >= due else ""
+    if missing := lacking(current, names):
+        wrong = f"it is not for {', '.join(missing)}"
+    changes = [at for at in (made(current) + OVERLAP, due) if at > now]
+    return State(material, material.trust, wrong, min(changes, default=math.inf))
+
+
+def own(
+    client: Client, watches: Watches, namespace: str, name: str, names: Sequence[str]
+) -> AsyncGenerator[Material, None]:
+    """The material in this Secret, and whatever replaces it, for ever. `names` are the hosts and IP addresses that the
+    certificate has to be for. What cannot be done is told in the log and tried again."""
+    return _Own(client, watches, namespace, name, names).materials()
+
+
+class _Own:
+    def __init__(self, client: Client, watches: Watches, namespace: str, name: str, names: Sequence[str]) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+        self._names = names
+        self._secret = Followed(watches, namespace, name)
+        self._latest = Latest(self._secret.where)
+        self._late = random.uniform(0, LATENESS)
+        self._problem = ""
+        self._attempts = 0
+        self._next_attempt = -math.inf
+
+    async def materials(self) -> AsyncGenerator[Material, None]:
+        async with self._secret as secret:
+            while True:
+                if secret.lost or not secret.known:
+                    await self._hear_first()
+                    continue
+                state = judged(secret, self._names, time.time(), self._late)
+                if state.wrong and await self._replaced(state):
+                    await secret.news(_ANSWER)
+                    continue
+                if new := self._new(state):
+                    yield new
+                if state.wrong and self._problem:
+                    self._latest.complain(self._problem)
+                await secret.news(self._patience(state))
+
+    async def _hear_first(self) -> None:
+        if self._secret.lost:
+            self._latest.complain(self._secret.lost)
+        await self._secret.news(REMINDER)
+
+    def _new(self, state: State) -> Material | None:
+        """What is there is used even if it is to be replaced."""
+        if state.material is None or (state.wrong and state.material == self._latest.material):
+            return None
+        return self._latest.take(state.material)
+
+    def _patience(self, state: State) -> float:
+        if state.wrong:
+            return max(0.0, self._next_attempt - _now())
+        return min(max(0.0, state.until - time.time()), _LONGEST_SLEEP)
+
+    async def _replaced(self, state: State) -> bool:
+        """Was the Secret written, by us or somebody who was faster? Then the watch will tell. False if it is not time
+        for an attempt, or if it failed; `_problem` says why."""
+        if _now() < self._next_attempt:
+            return False
+        self._pause()
+        self._problem = _foreign(self._secret, state)
+        if not self._problem:
+            self._problem = await self._write(state)
+        return not self._problem
+
+    async def _write(self, state: State) -> str:
+        """Why it cannot be done, or nothing."""
+        known = self._latest.material.trust if self._latest.material else b""
+        previous = overlap(state.trust, known, time.time())
+        call = self._call(_data(issue(self._wanted(state), time.time()), previous))
+        try:
+            await self._client.send(call)
+        except (AlreadyExists, Conflict):
+            return ""
+        except KubeError as error:
+            return _advice(call, self._secret.where, error)
+        _LOG.info("certificate issued", secret=self._secret.where, because=state.wrong)
+        return ""
+
+    def _wanted(self, state: State) -> list[str]:
+        """Two releases may want different names during an update: neither may take away what the other one needs, or
+        they would replace the certificate in turns. The next renewal forgets names that nobody wants any more."""
+        kept = state.material.names if state.material and lacking(state.material, self._names) else ()
+        return list(dict.fromkeys([*self._names, *kept]))
+
+    def _call(self, data: dict[str, str]) -> Call:
+        """Both ways fail if the Secret is not as we saw it: PUT carries its resourceVersion."""
+        path = f"/api/v1/namespaces/{quote(self._namespace)}/secrets"
+        found = self._secret.obj
+        if found is None:
+            metadata = {"name": self._name, "namespace": self._namespace, "labels": _LABELS}
+            body = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata}
+            return Call("POST", path, _MANAGER, body | {"data": data})
+        body = found | {"data": (found.get("data") or {}) | data}
+        return Call("PUT", f"{path}/{quote(self._name)}", _MANAGER, body)
+
+    def _pause(self) -> None:
+        now = _now()
+        self._attempts = 1 if now - self._next_attempt > _QUIET else self._attempts + 1
+        pause = min(_FIRST_PAUSE * 2 ** min(self._attempts - 1, 10), _LONGEST_PAUSE)
+        self._next_attempt = now + pause * random.uniform(0.75, 1.25)
+
+
+def _data(material: Material, previous: bytes) -> dict[str, str]:
+    texts = {CERTIFICATE: material.certificate, KEY: material.key, CA: material.trust, PREVIOUS: previous}
+    return {key: base64.b64encode(text).decode() for key, text in texts.items()}
+
+
+def _foreign(secret: Followed, state: State) -> str:
+    """Two that replace a certificate in turns would never end."""
+    annotations = (secret.obj or {"metadata": {}})["metadata"].get("annotations") or {}
+    if _CERT_MANAGER not in annotations:
+        return ""
+    name = secret.obj["metadata"]["name"]
+    return f"{secret.where}: {state.wrong}, but it is cert-manager's to renew: start with --webhook-certs secret:{name}"
+
+
+def _advice(call: Call, where: str, error: KubeError) -> str:
+    verb = "create" if call.method == "POST" else "update"
+    told = f"cannot {verb} {where}: {error}"
+    if isinstance(error, Denied):
+        return f"{told}: a Role in its namespace must allow to get, list, watch, create and update secrets"
+    if isinstance(error, ApiError) and error.status == 422:
+        return f"{told}: delete it, and it will be made anew"
+    return told
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,101 @@
+"""Follows a certificate in a Secret, as cert-manager keeps it: `tls.crt`, `tls.key`, `ca.crt`.
+
+`ca.crt` may be missing or empty, as with a public CA; the last certificate of the chain is trusted then.
+Source: https://cert-manager.io/docs/usage/certificate/#target-secret
+"""
+
+import asyncio
+import base64
+from collections.abc import AsyncGenerator
+from types import TracebackType
+from typing import Self
+
+from hookrunner.certificates.latest import REMINDER, Latest
+from hookrunner.certificates.material import Material, Part, checked, last_of
+from hookrunner.errors import BadCertificate
+from hookrunner.kube.watch import Watches
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import JSON, Selection
+from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
+
+CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
+
+
+async def from_secret(watches: Watches, namespace: str, name: str) -> AsyncGenerator[Material, None]:
+    """The material in this Secret, and whatever replaces it, for ever. A Secret that goes away takes nothing away."""
+    async with Followed(watches, namespace, name) as secret:
+        latest = Latest(secret.where)
+        while True:
+            if secret.lost:
+                latest.complain(secret.lost)
+            elif secret.known and (material := latest.take(_material(secret))):
+                yield material
+            await secret.news(None if latest.material else REMINDER)
+
+
+class Followed:
+    """One Secret as it is now, kept up to date by a watch: an asynchronous context manager.
+
+    `known` says whether it was looked for yet, `obj` is None while there is none. `lost` is why nothing more can be
+    heard of it until somebody acts.
+    """
+
+    def __init__(self, watches: Watches, namespace: str, name: str) -> None:
+        self.where = f"Secret {namespace}/{name}"
+        self.known = False
+        self.obj: JSON = None
+        self.lost = ""
+        self._story = watches.open(Selection("v1", "Secret", namespace, fields=f"metadata.name={name}"))
+        self._missing = True
+        self._coming: asyncio.Future[list[Report]] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._coming:
+            self._coming.cancel()
+            await asyncio.gather(self._coming, return_exceptions=True)
+        await self._story.aclose()
+
+    async def news(self, patience: float | None) -> None:
+        """Return when something was heard, or after so many seconds."""
+        # Not `wait_for`: what is cancelled in the middle of a story has ended it.
+        self._coming = self._coming or asyncio.ensure_future(anext(self._story))
+        done, _ = await asyncio.wait({self._coming}, timeout=patience)
+        if done:
+            reports, self._coming = self._coming.result(), None
+            for report in reports:
+                self._hear(report)
+
+    def part(self, key: str) -> Part:
+        """The text under a key of the Secret; empty if there is no such key. Raises BadCertificate."""
+        encoded = (self.obj.get("data") or {}).get(key) or ""
+        return Part(base64.b64decode(encoded), f"{key} of {self.where}")
+
+    def _hear(self, report: Report) -> None:
+        match report:
+            case Listing():
+                self._missing = True
+            case Item(change=Change.DELETED):
+                self.obj = None
+            case Item():
+                self.obj, self._missing = report.obj, False
+            case Listed():
+                self.obj, self.known, self.lost = None if self._missing else self.obj, True, ""
+            case Found():
+                self.lost = ""
+            case Lost(brief=False):
+                self.lost = f"{report.reason}: a Role in its namespace must allow to get, list and watch it"
+
+
+def _material(secret: Followed) -> Material | BadCertificate:
+    if secret.obj is None:
+        return BadCertificate(f"{secret.where} does not exist: create it, or look why cert-manager does not")
+    try:
+        chain, trust = secret.part(CERTIFICATE), secret.part(CA)
+        return checked(chain, secret.part(KEY), trust if trust.pem.strip() else last_of(chain))
+    except BadCertificate as error:
+        return error

@@ -1,0 +1,31 @@
+"""An API server in this process and what the room needs of it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.settings import KubeSettings
+from tests.kube.server import ApiServer, api_server
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[ApiServer]:
+    async with api_server() as api:
+        yield api
+
+
+@pytest.fixture
+async def client(api: ApiServer) -> AsyncIterator[Client]:
+    async with Client(Credentials(KubeSettings(), Connection(api.url)), Requests(Metrics(""))) as client:
+        yield client
+
+
+@pytest.fixture
+def watches(client: Client) -> Watches:
+    return Watches(client, Discovery(client), Metrics(""), 75)
