@@ -24,6 +24,7 @@ def test_the_console_shows_what_the_page_shows(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     for step in pages.steps(page):
         if isinstance(step, pages.File):
             step.write(tmp_path)
