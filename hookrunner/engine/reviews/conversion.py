@@ -9,8 +9,10 @@ Hooks are not run here but by the function that is handed in. Rules: shell-opera
 change: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from hookrunner.engine.reviews.chains import Chains, Leg, Step, plan
@@ -21,6 +23,9 @@ from hookrunner.model.reviews import DENIED, ConversionReview, Converted
 Run: TypeAlias = Callable[[Step, Sequence[JSON], ConversionReview], Awaitable[Converted]]
 """Runs the hook of a step on these objects; the review's `desiredAPIVersion` is for the hook too. Raises ReviewFailed
 if the hook fails. The objects that it returns are ours to change."""
+
+_MANY = 500
+"""Objects that take some milliseconds to check: that is done in a thread, and other reviews go on meanwhile."""
 
 _NAMED = 3
 """Objects, and complaints, that a message names before it only counts."""
@@ -41,7 +46,9 @@ async def convert(review: ConversionReview, chains: Chains, run: Run) -> Sequenc
     for leg in plan(chains, review.definition, places, wanted):
         group = sorted(places.pop(leg.source))
         before = [objects[place] for place in group]
-        after = _accepted(leg, before, await run(leg.step, before, review))
+        answer = await run(leg.step, before, review)
+        check = partial(_accepted, leg, before, answer)
+        after = await asyncio.to_thread(check) if len(before) > _MANY else check()
         for place, obj in zip(group, after, strict=True):
             objects[place] = obj
         places[leg.target] += group
