@@ -29,13 +29,14 @@ from hookrunner.sandbox import (
     subresources,
     watching,
 )
-from hookrunner.sandbox.api import Api, Written
+from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.asked import Asked, understood
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.faults import Faults
 from hookrunner.sandbox.patching import Patch
 from hookrunner.sandbox.requests import DeleteOptions
 from hookrunner.sandbox.status import NoPage, Refused
+from hookrunner.sandbox.verbs import Verbs, Written
 
 WATCH_SECONDS = 3600
 """How long a watch lasts whose client names no timeout; real servers take 30 to 60 minutes."""
@@ -116,25 +117,27 @@ class Server:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
         body = await _body(asked)
         if asked.where.subresource:
-            subresources.create(self._api, asked.kind, asked.where, options, body.value)
+            await subresources.create(self._verbs(asked), asked.kind, asked.where, options, body.value)
             return _response(asked, answers.dumped(asked.form, SUCCESS | {"code": 201}), HTTPStatus.CREATED)
-        return self._written(asked, self._api.create(asked.kind, asked.where, options, body))
+        return self._written(asked, await self._verbs(asked).create(asked.kind, asked.where, options, body))
 
     async def _update(self, asked: Asked) -> web.StreamResponse:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
         body = await _body(asked)
-        return self._written(asked, subresources.update(self._api, asked.kind, asked.where, options, body))
+        done = await subresources.update(self._verbs(asked), asked.kind, asked.where, options, body)
+        return self._written(asked, done)
 
     async def _patch(self, asked: Asked) -> web.StreamResponse:
         patching.check_type(asked.content_type, asked.kind)
         apply = asked.content_type == patching.APPLY
         options = requests.write_options(asked.query, asked.verb, asked.user_agent, apply)
         patch = Patch(asked.content_type, (await _body(asked)).value)
-        return self._written(asked, subresources.patch(self._api, asked.kind, asked.where, options, patch))
+        done = await subresources.patch(self._verbs(asked), asked.kind, asked.where, options, patch)
+        return self._written(asked, done)
 
     async def _delete(self, asked: Asked) -> web.StreamResponse:
         options = await _delete_options(asked)
-        done = self._api.delete(asked.kind, asked.where, options)
+        done = await self._verbs(asked).delete(asked.kind, asked.where, options)
         if not done.gone or rules.shown_when_gone(asked.kind):
             return self._written(asked, done)
         meta = done.obj["metadata"]
@@ -145,7 +148,7 @@ class Server:
     async def _delete_collection(self, asked: Asked) -> web.StreamResponse:
         listed = requests.list_options(asked.query, watch=False)
         options = await _delete_options(asked)
-        done = self._api.delete_collection(asked.kind, asked.where, listed, options)
+        done = await self._verbs(asked).delete_collection(asked.kind, asked.where, listed, options)
         page = reading.Page([orjson.dumps(one.obj) for one in done], self._api.store.revision)
         return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
 
@@ -162,6 +165,9 @@ class Server:
                 await response.write(answers.event(asked.form, asked.kind, event, self._api.now(), first))
                 first = False
         return response
+
+    def _verbs(self, asked: Asked) -> Verbs:
+        return Verbs(self._api.store, self._api.kinds, self._api.now)
 
     # ── bodies and answers ────────────────────────────────────────────────────────────────────────────────────────
 

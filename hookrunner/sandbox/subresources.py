@@ -3,18 +3,19 @@ Namespace is finished by `finalize`, a Pod leaves by `eviction` and gets its nod
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import delete_options, reading, status
-from hookrunner.sandbox.api import Api, Written
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
+from hookrunner.sandbox.outside import OPEN, Gate
 from hookrunner.sandbox.patching import APPLY, Patch
 from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import bad_request
 from hookrunner.sandbox.structural import scaling
+from hookrunner.sandbox.verbs import Verbs, Written
 
 PLAIN = ("", "status")
 
@@ -24,34 +25,45 @@ def get(kind: Kind, where: Place, obj: Object) -> Object:
     return scaling.scale(obj, kind) if where.subresource == "scale" else obj
 
 
-def update(api: Api, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
+async def update(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
     """PUT of an object or of what is below it."""
     if where.subresource != "scale":
-        return api.update(kind, where, options, body)
-    return _scaled(api, kind, where, options, body.value)
+        return await verbs.update(kind, where, options, body)
+    return await _scaled(verbs, kind, where, options, body.value)
 
 
-def patch(api: Api, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
+async def patch(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
     """PATCH of an object or of what is below it."""
     if where.subresource != "scale":
-        return api.patch(kind, where, options, patch)
+        return await verbs.patch(kind, where, options, patch)
+    scales = _of_scale(verbs, kind)
     if patch.type == APPLY:
-        done = api.apply_scale(kind, where, options, patch.body)
+        done = await scales.apply(kind, where, options, patch.body)
         return Written(scaling.scale(done.obj, kind), warnings=done.warnings)
-    there = scaling.scale(reading.obj(kind, reading.found(api.store, kind, where)), kind)
-    return _scaled(api, kind, where, options, patch.applied(there, kind))
+    there = scaling.scale(reading.obj(kind, await verbs.found(kind, where)), kind)
+    return await _scaled(verbs, kind, where, options, patch.applied(there, kind))
 
 
-def _scaled(api: Api, kind: Kind, where: Place, options: WriteOptions, scale: JSON) -> Written:
-    replicas = _spec(scale).get("replicas", 0)
-    if type(replicas) is not int:
-        raise bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be a number')
+async def _scaled(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, scale: JSON) -> Written:
+    replicas = replicas_of(scale)
     if replicas < 0:
         cause = status.wrong("spec.replicas", replicas, "must be greater than or equal to 0")
         raise status.invalid(status.About("autoscaling", "Scale", where.name), [cause])
     version = str((scale.get("metadata") or {}).get("resourceVersion") or "")
-    done = api.modify(kind, where, options, lambda old: _versioned(scaling.with_replicas(old, replicas, kind), version))
+
+    def change(old: Object) -> Object:
+        return _versioned(scaling.with_replicas(old, replicas, kind), version)
+
+    done = await _of_scale(verbs, kind).modify(kind, where, options, change)
     return Written(scaling.scale(done.obj, kind), warnings=done.warnings)
+
+
+def replicas_of(scale: JSON) -> int:
+    """How many a `Scale` wants. Raises Refused 400."""
+    replicas = _spec(scale).get("replicas", 0)
+    if type(replicas) is not int:
+        raise bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be a number')
+    return replicas
 
 
 def _spec(scale: JSON) -> Mapping[str, JSON]:
@@ -67,21 +79,37 @@ def _versioned(obj: Object, version: str) -> Object:
     return obj
 
 
-def create(api: Api, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
-    """POST below an object. Raises Refused."""
-    reading.found(api.store, kind, where)
+async def create(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+    """POST below an object. What is asked for has to pass the gate, what comes of it has not. Raises Refused."""
+    reading.found(verbs.store, kind, where)
     if where.subresource == "eviction":
-        return api.delete(kind, where, _evicting(where, options, body))
-    target = body.get("target") if isinstance(body, dict) else None
+        _evicting(where, options, body if isinstance(body, dict) else {})
+    asked = await _admitted(verbs, kind, where, body)
+    freely = replace(verbs, gate=OPEN)
+    if where.subresource == "eviction":
+        return await freely.delete(kind, where, _evicting(where, options, asked))
+    target = asked.get("target")
     node = target.get("name") if isinstance(target, dict) else None
     if not node:
         raise bad_request('Binding in version "v1" cannot be handled as a Binding: target.name is required')
-    return api.modify(kind, where, options, lambda old: _bound(old, str(node)))
+    return await freely.modify(kind, where, options, lambda old: _bound(old, str(node)))
 
 
-def _evicting(where: Place, options: WriteOptions, body: JSON) -> DeleteOptions:
-    """The deletion that an `Eviction` asks for. Raises Refused 400, 422."""
+async def _admitted(verbs: Verbs, kind: Kind, where: Place, body: JSON) -> Object:
     said = body if isinstance(body, dict) else {}
+    below = kind.subresources[where.subresource]
+    version = f"{below.group}/{below.version}" if below.group else below.version
+    meta = said.get("metadata") or {}
+    asked = {"kind": below.kind, "apiVersion": version, **said}
+    if isinstance(meta, dict):
+        asked["metadata"] = {**meta, "namespace": where.namespace}
+    asked = await verbs.gate.mutated(asked, None)
+    await verbs.gate.check(asked, None)
+    return asked
+
+
+def _evicting(where: Place, options: WriteOptions, said: Object) -> DeleteOptions:
+    """The deletion that an `Eviction` asks for. Raises Refused 400, 422."""
     if said.get("kind") not in (None, "", "Eviction"):
         raise bad_request(f"{said['kind']} cannot be handled as a Eviction: unknown conversion")
     if (said.get("metadata") or {}).get("name") != where.name:
@@ -100,3 +128,29 @@ def _bound(pod: Object, node: str) -> Object:
     conditions = pod.setdefault("status", {}).setdefault("conditions", [])
     conditions[:] = [one for one in conditions if one["type"] != "PodScheduled"] + [scheduled]
     return pod
+
+
+@dataclass(frozen=True, slots=True)
+class _ScaleGate:
+    """A gate that sees the `Scale` of an object."""
+
+    gate: Gate
+    kind: Kind
+
+    async def mutated(self, obj: Object, old: Object | None) -> Object:
+        before = scaling.scale(obj, self.kind)
+        scale = await self.gate.mutated(before, old and scaling.scale(old, self.kind))
+        if scale is before:
+            return obj
+        changed: Object = scaling.with_replicas(obj, replicas_of(scale), self.kind)
+        return changed
+
+    async def check(self, obj: Object, old: Object | None) -> None:
+        await self.gate.check(scaling.scale(obj, self.kind), old and scaling.scale(old, self.kind))
+
+    async def check_deletion(self, old: Object) -> None:
+        """A Scale is not deleted."""
+
+
+def _of_scale(verbs: Verbs, kind: Kind) -> Verbs:
+    return verbs if verbs.gate is OPEN else replace(verbs, gate=_ScaleGate(verbs.gate, kind))

@@ -12,7 +12,6 @@ from http import HTTPStatus
 from itertools import product
 
 from hookrunner import log
-from hookrunner.sandbox import subresources
 from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
@@ -181,7 +180,7 @@ class Simulation:
             case Bind(pod, node):
                 kind, where = self._place(pod, "binding")
                 target = {"target": {"apiVersion": "v1", "kind": "Node", "name": node}}
-                subresources.create(self._api, kind, where, options, target)
+                self._api.create_below(kind, where, options, target)
             case Tell(about):
                 self._told += 1
                 host = about.get("spec", {}).get("nodeName", "") if controller.component == "kubelet" else ""
