@@ -1,0 +1,92 @@
+"""The body of a request: whether we want it at all, how much of it we take, and what it says.
+
+Everything that is refused is an `aiohttp.web.HTTPException` with a text. How long a body may take to arrive is not
+looked at here (connections.py).
+"""
+
+from collections.abc import Sequence
+
+import orjson
+from aiohttp import HttpVersion11, web
+
+from hookrunner.model.resources import JSON
+
+
+def check(request: web.BaseRequest, most: int) -> None:
+    """Refuse by the head alone. Raises HTTPUnsupportedMediaType, HTTPRequestEntityTooLarge, HTTPExpectationFailed."""
+    if request.content_type != "application/json":
+        raise web.HTTPUnsupportedMediaType(text="Content-Type must be application/json\n")
+    # A few bytes of gzip can be gigabytes; the API server never compresses what it asks.
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise web.HTTPUnsupportedMediaType(text="compressed bodies are not taken: send it without Content-Encoding\n")
+    if (request.content_length or 0) > most:
+        raise _too_large(most)
+    if request.headers.get("Expect", "100-continue").lower() != "100-continue":
+        raise web.HTTPExpectationFailed(text="the only expectation that can be met is 100-continue\n")
+
+
+async def read(request: web.BaseRequest, most: int) -> bytearray:
+    """The whole body. Raises HTTPRequestEntityTooLarge as soon as it is too much."""
+    _encourage(request)
+    body = bytearray()
+    while chunk := await request.content.readany():
+        body += chunk
+        if len(body) > most:
+            raise _too_large(most)
+    return body
+
+
+async def drain(request: web.BaseRequest) -> None:
+    """Let the body pass, so that the connection can be used again."""
+    _encourage(request)
+    while await request.content.readany():
+        pass
+
+
+def admission(body: bytearray) -> tuple[str, JSON]:
+    """The `apiVersion` of an AdmissionReview and its `request`. Raises HTTPBadRequest."""
+    return _parsed(body, "AdmissionReview", ("admission.k8s.io/v1", "admission.k8s.io/v1beta1"))
+
+
+def conversion(body: bytearray) -> tuple[str, JSON]:
+    """The same of a ConversionReview."""
+    version, request = _parsed(body, "ConversionReview", ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))
+    if not isinstance(request.get("desiredAPIVersion"), str):
+        raise _missing("request.desiredAPIVersion")
+    objects = request.get("objects")
+    if not isinstance(objects, list) or not all(isinstance(obj, dict) for obj in objects):
+        raise _missing("request.objects")
+    return version, request
+
+
+def _parsed(body: bytearray, kind: str, versions: Sequence[str]) -> tuple[str, JSON]:
+    """Unknown fields are as welcome as in Go; `NaN`, undecodable text and bottomless nesting are not JSON for us."""
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise web.HTTPBadRequest(text=f"Invalid JSON payload: {error}\n") from error
+    if not isinstance(review, dict):
+        raise web.HTTPBadRequest(text=f"Invalid JSON payload: it has to be an object, a {kind}\n")
+    version, request = str(review.get("apiVersion")), review.get("request")
+    if review.get("kind") != kind or version not in versions:
+        shown = f"{version} {review.get('kind')}"[:200]
+        raise web.HTTPBadRequest(text=f"this path takes a {kind} of {' or '.join(versions)}, not a {shown!r}\n")
+    if not isinstance(request, dict):
+        raise _missing("request")
+    if not isinstance(request.get("uid"), str):
+        raise _missing("request.uid")
+    return version, request
+
+
+def _missing(what: str) -> web.HTTPBadRequest:
+    return web.HTTPBadRequest(text=f"Missing parameters: {what}\n")
+
+
+def _encourage(request: web.BaseRequest) -> None:
+    """aiohttp leaves this to the routes of an application, and there is none."""
+    if "Expect" in request.headers and request.version >= HttpVersion11 and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:
+    return web.HTTPRequestEntityTooLarge(most, text=f"the body is larger than {most} bytes\n")

@@ -1,0 +1,121 @@
+"""One client's connection: how long a request may take to arrive and its answer to be taken, nothing of what it asks.
+
+aiohttp ends a connection that is idle for too long, but would wait as long for a head that comes byte by byte, and for
+ever for a body. Here the time for both runs from the first byte of the request.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from aiohttp import StreamReader, web
+
+from hookrunner import log
+from hookrunner.web.limits import Limits
+
+Answer: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+"""What a server does with a request."""
+
+_log = log.get("web.connections")
+
+
+class Connections(web.Server):
+    """All connections of one server; call it for a new one (a protocol factory, as asyncio has it).
+
+    A review whose client goes away is cancelled: the API server has given up, and its hook is to be ended.
+    """
+
+    def __init__(self, answer: Answer, limits: Limits) -> None:
+        super().__init__(self._answered, handler_cancellation=True)
+        self._answer = answer
+        self._limits = limits
+
+    def __call__(self) -> "Connection":
+        return Connection(self, self._limits)
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answers are written here and not left to aiohttp, which would wait for ever for a client to take them."""
+        connection = request.protocol
+        assert isinstance(connection, Connection)
+        connection.asked(request.content)
+        response = await self._answer(request)
+        if not request.content.is_eof():
+            response.force_close()  # the rest of the body cannot be told from a next request's head
+        try:
+            async with asyncio.timeout(self._limits.taking):
+                await response.prepare(request)
+                await response.write_eof()
+        except TimeoutError:
+            _log.debug("answer not taken in time, connection cut", remote=request.remote)
+            connection.abort()
+        connection.answered()
+        return response
+
+
+class Connection(web.RequestHandler):
+    """aiohttp's protocol, with a limit on the time from a request's first byte to its last."""
+
+    __slots__ = ("_arrival", "_body", "_timer")
+
+    def __init__(self, connections: Connections, limits: Limits) -> None:
+        super().__init__(
+            connections,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type]  # as documented for `AppRunner`
+            auto_decompress=False,
+            keepalive_timeout=limits.idle,
+            lingering_time=limits.arrival,
+        )
+        self._arrival = limits.arrival
+        self._body: StreamReader | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def asked(self, body: StreamReader) -> None:
+        """A head is complete; its body may still be on its way."""
+        self._body = body
+
+    def answered(self) -> None:
+        """The next byte is that of a new request, if the last one is complete."""
+        if self._body is not None and self._body.is_eof():
+            self._body = None
+            self._unhurried()
+
+    def abort(self) -> None:
+        """Cut the connection at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """The clock runs from the first byte after an answer."""
+        if self._timer is None and self._body is None:
+            self._timer = asyncio.get_running_loop().call_later(self._arrival, self._give_up)
+        super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._unhurried()
+        super().connection_lost(exc)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """What is not HTTP is the client's fault, which is nothing to log an error for."""
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        _log.debug("not an HTTP request", remote=request.remote, error=exc)
+        response = web.Response(status=status, text=f"this is not an HTTP/1.1 request: {message}\n")
+        response.force_close()
+        return response
+
+    def _give_up(self) -> None:
+        if self._body is None or not self._body.is_eof():
+            _log.debug("request not complete in time, connection cut", seconds=self._arrival)
+            self.abort()
+
+    def _unhurried(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,186 @@
+"""Reviews over HTTP: which paths there are, until when an answer is waited for, and what comes back.
+
+`POST /hooks/<id>` is an admission review, `POST /<name of a CRD>` a conversion review; `GET /healthz` and `GET /readyz`
+are for probes, and there is nothing else. Who reviews is a `Reviewer`; nothing is known here of hooks.
+
+What the API server does (k8s.io/apiserver v0.36, pkg/util/webhook/authentication.go, and asked of a real one): it adds
+`?timeout=` to both kinds, the webhook's `timeoutSeconds` (10 s unless told otherwise, rounded up to whole seconds) to
+admission reviews, 30 s to conversions, where nothing can be set. When that time is over it closes the connection.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+from aiohttp import web
+
+from hookrunner import log, options
+from hookrunner.errors import ReviewFailed
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Reviewer, Verdict
+from hookrunner.web import bodies, envelopes
+from hookrunner.web.limits import Bound, Limits
+from hookrunner.web.pieces import Pieces
+
+Kind: TypeAlias = Literal["admission", "conversion"]
+Outcome: TypeAlias = tuple[web.Response, str]
+"""An answer, and the word for it in the metrics."""
+
+DEFAULT_TIMEOUT: dict[Kind, float] = {"admission": 10.0, "conversion": 30.0}
+LONGEST_TIMEOUT = 30.0
+MARGIN = 0.2
+"""Seconds before the API server's own timeout at which the answer is due: it has to travel (design.md §4.3)."""
+GUARD = 0.1
+"""Seconds that a reviewer may be late."""
+
+_log = log.get("web.reviews")
+
+
+class Reviews:
+    """What a webhook port answers: `answer` is for a `TlsListener`. `kinds` says which reviews are taken there."""
+
+    def __init__(
+        self, reviewer: Reviewer, kinds: Iterable[Kind], bound: Bound, metrics: Metrics, limits: Limits | None = None
+    ) -> None:
+        limits = limits or Limits()
+        self._reviewer = reviewer
+        self._kinds = frozenset(kinds)
+        self._bound = bound
+        self._metrics = metrics
+        self._most: dict[Kind, int] = {"admission": limits.admission_body, "conversion": limits.conversion_body}
+        self._labels = set[str]()
+
+    async def answer(self, request: web.BaseRequest) -> web.Response:
+        """Raises nothing but CancelledError, when nobody waits for the answer any more."""
+        try:
+            return await self._routed(request)
+        except web.HTTPException as refusal:
+            kept = {name: refusal.headers[name] for name in ("Allow", "Retry-After") if name in refusal.headers}
+            return web.Response(status=refusal.status, text=refusal.text, headers=kept)
+        except Exception as error:
+            _log.error("a review met a bug, please report it", path=request.path, exc_info=error)
+            return _failed(f"Internal error: {type(error).__name__}, see the log of hookrunner")
+
+    async def _routed(self, request: web.BaseRequest) -> web.Response:
+        path = request.path
+        match [segment for segment in path.split("/") if segment]:
+            case ["healthz"]:
+                _only(request, "GET", "HEAD")
+                return web.Response(text="ok\n")
+            case ["readyz"]:
+                _only(request, "GET", "HEAD")
+                missing = self._reviewer.missing()
+                return web.Response(text=f"{missing or 'ok'}\n", status=503 if missing else 200)
+            case ["hooks", *names] if names and "admission" in self._kinds:
+                return await self._bounded(request, "admission", "/".join(names))
+            # The name of a CRD is `<plural>.<group>`.
+            case [definition] if "." in definition and "conversion" in self._kinds:
+                return await self._bounded(request, "conversion", definition)
+        raise web.HTTPNotFound(text=f"{path}: there is nothing here but webhooks\n")
+
+    async def _bounded(self, request: web.BaseRequest, kind: Kind, name: str) -> web.Response:
+        _only(request, "POST")
+        bodies.check(request, self._most[kind])
+        began = asyncio.get_running_loop().time()
+        try:
+            with self._bound.admitted():
+                deadline = began + allowance(request.query.get("timeout", ""), DEFAULT_TIMEOUT[kind])
+                body = await bodies.read(request, self._most[kind])
+                review = _review(kind, name, body, deadline)
+                del body  # a conversion's is large, and what is read of it even larger
+                return await self._counted(kind, name, review, began)
+        except web.HTTPTooManyRequests:
+            self._count(kind, name, "limit", began)
+            await bodies.drain(request)
+            raise
+
+    async def _counted(
+        self, kind: Kind, name: str, review: AdmissionReview | ConversionReview, began: float
+    ) -> web.Response:
+        result = "failed"
+        try:
+            response, result = await self._outcome(review)
+            return response
+        except asyncio.CancelledError:
+            _log.debug("the API server has given up a review", type=kind, webhook=name)
+            raise
+        finally:
+            self._count(kind, name, result, began)
+
+    async def _outcome(self, review: AdmissionReview | ConversionReview) -> Outcome:
+        """Verdict or failure. The reviewer minds the deadline itself, and knows the failure policy; this is a guard."""
+        try:
+            async with asyncio.timeout_at(review.deadline + GUARD):
+                if isinstance(review, AdmissionReview):
+                    return _decided(review, await self._reviewer.admit(review))
+                objects = await self._reviewer.convert(review)
+        except ReviewFailed as failure:
+            return _without_verdict(review, failure), "failed"
+        except TimeoutError:
+            late = ReviewFailed("hookrunner had no answer by the deadline", ignorable=True)
+            return _without_verdict(review, late), "failed"
+        return await _converted(review, objects), "converted"
+
+    def _count(self, kind: Kind, name: str, result: str, began: float) -> None:
+        """A path can be anything, and a label lives for ever: only what a hook has answered once becomes one."""
+        if result not in ("failed", "limit"):
+            self._labels.add(name)
+        label = name if name in self._labels else ""
+        self._metrics.webhook_reviews.inc(kind, label, result)
+        self._metrics.webhook_seconds.observe(asyncio.get_running_loop().time() - began, kind, label, "total")
+
+
+def allowance(timeout: str, default: float) -> float:
+    """Seconds that a review may take: the query's Go duration less the margin; nonsense there is the default."""
+    try:
+        seconds = options.duration(timeout)
+    except ValueError:
+        seconds = default
+    if seconds <= 0:
+        seconds = default
+    seconds = min(seconds, LONGEST_TIMEOUT)
+    return seconds - min(MARGIN, seconds / 2)
+
+
+def _only(request: web.BaseRequest, *methods: str) -> None:
+    if request.method not in methods:
+        text = f"{request.path} takes {' and '.join(methods)} only\n"
+        raise web.HTTPMethodNotAllowed(request.method, methods, text=text)
+
+
+def _review(kind: Kind, name: str, body: bytearray, deadline: float) -> AdmissionReview | ConversionReview:
+    """Raises HTTPBadRequest."""
+    if kind == "admission":
+        return AdmissionReview(name, *bodies.admission(body), deadline)
+    return ConversionReview(name, *bodies.conversion(body), deadline)
+
+
+def _decided(review: AdmissionReview, verdict: Verdict) -> Outcome:
+    return _json(envelopes.verdict(review, verdict)), "allowed" if verdict.allowed else "denied"
+
+
+def _without_verdict(review: AdmissionReview | ConversionReview, failure: ReviewFailed) -> web.Response:
+    """A failed call where the API server is to ignore it, a refusal elsewhere."""
+    if isinstance(review, ConversionReview):
+        return _json(envelopes.unconverted(review, str(failure)))
+    return _failed(str(failure)) if failure.ignorable else _json(envelopes.refused(review, failure))
+
+
+async def _converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:
+    """Large answers are made piece by piece, so that other reviews come in between."""
+    pieces = []
+    for piece in envelopes.converted(review, objects):
+        pieces.append(piece)
+        await asyncio.sleep(0)
+    return _json(*pieces)
+
+
+def _json(*pieces: bytes) -> web.Response:
+    body = pieces[0] if len(pieces) == 1 and len(pieces[0]) <= envelopes.PIECE else Pieces(pieces)
+    return web.Response(body=body, headers={"Content-Type": "application/json"})
+
+
+def _failed(text: str) -> web.Response:
+    """No Retry-After here: the API server would ask again at once."""
+    return web.Response(text=f"{text}\n", status=500)

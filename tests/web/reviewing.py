@@ -1,0 +1,128 @@
+"""A webhook server over real TLS, and a reviewer with a memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from hookrunner.errors import ReviewFailed
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.web.limits import Bound, Limits
+from hookrunner.web.listen import on_port
+from hookrunner.web.reviews import Kind, Reviews
+from hookrunner.web.tls import TlsListener, listening
+from tests.web.certificates import Authority
+
+BOTH: tuple[Kind, ...] = ("admission", "conversion")
+
+
+class Told:
+    """A reviewer that says what it was told to, remembers what it was asked, and can be held."""
+
+    def __init__(self, verdict: Verdict | Exception | None = None, objects: Sequence[JSON] | Exception = ()) -> None:
+        self.verdict: Verdict | Exception = verdict or Verdict(True)
+        self.objects = objects
+        self.lacks = ""
+        self.asked: list[AdmissionReview | ConversionReview] = []
+        self.cancelled = 0
+        self.going_on = asyncio.Event()
+        self.going_on.set()
+        self.changed = asyncio.Condition()
+
+    async def admit(self, review: AdmissionReview) -> Verdict:
+        await self._heard(review)
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
+        return self.verdict
+
+    async def convert(self, review: ConversionReview) -> Sequence[JSON]:
+        await self._heard(review)
+        if isinstance(self.objects, Exception):
+            raise self.objects
+        return self.objects
+
+    def missing(self) -> str:
+        return self.lacks
+
+    async def until_asked(self, times: int) -> None:
+        async with self.changed:
+            await self.changed.wait_for(lambda: len(self.asked) >= times)
+
+    async def until_cancelled(self, times: int = 1) -> None:
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.cancelled >= times)
+
+    async def _heard(self, review: AdmissionReview | ConversionReview) -> None:
+        self.asked.append(review)
+        try:
+            await self._tell()
+            await self.going_on.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            await self._tell()
+            raise
+
+    async def _tell(self) -> None:
+        async with self.changed:
+            self.changed.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running server. `session` trusts its CA."""
+
+    listener: TlsListener
+    session: aiohttp.ClientSession
+    port: int
+    ca: Authority
+    metrics: Metrics
+
+    async def post(self, path: str, json: Any = None, **more: Any) -> tuple[int, Any]:
+        """Status, and the JSON or text of the answer."""
+        body = {"json": json} if json is not None else {}
+        async with self.session.post(path, **body, **more) as answer:
+            return answer.status, await (answer.json() if answer.content_type == "application/json" else answer.text())
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a server differs from the usual."""
+
+    kinds: Sequence[Kind] = BOTH
+    limits: Limits = field(default_factory=Limits)
+    most: int = 1000
+    client_cas: Sequence[Path] = ()
+
+
+@asynccontextmanager
+async def served(reviewer: Told, setup: Setup | None = None) -> AsyncIterator[Served]:
+    setup = setup or Setup()
+    metrics, ca = Metrics(), Authority()
+    reviews = Reviews(reviewer, setup.kinds, Bound(setup.most, metrics), metrics, setup.limits)
+    sock = on_port("127.0.0.1", 0, "--webhook-port")
+    port = sock.getsockname()[1]
+    pair = ca.server()
+    connector = aiohttp.TCPConnector(ssl=ca.client_context(), limit=0)
+    async with listening(sock, reviews.answer, setup.client_cas, setup.limits) as listener:
+        await listener.use(pair.certificate, pair.key)
+        async with aiohttp.ClientSession(f"https://127.0.0.1:{port}", connector=connector) as session:
+            yield Served(listener, session, port, ca, metrics)
+
+
+def admission(**request: Any) -> dict[str, Any]:
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", **request}}
+
+
+def conversion(*objects: Any, wanted: str = "example.com/v2") -> dict[str, Any]:
+    request = {"uid": "u-2", "desiredAPIVersion": wanted, "objects": list(objects)}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
+
+
+def failed(message: str = "Hook failed", code: int = 403, ignorable: bool = False) -> ReviewFailed:
+    return ReviewFailed(message, code, ignorable)

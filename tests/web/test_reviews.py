@@ -1,0 +1,342 @@
+"""Reviews over real TLS: paths, what is refused and how, verdicts and failures as they are sent, deadlines."""
+
+import asyncio
+import io
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.web import reviews
+from hookrunner.web.limits import Limits
+from tests.web.reviewing import Setup, Told, admission, conversion, failed, served
+
+JSON_TYPE = {"Content-Type": "application/json"}
+DEEP = b"[" * 100_000
+
+
+def count(metrics: bytes, *words: str) -> float:
+    """The sum of the series whose line has all the words."""
+    lines = (line for line in metrics.decode().splitlines() if line.startswith("hookrunner_webhook_reviews_total{"))
+    return sum(float(line.split()[-1]) for line in lines if all(word in line for word in words))
+
+
+# ── what comes in ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("path", "webhook"),
+    [
+        ("/hooks/policy", "policy"),
+        ("/hooks/next/hook", "next/hook"),
+        ("/hooks//policy/", "policy"),
+        ("/hooks/policy?timeout=5s&x=1", "policy"),
+    ],
+)
+async def test_the_rest_of_an_admission_path_is_the_webhooks_id(path: str, webhook: str) -> None:
+    told = Told(Verdict(True))
+    async with served(told) as server:
+        status, answer = await server.post(path, admission(object={"a": 1}))
+    (review,) = told.asked
+    assert isinstance(review, AdmissionReview)
+    assert (review.webhook, review.api_version, review.request) == (
+        webhook,
+        "admission.k8s.io/v1",
+        {"uid": "u-1", "object": {"a": 1}},
+    )
+    assert (status, answer["response"]) == (200, {"uid": "u-1", "allowed": True})
+
+
+async def test_a_conversion_path_is_the_name_of_a_crd() -> None:
+    told = Told(objects=[{"apiVersion": "example.com/v2"}])
+    async with served(told) as server:
+        status, answer = await server.post("/crontabs.example.com", conversion({"apiVersion": "example.com/v1"}))
+    (review,) = told.asked
+    assert isinstance(review, ConversionReview)
+    assert (review.definition, review.api_version) == ("crontabs.example.com", "apiextensions.k8s.io/v1")
+    assert (status, answer["response"]["convertedObjects"]) == (200, told.objects)
+
+
+@pytest.mark.parametrize("path", ["/", "/hooks", "/hooks/", "/a/b", "/a.b/c", "/metrics", "/healthz/x"])
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+async def test_there_is_nothing_else_on_the_port(path: str, method: str) -> None:
+    async with served(Told()) as server, server.session.request(method, path) as answer:
+        assert answer.status == 404
+
+
+@pytest.mark.parametrize("path", ["/hooks/a", "/a.example.com"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+async def test_webhooks_are_for_post_only(path: str, method: str) -> None:
+    async with served(Told()) as server, server.session.request(method, path) as answer:
+        assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "path", "body"),
+    [(("conversion",), "/hooks/a", admission()), (("admission",), "/a.example.com", conversion())],
+)
+async def test_a_port_for_one_kind_does_not_take_the_other(kinds: Any, path: str, body: Any) -> None:
+    async with served(Told(), Setup(kinds=kinds)) as server:
+        assert (await server.post(path, body))[0] == 404
+
+
+async def test_probes_are_told_whether_reviews_would_be_answered() -> None:
+    told = Told()
+    async with served(told) as server:
+        async with server.session.get("/readyz") as ready, server.session.get("/healthz") as alive:
+            assert (ready.status, alive.status) == (200, 200)
+        told.lacks = "snapshot 'pods' of hook a.sh"
+        async with server.session.get("/readyz") as ready, server.session.get("/healthz") as alive:
+            assert (ready.status, await ready.text(), alive.status) == (503, f"{told.lacks}\n", 200)
+        async with server.session.post("/healthz") as answer:
+            assert answer.status == 405
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 200),
+        ("application/json; charset=utf-8", 200),
+        ("Application/JSON", 200),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("application/jsonx", 415),
+        ("", 415),
+    ],
+)
+async def test_only_json_is_taken(content_type: str, status: int) -> None:
+    async with served(Told()) as server:
+        got, _ = await server.post("/hooks/a", data=orjson.dumps(admission()), headers={"Content-Type": content_type})
+        assert got == status
+
+
+async def test_a_compressed_body_is_not_unpacked() -> None:
+    async with served(Told()) as server:
+        status, text = await server.post("/hooks/a", data=b"x", headers=JSON_TYPE | {"Content-Encoding": "gzip"})
+        assert (status, text) == (415, "compressed bodies are not taken: send it without Content-Encoding\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", "Invalid JSON payload"),
+        (b"{", "Invalid JSON payload"),
+        (b"\xff\xfe", "Invalid JSON payload"),
+        (b'{"request": NaN}', "Invalid JSON payload"),
+        (DEEP, "Invalid JSON payload"),
+        (b'{"request": ' + DEEP, "Invalid JSON payload"),
+        (b'"\\ud800"', "Invalid JSON payload"),
+        (b"[]", "Invalid JSON payload: it has to be an object"),
+        (b"null", "Invalid JSON payload: it has to be an object"),
+        (b"{}", "this path takes a AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1"),
+        (orjson.dumps(conversion()), "not a 'apiextensions.k8s.io/v1 ConversionReview'"),
+        (orjson.dumps(admission() | {"apiVersion": "admission.k8s.io/v2"}), "not a 'admission.k8s.io/v2"),
+        (orjson.dumps(admission() | {"apiVersion": 1}), "not a '1 AdmissionReview'"),
+        (orjson.dumps(admission() | {"request": None}), "Missing parameters: request\n"),
+        (orjson.dumps(admission() | {"request": []}), "Missing parameters: request\n"),
+        (orjson.dumps(admission(uid=7)), "Missing parameters: request.uid\n"),
+    ],
+)
+async def test_what_is_not_an_admission_review_is_refused_in_words(body: bytes, text: str) -> None:
+    told = Told()
+    async with served(told) as server:
+        status, answer = await server.post("/hooks/a", data=body, headers=JSON_TYPE)
+        assert (status, text in answer, told.asked) == (400, True, [])
+        assert (await server.post("/hooks/a", admission()))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [
+        ({"desiredAPIVersion": None}, "request.desiredAPIVersion"),
+        ({"objects": None}, "request.objects"),
+        ({"objects": [1]}, "request.objects"),
+        ({"uid": None}, "request.uid"),
+    ],
+)
+async def test_what_is_not_a_conversion_review_is_refused_in_words(change: dict[str, Any], missing: str) -> None:
+    body = conversion()
+    body["request"] |= change
+    async with served(Told()) as server:
+        assert await server.post("/a.example.com", body) == (400, f"Missing parameters: {missing}\n")
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize(("path", "most"), [("/hooks/a", 1000), ("/a.example.com", 2000)])
+async def test_an_oversized_body_is_refused_as_soon_as_that_is_known(path: str, most: int, chunked: bool) -> None:
+    async def endless() -> Any:
+        for _ in range(most // 100 + 1):
+            yield b" " * 100
+
+    body = endless() if chunked else b" " * (most + 1)
+    async with served(Told(), Setup(limits=Limits(admission_body=1000, conversion_body=2000))) as server:
+        status, text = await server.post(path, data=body, headers=JSON_TYPE)
+        assert (status, text) == (413, f"the body is larger than {most} bytes\n")
+
+
+async def test_a_client_that_asks_first_whether_to_send_is_told_to() -> None:
+    async with served(Told()) as server:
+        assert (await server.post("/hooks/a", admission(), expect100=True))[0] == 200
+
+
+# ── what goes out ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_refusal_is_an_answer_like_any_other() -> None:
+    async with served(Told(Verdict(False, "no", 418))) as server:
+        status, answer = await server.post("/hooks/a", admission())
+    assert (status, answer) == (
+        200,
+        {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "response": {"uid": "u-1", "allowed": False, "status": {"code": 418, "message": "no"}},
+        },
+    )
+
+
+async def test_a_failure_is_a_refusal_where_the_policy_is_fail() -> None:
+    async with served(Told(failed("no answer", 500))) as server:
+        status, answer = await server.post("/hooks/a", admission())
+    assert (status, answer["response"]["allowed"]) == (200, False)
+    assert answer["response"]["status"] == {"code": 500, "message": "no answer"}
+
+
+async def test_a_failure_is_a_failed_call_where_the_policy_is_ignore() -> None:
+    async with served(Told(failed("Hook failed", ignorable=True))) as server:
+        answer = await server.session.post("/hooks/a", json=admission())
+        assert (answer.status, await answer.text(), "Retry-After" in answer.headers) == (500, "Hook failed\n", False)
+
+
+@pytest.mark.parametrize("ignorable", [False, True])
+async def test_a_failed_conversion_is_always_told_in_the_envelope(ignorable: bool) -> None:
+    async with served(Told(objects=failed("no way to v2", ignorable=ignorable))) as server:
+        status, answer = await server.post("/a.example.com", conversion({}))
+    assert (status, answer["response"]) == (
+        200,
+        {"uid": "u-2", "result": {"status": "Failure", "message": "no way to v2"}},
+    )
+
+
+async def test_five_thousand_objects_come_back_as_they_are() -> None:
+    objects = [{"apiVersion": "example.com/v2", "n": n, "data": "x" * 500} for n in range(5000)]
+    told = Told(objects=objects)
+    async with served(told) as server:
+        body = io.BytesIO(orjson.dumps(conversion(*objects)))
+        status, answer = await server.post("/a.example.com", data=body, headers=JSON_TYPE)
+    assert (status, answer["response"]["convertedObjects"] == objects) == (200, True)
+    assert told.asked[0].request["objects"] == objects
+
+
+@pytest.mark.parametrize("told", [Told(RuntimeError("boom")), Told(Verdict(True, patch=({"op": object()},)))])
+async def test_a_bug_is_a_failed_call_and_the_connection_lives_on(told: Told, caplog: pytest.LogCaptureFixture) -> None:
+    async with served(told) as server:
+        status, text = await server.post("/hooks/a", admission())
+        assert (status, "see the log of hookrunner" in text) == (500, True)
+        told.verdict = Verdict(True)
+        assert (await server.post("/hooks/a", admission()))[0] == 200
+
+
+# ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("timeout", "expected"),
+    [
+        ("10s", 9.8),
+        ("1m30s", 29.8),
+        ("300ms", 0.15),
+        ("1s", 0.8),
+        ("", 9.8),
+        ("0", 9.8),
+        ("-5s", 9.8),
+        ("ten", 9.8),
+        ("9" * 400 + "h", 9.8),
+    ],
+)
+def test_the_query_says_how_long_a_review_may_take(timeout: str, expected: float) -> None:
+    assert reviews.allowance(timeout, 10.0) == pytest.approx(expected)
+
+
+async def test_the_deadline_goes_into_the_review() -> None:
+    told = Told()
+    async with served(told) as server:
+        began = asyncio.get_running_loop().time()
+        await server.post("/hooks/a?timeout=5s", admission())
+        await server.post("/hooks/a", admission())
+        await server.post("/a.example.com", conversion())
+    assert [round(review.deadline - began) for review in told.asked] == [5, 10, 30]
+
+
+async def test_a_reviewer_that_forgets_the_time_is_stopped() -> None:
+    told = Told()
+    told.going_on.clear()
+    async with served(told) as server, asyncio.timeout(5):
+        status, text = await server.post("/hooks/a?timeout=20ms", admission())
+        assert (status, text, told.cancelled) == (500, "hookrunner had no answer by the deadline\n", 1)
+        status, answer = await server.post("/a.example.com?timeout=20ms", conversion())
+        assert (status, answer["response"]["result"]["status"], told.cancelled) == (200, "Failure", 2)
+
+
+async def test_when_the_client_goes_away_the_review_ends() -> None:
+    told = Told()
+    told.going_on.clear()
+    async with served(told) as server, asyncio.timeout(5):
+        with pytest.raises(TimeoutError):
+            await server.post("/hooks/a", admission(), timeout=aiohttp.ClientTimeout(total=0.1))
+        await told.until_cancelled()
+
+
+# ── how many ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_one_review_too_many_is_told_at_once_to_come_again() -> None:
+    told = Told()
+    told.going_on.clear()
+    async with served(told, Setup(most=2)) as server, asyncio.timeout(5):
+        waiting = [asyncio.create_task(server.post("/hooks/a", admission())) for _ in range(2)]
+        await told.until_asked(2)
+        async with server.session.post("/a.example.com", json=conversion({})) as answer:
+            assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
+            assert await answer.text() == "2 reviews are being answered or wait: no more are taken now, ask again\n"
+        assert b"hookrunner_webhook_running 2\n" in server.metrics.exposition()
+        told.going_on.set()
+        assert [status for status, _ in await asyncio.gather(*waiting)] == [200, 200]
+        assert (await server.post("/hooks/a", admission()))[0] == 200
+        assert b"hookrunner_webhook_running 0\n" in server.metrics.exposition()
+
+
+async def test_a_review_that_was_given_up_makes_room() -> None:
+    told = Told()
+    told.going_on.clear()
+    async with served(told, Setup(most=1)) as server, asyncio.timeout(5):
+        with pytest.raises(TimeoutError):
+            await server.post("/hooks/a", admission(), timeout=aiohttp.ClientTimeout(total=0.1))
+        await told.until_cancelled()
+        told.going_on.set()
+        assert (await server.post("/hooks/a", admission()))[0] == 200
+
+
+# ── metrics ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_reviews_are_counted_by_what_came_of_them() -> None:
+    told = Told()
+    async with served(told) as server:
+        for told.verdict in (Verdict(True), Verdict(False), failed(), failed(ignorable=True), RuntimeError()):
+            await server.post("/hooks/a", admission())
+        await server.post("/a.example.com", conversion())
+        shown = server.metrics.exposition()
+    counts = [count(shown, 'type="admission"', f'result="{word}"') for word in ("allowed", "denied", "failed")]
+    assert (counts, count(shown, 'result="converted"', 'webhook="a.example.com"')) == ([1, 1, 3], 1)
+    assert b'hookrunner_webhook_seconds_count{stage="total",type="admission",webhook="a"} 5\n' in shown
+
+
+async def test_made_up_paths_make_no_labels() -> None:
+    async with served(Told(failed("no hook answers"))) as server:
+        for n in range(5):
+            await server.post(f"/hooks/made-up-{n}", admission())
+        shown = server.metrics.exposition()
+    assert count(shown, 'webhook=""', 'result="failed"') == count(shown) == 5
