@@ -98,6 +98,7 @@ hook_run = _Run(
         _files("--object", "objects", help="The object that it happens to; - is standard input."),
         _text("--old-object", metavar="FILE", help="The object as it was before."),
         _text("--operation", metavar="VERB", help="Of a review: CREATE, UPDATE, DELETE or CONNECT."),
+        click.Option(["--dry-run"], is_flag=True, help="Of a review: somebody only wants to know what would happen."),
         _text("--to", metavar="VERSION", help="Of a conversion: the version that is wanted."),
         _files("--given", help="Objects that are in the cluster; every binding takes those that match."),
         _files("--snapshot", "snapshots", metavar="NAME=FILES", help="Objects for the binding NAME alone."),
@@ -141,12 +142,12 @@ async def _run(ctx: click.Context) -> _Ran | JSON:
 
 
 async def _effects(tools: Bench, result: Result) -> Effects:
-    if not result.operations:
+    if not result.carried_out:
         return NO_EFFECTS
     # The HTTP client and the sandbox take 0.3 s to import, which a hook that changes nothing need not wait for.
     from hookrunner.testing.effects import effects
 
-    return await effects(result.objects, result.operations, tools.jq)
+    return await effects(result.objects, result.carried_out, tools.jq)
 
 
 def _words(ctx: click.Context) -> Words:
@@ -160,6 +161,7 @@ def _words(ctx: click.Context) -> Words:
         old=manifests.one(said["old_object"], here) if said["old_object"] else None,
         operation=said["operation"],
         to=said["to"],
+        dry_run=said["dry_run"],
     )
 
 

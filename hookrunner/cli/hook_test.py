@@ -122,6 +122,8 @@ def _show(outcome: Outcome, update: bool, first: bool) -> None:
     if update and _is_stale(outcome):
         word = click.style("updated", fg="yellow")
     click.echo(f"  {word} {outcome.case.name} ({outcome.seconds * 1000:.0f} ms)")
+    for note in outcome.result.notes:
+        click.echo(f"     note: {note}")
     for line in styled(outcome.lines, margin=2):
         click.echo(f"     {line}")
 

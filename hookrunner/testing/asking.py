@@ -69,7 +69,7 @@ def _review(words: Words) -> Review:
 
 def _event(hook: Hook, words: Words) -> str:
     """What is probably meant: by the options that only one thing takes, then by the kind of the binding."""
-    if words.operation:
+    if words.operation or words.dry_run:
         return "Review"
     if words.to:
         return "Conversion"

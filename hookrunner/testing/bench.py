@@ -30,7 +30,7 @@ from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
 from hookrunner.process.pipes import Stream
 from hookrunner.settings import HooksSettings
-from hookrunner.testing import reviews, shown
+from hookrunner.testing import shown, verdicts
 from hookrunner.testing.happenings import Given, Happening, NotRun
 from hookrunner.testing.plan import Plan, plan
 from hookrunner.testing.values import Patched, ValuesFiles, values_files
@@ -48,8 +48,9 @@ class Result:
 
     `reason` says why the hook would not run; then nothing else is set. `failure` says why the run counts as failed:
     a failed hook's operations are those marked `ignoreHookError`. `logs` are the lines that it printed on either
-    stream. `contexts` is what it read. `mutated` is the reviewed object with the
-    verdict's patch. `objects` are those there were when it began.
+    stream. `contexts` is what it read. `mutated` is the reviewed object with the verdict's patch. `objects` are those
+    there were when it began. `dry_run` says that it was about a dry-run review, which carries no operation out. `notes`
+    say what could not be found out about whether it would come to the run.
     """
 
     reason: str = ""
@@ -65,6 +66,8 @@ class Result:
     values: Patched | None = None
     config_values: Patched | None = None
     objects: tuple[JSON, ...] = ()
+    dry_run: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def ran(self) -> bool:
@@ -75,6 +78,11 @@ class Result:
     def ok(self) -> bool:
         """Whether it ran or rightly did not, and nothing failed."""
         return not self.failure
+
+    @property
+    def carried_out(self) -> tuple[ObjectOperation, ...]:
+        """The operations that are done."""
+        return () if self.dry_run else self.operations
 
     @property
     def patches(self) -> list[JSON]:
@@ -160,14 +168,14 @@ class Bench:
         with workspace(self.settings.tmp_dir, hook.name, keep=False) as files:
             await write(files, hook, planned.contexts, planned.snapshots)
             contexts = orjson.loads(read(files.context))
-            result = Result(contexts=contexts, objects=planned.objects)
+            result = Result(contexts=contexts, objects=planned.objects, dry_run=_is_dry(contexts), notes=planned.notes)
             process = command(self.settings, hook, files)
             own = min(process.timeout or self.timeout, self.timeout)
             env = {**process.env, **(values.environment if values else {})}
             try:
                 end = await self.children.run(replace(process, timeout=own, env=env), lines)
                 result = _ended(result, end, lines)
-                return _complete(result, planned, await answered(hook, files, end), values)
+                return await _complete(result, hook, await answered(hook, files, end), values)
             except ExitedBadly as failure:
                 return replace(result, failure=str(failure), operations=failure.operations)
             except HookFailed as failure:
@@ -178,18 +186,22 @@ def _ended(result: Result, end: Exit, lines: _Lines) -> Result:
     return replace(result, exit_code=end.code, seconds=end.seconds, logs=lines.all())
 
 
-def _complete(result: Result, planned: Plan, answer: Answer, values: ValuesFiles | None) -> Result:
+def _is_dry(contexts: JSON) -> bool:
+    return any(one.get("review", {}).get("request", {}).get("dryRun") is True for one in contexts)
+
+
+async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFiles | None) -> Result:
     """Raises BadOutput."""
     patched, config_patched = values.read() if values else (None, None)
     for one in filter(None, (patched, config_patched)):
         _ = one.after  # operations that cannot be applied fail the run
-    verdict = reviews.verdict(answer, planned.contexts[0].type)
+    verdict = await verdicts.verdict(hook, result.contexts[0], answer)
     return replace(
         result,
         operations=answer.objects,
         metrics=tuple(shown.metric(operation) for operation in answer.metrics),
         verdict=verdict,
-        mutated=reviews.mutated(result.contexts, verdict),
+        mutated=verdicts.mutated(result.contexts[0], verdict),
         values=patched,
         config_values=config_patched,
     )

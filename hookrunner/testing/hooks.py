@@ -220,7 +220,7 @@ class Run:
         # The HTTP client and the sandbox take 0.3 s to import, and many tests do not ask for objects.
         from hookrunner.testing.effects import effects
 
-        return self._tools.wait(effects(self.result.objects, self.result.operations, self._tools.bench.jq))
+        return self._tools.wait(effects(self.result.objects, self.result.carried_out, self._tools.bench.jq))
 
     def __repr__(self) -> str:
         """For pytest's failure messages."""

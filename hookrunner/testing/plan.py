@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from hookrunner.engine import dispatch
 from hookrunner.errors import BadInput
 from hookrunner.jq.program import Jq
-from hookrunner.model.bindings import BindingType, Change, Hook, QueuedBinding
-from hookrunner.model.contexts import Context, ContextType, Snapshots, wanted
+from hookrunner.model.bindings import Change, Hook, QueuedBinding
+from hookrunner.model.contexts import Context, Snapshots, wanted
 from hookrunner.model.events import Ticked
 from hookrunner.model.resources import JSON, ObjectKey, key_of
 from hookrunner.model.tasks import HookRun
@@ -34,11 +34,13 @@ from hookrunner.testing.world import World, listed
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One run: its contexts, the snapshots they need, and the objects that there are when it begins."""
+    """One run: its contexts, the snapshots they need, and the objects that there are when it begins. `notes` say what
+    could not be found out about whether it would come to it."""
 
     contexts: tuple[Context, ...]
     snapshots: Snapshots
     objects: tuple[JSON, ...]
+    notes: tuple[str, ...] = ()
 
 
 async def plan(hook: Hook, given: Given, happenings: Sequence[Happening], jq: Jq) -> Plan:
@@ -61,7 +63,8 @@ async def plan(hook: Hook, given: Given, happenings: Sequence[Happening], jq: Jq
     if not runs:
         raise NotRun("; ".join(reasons))
     contexts = _combined(runs).contexts
-    return Plan(contexts, {index: world.entries(index) for index in wanted(contexts)}, world.objects)
+    notes = tuple(note for run in runs if (note := reviews.unknown(hook, run)))
+    return Plan(contexts, {index: world.entries(index) for index in wanted(contexts)}, world.objects, notes)
 
 
 def _combined(runs: Sequence[HookRun]) -> HookRun:
@@ -75,9 +78,9 @@ def _combined(runs: Sequence[HookRun]) -> HookRun:
 async def _run(world: World, happening: Happening) -> HookRun:
     match happening:
         case Review():
-            return _asked(world.hook, reviews.admission(world.hook, happening, world.objects))
+            return reviews.admission(world.hook, happening, world.objects)
         case Conversion():
-            return _asked(world.hook, reviews.conversion(world.hook, happening))
+            return reviews.conversion(world.hook, happening)
         case Changed():
             return await world.change(_watching(world, happening), happening)
         case Synchronization():
@@ -88,18 +91,6 @@ async def _run(world: World, happening: Happening) -> HookRun:
             return _ticked(world.hook, happening.binding)
         case Grouped():
             return _grouped(world.hook, happening.group)
-
-
-_TYPES = {
-    ContextType.VALIDATING: BindingType.VALIDATING,
-    ContextType.MUTATING: BindingType.MUTATING,
-    ContextType.CONVERSION: BindingType.CONVERSION,
-}
-
-
-def _asked(hook: Hook, context: Context) -> HookRun:
-    """Reviews are run alone, and in no queue (§6.9)."""
-    return HookRun(hook.name, context.binding, _TYPES[context.type], "", (context,), merges=False)
 
 
 def _started(hook: Hook) -> HookRun:

@@ -15,6 +15,7 @@ def as_json(result: Result, effects: Effects = NO_EFFECTS) -> JSON:
     return {
         "run": result.ran,
         "reason": result.reason,
+        "notes": list(result.notes),
         "failure": result.failure,
         "exit": result.exit_code,
         "seconds": round(result.seconds, 4),
@@ -36,6 +37,7 @@ def as_text(result: Result, effects: Effects, with_context: bool) -> Iterator[st
     if not result.ran:
         yield f"would not run: {result.reason}"
         return
+    yield from (f"note: {note}" for note in result.notes)
     if with_context:
         yield from orjson.dumps(result.contexts, option=orjson.OPT_INDENT_2).decode().splitlines()
     yield from (f"| {line}" for line in result.logs)
@@ -43,7 +45,7 @@ def as_text(result: Result, effects: Effects, with_context: bool) -> Iterator[st
     yield f"{end} after {result.seconds * 1000:.0f} ms"
     if result.failure:
         yield f"failed: {result.failure}"
-    yield from _section("patches", result.patches)
+    yield from _section("patches, not applied in a dry run" if result.dry_run else "patches", result.patches)
     for before, after in effects.changes:
         name = _name(before or after)
         yield from unified(before, after, name if before else "(nothing)", name if after else "(deleted)")

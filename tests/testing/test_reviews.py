@@ -1,5 +1,6 @@
 """Reviews: their contexts (shell-operator.md §5.3), whom the API server would ask, and verdicts."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from tests.testing.conftest import Author
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n", "labels": {"app": "a"}}}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}}
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+
+
+ALLOW = "echo '{\"allowed\": true}' > $VALIDATING_RESPONSE_PATH"
 
 
 def binding(**more: Any) -> dict[str, Any]:
@@ -99,7 +103,9 @@ async def test_what_the_api_server_would_not_ask_for_names_the_condition(
 @pytest.mark.parametrize("resources", [["*"], ["*/*"], ["pods/*"], ["nodes", "pods"]])
 async def test_rules_may_have_wildcards(resources: list[str], tools: Bench, write_hook: Author) -> None:
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": resources, "scope": "*"}
-    assert await contexts(tools, write_hook, {"kubernetesValidating": [binding(rules=[rule])]}, Review("UPDATE", POD))
+    assert await contexts(
+        tools, write_hook, {"kubernetesValidating": [binding(rules=[rule])]}, Review("UPDATE", POD, POD)
+    )
 
 
 async def test_the_binding_that_is_asked_is_the_one_whose_rules_fit(tools: Bench, write_hook: Author) -> None:
@@ -113,13 +119,109 @@ async def test_the_binding_that_is_asked_is_the_one_whose_rules_fit(tools: Bench
 
 @pytest.mark.parametrize(
     ("review", "said"),
-    [(Review("PATCH", POD), "operation 'PATCH' is none of CREATE"), (Review("CREATE"), "a review needs an object")],
+    [
+        (Review("PATCH", POD), "operation 'PATCH' is none of CREATE"),
+        (Review("CREATE"), "a review needs an object"),
+        (Review("UPDATE", POD), "an UPDATE needs the object as it was, too"),
+    ],
 )
 async def test_a_review_that_makes_no_sense_is_refused(
     review: Review, said: str, tools: Bench, write_hook: Author
 ) -> None:
     with pytest.raises(BadInput, match=said):
         await contexts(tools, write_hook, {"kubernetesValidating": [binding()]}, review)
+
+
+@pytest.mark.parametrize("resources", [["pods/exec"], ["pods/*"], ["*/exec"], ["*/*"]])
+async def test_connecting_to_an_object_is_reviewed(resources: list[str], tools: Bench, write_hook: Author) -> None:
+    options = {"apiVersion": "v1", "kind": "PodExecOptions", "metadata": POD["metadata"], "command": ["sh"]}
+    rule = RULE | {"operations": ["CONNECT"], "resources": resources}
+    config = {"kubernetesValidating": [binding(rules=[rule])]}
+    (context,) = await contexts(tools, write_hook, config, Review("CONNECT", options))
+    request = context["review"]["request"]
+    assert (request["resource"]["resource"], request["subResource"], request["name"]) == ("pods", "exec", "p")
+    assert (request["object"]["command"], "metadata" in request["object"]) == (["sh"], False)
+
+
+@pytest.mark.parametrize("resources", [["pods"], ["*"], ["pods/log"], ["nodes/exec"]])
+async def test_rules_without_the_subresource_do_not_cover_it(
+    resources: list[str], tools: Bench, write_hook: Author
+) -> None:
+    options = {"apiVersion": "v1", "kind": "PodExecOptions", "metadata": POD["metadata"]}
+    rule = RULE | {"operations": ["CONNECT"], "resources": resources}
+    config = {"kubernetesValidating": [binding(rules=[rule])]}
+    with pytest.raises(NotRun, match="resources: 'pods/exec' is none of"):
+        await contexts(tools, write_hook, config, Review("CONNECT", options))
+
+
+async def test_a_namespace_is_chosen_by_its_own_labels(tools: Bench, write_hook: Author) -> None:
+    own = binding(
+        rules=[RULE | {"resources": ["namespaces"]}], namespace={"labelSelector": {"matchLabels": {"t": "a"}}}
+    )
+    config = {"kubernetesValidating": [own]}
+    assert await contexts(tools, write_hook, config, Review("CREATE", namespace("x", t="a")))
+    with pytest.raises(NotRun, match="'t=a' does not hold for the labels of Namespace 'x'"):
+        await contexts(tools, write_hook, config, Review("CREATE", namespace("x", t="b")))
+
+
+async def test_nobody_is_asked_about_webhooks(tools: Bench, write_hook: Author) -> None:
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+    config = {"kubernetesValidating": [binding(rules=[rule])]}
+    with pytest.raises(NotRun, match="asks no webhook about validatingwebhookconfigurations"):
+        await contexts(tools, write_hook, config, Review("CREATE", kind | {"metadata": {"name": "x"}}))
+
+
+def conditional(expression: str, **more: Any) -> dict[str, Any]:
+    return {"kubernetesValidating": [binding(matchConditions=[{"name": "c", "expression": expression}], **more)]}
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (conditional('object.metadata.name != "p"'), "matchConditions: 'c' is false: object"),
+        (conditional("object.spec.x == 1"), "resulted in error: no such key: spec; with failurePolicy Fail the API"),
+        (conditional("object.spec.x == 1", failurePolicy="Ignore"), "Ignore the API server leaves the webhook out"),
+    ],
+)
+async def test_match_conditions_leave_reviews_out(
+    config: dict[str, Any], said: str, tools: Bench, write_hook: Author
+) -> None:
+    with pytest.raises(NotRun) as found:
+        await contexts(tools, write_hook, config, Review("CREATE", POD))
+    assert said in str(found.value)
+
+
+async def test_match_conditions_that_hold_change_nothing(tools: Bench, write_hook: Author) -> None:
+    hook = await tools.load(write_hook(conditional('object.metadata.name == "p"'), ALLOW))
+    result = await tools.run(hook, Given(), Review("CREATE", POD))
+    assert (result.ok, result.notes) == (True, ())
+
+
+async def test_match_conditions_that_cannot_be_evaluated_are_told(
+    tools: Bench, write_hook: Author, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = await tools.load(write_hook(conditional('quantity("1").isInteger()'), ALLOW))
+    (note,) = (await tools.run(hook, Given(), Review("CREATE", POD))).notes
+    assert note.startswith("matchConditions of a.example.com cannot be evaluated: 1:9: undeclared reference")
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)
+    (note,) = (await tools.run(hook, Given(), Review("CREATE", POD))).notes
+    assert note == "matchConditions of a.example.com are not evaluated: install hookrunner[cel]"
+
+
+async def test_a_hook_may_skip_dry_runs(tools: Bench, write_hook: Author) -> None:
+    hook = await tools.load(write_hook({"settings": {"onDryRun": "skip"}, "kubernetesValidating": [binding()]}, ALLOW))
+    result = await tools.run(hook, Given(), Review("CREATE", POD, dry_run=True))
+    assert (result.ran, "onDryRun is skip" in result.reason) == (False, True)
+    assert (await tools.run(hook, Given(), Review("CREATE", POD))).ran
+
+
+async def test_what_a_hook_asks_for_in_a_dry_run_is_not_done(tools: Bench, write_hook: Author) -> None:
+    script = ALLOW + '\necho \'{"operation": "Delete", "kind": "Pod", "name": "a"}\' > $KUBERNETES_PATCH_PATH'
+    hook = await tools.load(write_hook({"kubernetesValidating": [binding()]}, script))
+    result = await tools.run(hook, Given(), Review("CREATE", POD, dry_run=True))
+    assert (len(result.patches), result.carried_out) == (1, ())
+    assert len((await tools.run(hook, Given(), Review("CREATE", POD))).carried_out) == 1
 
 
 CRON = {"apiVersion": "stable.example.com/v1alpha1", "kind": "CronTab", "metadata": {"name": "c"}}
@@ -145,6 +247,12 @@ async def test_a_conversion_goes_by_the_rule_that_fits(tools: Bench, write_hook:
         await contexts(tools, write_hook, config, Conversion((CRON,), to="v1"))
 
 
+async def test_objects_of_several_versions_are_not_converted_at_once(tools: Bench, write_hook: Author) -> None:
+    other = CRON | {"apiVersion": "stable.example.com/v1beta1"}
+    with pytest.raises(BadInput, match="one version are converted at a time, these have stable"):
+        await contexts(tools, write_hook, {"kubernetesCustomResourceConversion": [UP]}, Conversion((CRON, other)))
+
+
 async def ran(tools: Bench, write_hook: Author, script: str, happening: Review | Conversion) -> Result:
     config = {"kubernetesMutating": [binding()], "kubernetesCustomResourceConversion": [UP]}
     return await tools.run(await tools.load(write_hook(config, script)), Given(), happening)
@@ -166,9 +274,20 @@ async def ran(tools: Bench, write_hook: Author, script: str, happening: Review |
             {"allowed": True, "patch": [{"op": "remove", "path": "/metadata/labels"}]},
         ),
         (
-            "echo '{\"convertedObjects\": []}' > $CONVERSION_RESPONSE_PATH",
+            "jq '{convertedObjects: [.[0].review.request.objects[] | .apiVersion = \"stable.example.com/v1beta1\"]}'"
+            " $BINDING_CONTEXT_PATH > $CONVERSION_RESPONSE_PATH",
             Conversion((CRON,)),
-            {"convertedObjects": []},
+            {"convertedObjects": [CRON | {"apiVersion": "stable.example.com/v1beta1"}]},
+        ),
+        (
+            'echo \'{"failedMessage": "no"}\' > $CONVERSION_RESPONSE_PATH',
+            Conversion((CRON,)),
+            {"failedMessage": "no"},
+        ),
+        (
+            'echo \'{"code": 422, "patch": [{"op": "remove", "path": ""}]}\' > $ADMISSION_RESPONSE_PATH',
+            Review("CREATE", POD),
+            {"allowed": False, "code": 422, "patch": [{"op": "remove", "path": ""}]},
         ),
     ],
 )
@@ -177,7 +296,8 @@ async def test_a_verdict_is_read(
 ) -> None:
     result = await ran(tools, write_hook, script, happening)
     assert (result.failure, result.verdict) == ("", verdict)
-    assert (result.mutated and result.mutated["metadata"]) == (verdict.get("patch") and {"name": "p", "namespace": "n"})
+    patched = {"name": "p", "namespace": "n"} if verdict.get("patch") and verdict["allowed"] else None
+    assert (result.mutated and result.mutated["metadata"]) == patched
 
 
 @pytest.mark.parametrize(
@@ -185,12 +305,17 @@ async def test_a_verdict_is_read(
     [
         ("true", Review("CREATE", POD), "wrote nothing to VALIDATING_RESPONSE_PATH"),
         ("true", Conversion((CRON,)), "wrote nothing to CONVERSION_RESPONSE_PATH"),
-        (  # remove /a
-            'echo \'{"patch": "W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0="}\' > $VALIDATING_RESPONSE_PATH',
+        (
+            'echo \'{"allowed": true, "patch": [{"op": "remove", "path": "/a"}]}\' > $ADMISSION_RESPONSE_PATH',
             Review("CREATE", POD),
             "cannot be applied to the object",
         ),
         ("echo '[]' > $VALIDATING_RESPONSE_PATH", Review("CREATE", POD), "got bad validating response"),
+        (
+            "echo '{\"convertedObjects\": []}' > $CONVERSION_RESPONSE_PATH",
+            Conversion((CRON,)),
+            "v1alpha1→v1beta1: did not come back (1 sent, 0 returned): CronTab c",
+        ),
     ],
 )
 async def test_without_a_verdict_the_run_has_failed(

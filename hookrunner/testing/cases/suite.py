@@ -139,9 +139,9 @@ async def _case(floor: _Floor, loading: "asyncio.Task[Hook | str]", file: CaseFi
 
 async def _effects(floor: _Floor, case: Case, result: Result) -> Effects:
     """What becomes of the objects. Without operations that is known, if nobody asks what they are."""
-    if not result.operations and not ("objects" in case.expect and result.ran):
+    if not result.carried_out and not ("objects" in case.expect and result.ran):
         return NO_EFFECTS
     # The HTTP client and the sandbox take 0.3 s to import, and many hooks change no objects.
     from hookrunner.testing.effects import effects
 
-    return await effects(result.objects, result.operations, floor.tools.jq)
+    return await effects(result.objects, result.carried_out, floor.tools.jq)
