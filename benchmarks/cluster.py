@@ -60,6 +60,10 @@ class Cluster:
         """Delete all ConfigMaps of a namespace."""
         await self._send("DELETE", _maps(namespace))
 
+    async def remove(self, path: str) -> None:
+        """Delete an object, if it is there."""
+        await self._send("DELETE", path, also=404)
+
     async def list_seconds(self, namespace: str) -> float:
         """How long a list of a whole namespace takes, unpaged and unread."""
         began = time.perf_counter()

@@ -21,6 +21,12 @@ else
 fi
 """
 _FIRST_WORD = 'echo "$now run" >> "$TOLD"'
+_ADMIT = """echo '{"allowed":true}' > "$VALIDATING_RESPONSE_PATH\""""
+_CONVERT = """\
+echo "$now run" >> "$TOLD"
+  jq -c '{convertedObjects: [.[0].review.request.objects[] | .apiVersion = "{version}"]}' \\
+    "$BINDING_CONTEXT_PATH" > "$CONVERSION_RESPONSE_PATH"
+  echo "$EPOCHREALTIME done" >> "$TOLD\""""
 _COUNT = (
     """echo "$EPOCHREALTIME $(jq '[.[] | select(.type == "Event")] | length' "$BINDING_CONTEXT_PATH")" >> "$TOLD\""""
 )
@@ -34,6 +40,16 @@ def writes_its_start(config: dict[str, Any]) -> str:
 def counts_events(config: dict[str, Any]) -> str:
     """A hook that says when it ended and how many events it was told of."""
     return _script(config, _COUNT)
+
+
+def admits(config: dict[str, Any]) -> str:
+    """A hook that allows everything and leaves no trace."""
+    return _script(config, _ADMIT)
+
+
+def converts(config: dict[str, Any], version: str) -> str:
+    """A hook that gives objects another `apiVersion`, and says when it began and ended."""
+    return _script(config, _CONVERT.replace("{version}", version))
 
 
 def watching(namespace: str, **more: object) -> dict[str, Any]:

@@ -30,6 +30,17 @@ def memory(pid: int) -> Memory:
     return Memory(own, sum(rss for rss, _ in started), fair + sum(pss for _, pss in started))
 
 
+def peak(pid: int) -> int:
+    """The most bytes that the process alone had resident since its start, or since `forget_peak`."""
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", (PROC / str(pid) / "status").read_text(), re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
+
+
+def forget_peak(pid: int) -> None:
+    """Let the peak be what is resident now: proc_pid_clear_refs(5)."""
+    (PROC / str(pid) / "clear_refs").write_text("5")
+
+
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process and its children until now, to the nanosecond; what has ended does not count."""
     tasks = [task for each in (pid, *descendants(pid)) for task in (PROC / str(each) / "task").glob("*/schedstat")]

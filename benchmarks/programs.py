@@ -103,6 +103,14 @@ class Running:
             seen.append(proc.memory(self._process.pid))
         return seen[-1]
 
+    def forget_peak(self) -> None:
+        """Count the peak from now on."""
+        proc.forget_peak(self._process.pid)
+
+    def peak_memory(self) -> int:
+        """The most bytes that it had resident, without its children."""
+        return proc.peak(self._process.pid)
+
     def cpu_seconds(self) -> float:
         """CPU time that it and its children have used."""
         return proc.cpu_seconds(self._process.pid)

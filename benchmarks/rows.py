@@ -8,16 +8,18 @@ from enum import Enum
 from benchmarks import scenarios
 from benchmarks.sandbox import sandbox
 from benchmarks.scenarios import Scenario
+from benchmarks.webhooks import conversion, reviews
 
 
 class Unit(Enum):
-    """A unit's word, and how many of it make one of the sample's (seconds, bytes, runs a second, shares of a CPU)."""
+    """A unit's word, and how many of it make one of the sample's (seconds, bytes, runs a second, shares, ratios)."""
 
     MILLISECONDS = ("ms", 1e3)
     SECONDS = ("s", 1.0)
     MEGABYTES = ("MB", 1e-6)
     RATE = ("/s", 1.0)
     PERCENT = ("%", 1e2)
+    TIMES = ("×", 1.0)
 
     def shown(self, value: float) -> str:
         """Three digits that matter, with the unit."""
@@ -69,6 +71,10 @@ class Group:
     ours: bool = False
 
 
+def _p99(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=100, method="inclusive")[98]
+
+
 def _started(work: str, seconds: float, memory: float) -> tuple[Row, ...]:
     """The rows of a start on many objects, with the ratios to be reached."""
     return (
@@ -105,6 +111,17 @@ _SANDBOX = (
     Row("write sent → told to its watcher, p50", "watch", Unit.MILLISECONDS),
     Row("its list of 10,000", "list", Unit.SECONDS),
 )
+_REVIEWS = (
+    Row("admission review above its hook, 50 a second, p50", "cost", Unit.MILLISECONDS, Target(limit=0.003)),
+    Row("admission review above its hook, 50 a second, p99", "cost", Unit.MILLISECONDS, Target(limit=0.010), _p99),
+    Row("the hook alone, p50", "alone", Unit.MILLISECONDS),
+    Row("the hook alone, p99", "alone", Unit.MILLISECONDS, summary=_p99),
+)
+_CONVERSION = (
+    Row("5,000 objects of 1 KB converted, above the hook", "cost", Unit.SECONDS),
+    Row("the hook itself: one jq", "hook", Unit.SECONDS),
+    Row("memory at most, above idle, by the size of the request", "memory", Unit.TIMES),
+)
 
 GROUPS = (
     Group("events", scenarios.events, _EVENTS),
@@ -115,6 +132,8 @@ GROUPS = (
     Group("burst", scenarios.burst, _BURST),
     Group("starts", scenarios.starts, _STARTS),
     Group("sandbox", sandbox, _SANDBOX, ours=True),
+    Group("reviews", reviews, _REVIEWS, ours=True),
+    Group("conversion", conversion, _CONVERSION, ours=True),
 )
 
 FLOORS = (

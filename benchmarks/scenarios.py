@@ -31,9 +31,21 @@ class Sizes:
     many_objects: int = 50_000
     idle_seconds: float = 10.0
     spawns: int = 100
+    reviews: int = 1000
+    converted: int = 5000
 
 
-QUICK = Sizes(hooks=10, events=3, burst=20, objects=100, many_objects=200, idle_seconds=0.5, spawns=5)
+QUICK = Sizes(
+    hooks=10,
+    events=3,
+    burst=20,
+    objects=100,
+    many_objects=200,
+    idle_seconds=0.5,
+    spawns=5,
+    reviews=10,
+    converted=20,
+)
 
 
 @dataclass(slots=True)
