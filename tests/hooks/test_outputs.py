@@ -24,7 +24,7 @@ def test_a_hook_that_wrote_nothing_answers_nothing(tmp_path: Path) -> None:
 
 def test_responses_are_read_from_their_files(tmp_path: Path) -> None:
     answer = read(files(tmp_path, admission=b'{"allowed": true}', conversion=b'{"failedMessage": "no"}'))
-    assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted(failure="no"))
+    assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted([], "no"))
 
 
 @pytest.mark.parametrize("text", [b" \n", b'{"allowed": tru', b"allowed: true", b"[]", b'"yes"', b"\xff"])

@@ -88,10 +88,10 @@ def test_a_wrong_verdict_says_which_key_and_what_to_write(response: Any, said: s
     ("text", "result"),
     [
         (b"", None),
-        (b"null", Converted()),
+        (b"null", Converted([])),
         (b'{"convertedObjects": [{"kind": "A"}]}', Converted([{"kind": "A"}])),
-        (b'{"failedMessage": "no", "convertedObjects": null}', Converted(failure="no")),
-        (b'{"FailedMessage": "no"}', Converted(failure="no")),
+        (b'{"failedMessage": "no", "convertedObjects": null}', Converted([], "no")),
+        (b'{"FailedMessage": "no"}', Converted([], "no")),
     ],
 )
 def test_converted_objects_or_a_reason_are_read(text: bytes, result: Converted | None) -> None:
