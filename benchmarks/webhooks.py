@@ -20,7 +20,6 @@ from typing import Any
 import aiohttp
 
 from benchmarks import hooks
-from benchmarks.cluster import Cluster
 from benchmarks.programs import Line, Program, Running, TookTooLong
 from benchmarks.scenarios import Bed, Figures
 from tests.controlplane.certs import make_server_certificate
@@ -126,7 +125,8 @@ def _between(lines: list[Line]) -> float:
 
 @asynccontextmanager
 async def _serving(bed: Bed, program: Program, script: str) -> AsyncIterator[Webhooks]:
-    """The program with this hook, once it answers, and what it has registered is removed in the end."""
+    """The program with this hook, once it answers, and what it has registered is removed after its end: it
+    would repair that."""
     directory, port, name = bed.new_directory(), free_port(), f"benchmark-{time.time_ns()}"
     directory.mkdir()
     files = make_server_certificate(directory, "webhooks")
@@ -143,22 +143,18 @@ async def _serving(bed: Bed, program: Program, script: str) -> AsyncIterator[Web
     command = (*program.command, *(f"--{flag}={value}" for flag, value in flags.items()))
     trust = ssl.create_default_context(cafile=str(files.certificate))
     connector = aiohttp.TCPConnector(ssl=trust, limit=0)
-    with bed.run(replace(program, command=command), {"hook.sh": script}) as operator:
-        async with aiohttp.ClientSession(flags["webhook-url"], connector=connector) as session:
-            try:
+    try:
+        with bed.run(replace(program, command=command), {"hook.sh": script}) as operator:
+            async with aiohttp.ClientSession(flags["webhook-url"], connector=connector) as session:
                 await operator.until(lambda _: _listens(port), "its webhook port")
                 yield Webhooks(operator, session)
-            finally:
-                await _unregister(bed.cluster, name)
+    finally:
+        await bed.cluster.remove(f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}")
 
 
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-async def _unregister(cluster: Cluster, name: str) -> None:
-    await cluster.remove(f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}")
 
 
 _ID = GROUP.replace(".", "-")
