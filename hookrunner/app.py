@@ -6,13 +6,11 @@ engine go. Stop (SIGTERM, Ctrl-C): give running hooks their grace, end those tha
 
 import asyncio
 import os
-import signal
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from hookrunner import __version__, log
 from hookrunner.background import Background
@@ -24,6 +22,8 @@ from hookrunner.engine.executions import Executions
 from hookrunner.engine.hook_runs import HookRuns
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.rates import Rates
+from hookrunner.engine.reviews.reviewer import Declared, HookReviewer
+from hookrunner.engine.reviews.runs import ReviewRuns
 from hookrunner.engine.status import Conditions, Status
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog
@@ -44,15 +44,18 @@ from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
+from hookrunner.signals import Signals
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
 from hookrunner.sources.streams import Streams
 from hookrunner.web import debug, listen, server
 from hookrunner.web.parameters import Parameters, log_level
 
-T = TypeVar("T")
-
 _log = log.get("app")
+
+DRAIN = 5.0
+"""Seconds for which a stopping pod answers reviews as before: API servers find another only when they have heard that
+it goes, and until then each review that it does not answer refuses what somebody wants to do."""
 
 KILL_AFTER = 5.0
 """Seconds from SIGTERM to SIGKILL for a hook that outlasts the grace."""
@@ -82,51 +85,22 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         if found is None:
             return 0
         hooks, connection = found
-        kube = await _connect(settings, Credentials(settings.kube, connection), face.metrics, stack)
+        kube = await _connect(settings, connection, face.metrics, stack)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = Background(group)
         stack.callback(background.stop)
-        queues = _start(settings, Parts(background, children, jq, kube), face, hooks)
+        parts = Parts(background, children, jq, kube)
+        built = _engine(settings, parts, face, hooks)
+        if any(hook.config.answers_reviews for hook in hooks.hooks):
+            await _let_be_asked(settings, parts, face, built, stack)
+        built.start()
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
         if not hooks.hooks:
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
         await signals.asked.wait()
-        return await _stop(settings, signals, queues, children)
-
-
-@dataclass(eq=False)
-class Signals:
-    """SIGTERM and SIGINT: the first asks for the end, a second one is in a hurry."""
-
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
-    hurried: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._heard)
-
-    def _heard(self) -> None:
-        (self.hurried if self.asked.is_set() else self.asked).set()
-
-    async def unless_asked(self, work: Coroutine[None, None, T]) -> T | None:
-        """The result of some work, or None if the end was asked for first; then the work is cancelled."""
-        return await _unless(self.asked, work)
-
-    async def unless_hurried(self, work: Coroutine[None, None, T]) -> T | None:
-        """As `unless_asked`, for the second signal."""
-        return await _unless(self.hurried, work)
-
-
-async def _unless(event: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
-    task, waiting = asyncio.create_task(work), asyncio.create_task(event.wait())
-    try:
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        waiting.cancel()
-        if not task.done():
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-    return None if task.cancelled() else task.result()
+        if face.webhooks is not dict and connection.in_pod:
+            await signals.unless_hurried(asyncio.sleep(DRAIN))
+        return await _stop(settings, signals, built.queues, children)
 
 
 @dataclass(eq=False)
@@ -137,13 +111,14 @@ class Face:
     hook_metrics: HookMetrics = field(default_factory=HookMetrics)
     status: Status | None = None
     left_out: str = ""
+    webhooks: Callable[[], dict[str, tuple[bool, str]]] = dict
     _conditions: Conditions = field(default_factory=Conditions)
 
     def conditions(self) -> Sequence[Condition]:
         """For `/readyz`."""
         loaded = self.status is not None
         state = {"hooks": (loaded, self.left_out if loaded else "hooks are being loaded")}
-        return self._conditions.of(state | (self.status.conditions() if self.status else {}))
+        return self._conditions.of(state | (self.status.conditions() if self.status else {}) | self.webhooks())
 
     def queues(self) -> Sequence[QueueDump]:
         """For `queue list`."""
@@ -160,11 +135,12 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class Kube:
-    """The cluster, for reading and for changing objects."""
+    """The cluster, for reading and for changing objects, and as who we are there."""
 
     watches: Watches
     discovery: Discovery
     patcher: Client
+    connection: Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +151,15 @@ class Parts:
     children: Children
     jq: Jq
     kube: Kube
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An engine that has not started yet."""
+
+    queues: Queues
+    declared: Declared
+    start: Callable[[], None]
 
 
 async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None:
@@ -212,28 +197,27 @@ async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading
     return hooks, await loaded(loading)
 
 
-async def _connect(settings: Settings, credentials: Credentials, metrics: Metrics, stack: AsyncExitStack) -> Kube:
-    kube = settings.kube
+async def _connect(settings: Settings, connection: Connection, metrics: Metrics, stack: AsyncExitStack) -> Kube:
+    kube, credentials = settings.kube, Credentials(settings.kube, connection)
     reader = Client(credentials, Requests(metrics), Pace(kube.qps, kube.burst), kube.log_requests)
     pace = Pace(kube.patch_qps, kube.patch_burst)
     patcher = Client(credentials, Requests(metrics, "object_patcher"), pace, kube.log_requests)
     await stack.enter_async_context(reader)
     await stack.enter_async_context(patcher)
     discovery = Discovery(reader)
-    return Kube(Watches(reader, discovery, metrics, kube.watch_idle_timeout), discovery, patcher)
+    return Kube(Watches(reader, discovery, metrics, kube.watch_idle_timeout), discovery, patcher, connection)
 
 
-def _start(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Queues:
-    """Build the engine and let it go."""
+def _engine(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Built:
+    """Build the engine and let it be seen."""
     clock, metrics = time.monotonic, face.metrics
-    schedules = Schedules()
+    schedules, rates = Schedules(), Rates()
     streams = Streams(parts.kube.watches.open, parts.background, metrics)
     monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
     applier = Applier(
         Objects(parts.kube.patcher, parts.kube.discovery, parts.jq, settings.kube.patch_timeout), face.hook_metrics
     )
     executions = Executions(Runner(settings.hooks, parts.children), applier, monitors, metrics, clock)
-    rates = Rates()
     runs = HookRuns(executions, rates, metrics, clock)
     threshold = settings.engine.compaction_threshold
     queues = Queues(lambda order: readings.obstacle(monitors, order), clock, metrics, threshold)
@@ -242,8 +226,22 @@ def _start(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Queu
     face.status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     face.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
-    engine.start(hooks.hooks, monitors, schedules)
-    return queues
+    turns = asyncio.Semaphore(settings.webhooks.concurrency)
+    reviewer = HookReviewer(engine, ReviewRuns(executions, rates, turns, engine.progress, metrics))
+    declared = Declared(hooks.hooks, reviewer, incomplete=bool(hooks.problems))
+    return Built(queues, declared, lambda: engine.start(hooks.hooks, monitors, schedules))
+
+
+async def _let_be_asked(settings: Settings, parts: Parts, face: Face, built: Built, stack: AsyncExitStack) -> None:
+    """Serve the webhooks that hooks declare."""
+    # 0.1 s and 8 MB, which nobody else has to pay.
+    from hookrunner.webhooks.serving import Cluster, serving
+
+    cluster = Cluster(parts.kube.patcher, parts.kube.watches, parts.kube.connection)
+    webhooks = await stack.enter_async_context(
+        serving(settings, built.declared, cluster, face.metrics, parts.background)
+    )
+    face.webhooks = webhooks.conditions
 
 
 async def _stop(settings: Settings, signals: Signals, queues: Queues, children: Children) -> int:

@@ -28,6 +28,8 @@ from hookrunner.settings import KubeSettings
 _LOG = log.get("kube.credentials")
 _TOKEN_FILE_AGE = 60.0
 _EXPIRY_MARGIN = 60.0
+IN_POD = "service account of this pod"
+"""The origin of credentials that `kubeconfig.py` has found there."""
 _RENEWAL_INTERVAL = 10.0
 """A server that refuses good credentials must not make us run an exec plugin for every request."""
 
@@ -49,6 +51,11 @@ class Connection:
     insecure: bool = False
     namespace: str = ""
     origin: str = ""
+
+    @property
+    def in_pod(self) -> bool:
+        """Are these the credentials that a pod finds in itself?"""
+        return self.origin == IN_POD
 
     def __repr__(self) -> str:
         """No secrets: this may end up in a log."""

@@ -131,6 +131,11 @@ class HookConfig:
     mutating: tuple[Admission, ...] = ()
     conversions: tuple[Conversion, ...] = ()
 
+    @property
+    def answers_reviews(self) -> bool:
+        """Does the API server ask this hook?"""
+        return bool(self.validating or self.mutating or self.conversions)
+
 
 QueuedBinding: TypeAlias = Schedule | Kubernetes
 

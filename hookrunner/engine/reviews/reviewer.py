@@ -19,7 +19,7 @@ from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook
 from hookrunner.model.paths import webhook_id
 from hookrunner.model.resources import JSON
-from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Verdict
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict
 from hookrunner.model.tasks import HookRun
 
 
@@ -40,6 +40,15 @@ class Known:
     hooks: Mapping[str, Hook]
     webhooks: Mapping[str, Webhook]
     chains: Chains
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What hooks declare, and who answers for them. `incomplete`: some hooks could not be asked what they declare."""
+
+    hooks: Sequence[Hook]
+    reviewer: Reviewer
+    incomplete: bool
 
 
 class HookReviewer:

@@ -1,0 +1,169 @@
+"""Which webhook servers there are to be, where they listen, how the API server finds them and where their certificates
+come from: decided once at the start, from the settings and from what the hooks declare. Pure, but for a look at whether
+certificate files are there (design.md §4.3).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hookrunner.certificates.issuing import service_names, url_names
+from hookrunner.errors import StartRefused
+from hookrunner.model.bindings import Hook
+from hookrunner.registration.wanted import Target
+from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
+from hookrunner.web.reviews import Kind
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """In which surroundings the program runs: the namespace of its credentials, and whether those are a pod's."""
+
+    namespace: str = ""
+    in_pod: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Certificates in files."""
+
+    cert: Path
+    key: Path
+    ca: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Certificates in a Secret; `own` are made by us."""
+
+    namespace: str
+    name: str
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One port. `flag` is what the user would change about it; `names` are those that its certificate has to be for, as
+    far as they are known before it listens."""
+
+    kinds: frozenset[Kind]
+    address: str
+    port: int
+    flag: str
+    client_cas: tuple[Path, ...]
+    certificates: Files | Secret
+    names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """For logs and metrics."""
+        return "webhooks" if len(self.kinds) > 1 else next(iter(self.kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The servers, and where the API server finds each kind. In a sandbox that is a port of this machine, known only
+    when the server listens."""
+
+    servers: tuple[Server, ...]
+    admission: Target
+    conversion: Target
+    by_port: bool = False
+
+    def found_at(self, port: int) -> "Plan":
+        """With the port on which the server listens, where that matters."""
+        if not self.by_port:
+            return self
+        url = f"https://{LOOPBACK}:{port}"
+        return replace(self, admission=replace(self.admission, url=url), conversion=replace(self.conversion, url=url))
+
+
+def kinds(hooks: Iterable[Hook]) -> frozenset[Kind]:
+    """What the hooks answer."""
+    found: set[Kind] = set()
+    for hook in hooks:
+        if hook.config.validating or hook.config.mutating:
+            found.add("admission")
+        if hook.config.conversions:
+            found.add("conversion")
+    return frozenset(found)
+
+
+def plan(settings: Settings, wanted: frozenset[Kind], where: Where) -> Plan:
+    """Raises StartRefused if the API server could not find us."""
+    url, sandbox = settings.webhooks.url, settings.sandbox.enabled
+    settings = _in_sandbox(settings) if sandbox and not url else settings
+    namespace = settings.kube.namespace or where.namespace or "default"
+    if not (url or sandbox):
+        _check_service(settings, where)
+    servers = _servers(settings, wanted, namespace)
+    if url and len(servers) > 1:
+        raise StartRefused(
+            "--webhook-url leads to one port, and hooks declare both admission and conversion webhooks: "
+            "give that port with --webhook-port"
+        )
+    admission = Target(url, namespace, settings.validating.service)
+    conversion = Target(url, namespace, settings.conversion.service)
+    return Plan(servers, admission, conversion, by_port=sandbox and not url)
+
+
+def _in_sandbox(settings: Settings) -> Settings:
+    """One port on the loopback address, any free one unless the user has said otherwise: no Service leads here."""
+    webhooks = replace(settings.webhooks, port=settings.webhooks.port or 0)
+    return replace(settings, webhooks=webhooks, validating=replace(settings.validating, address=LOOPBACK))
+
+
+def _check_service(settings: Settings, where: Where) -> None:
+    if not (where.in_pod or settings.kube.namespace):
+        raise StartRefused(
+            "hooks declare webhooks, and this process is in no pod: say how the API server reaches it with "
+            "--webhook-url https://HOST:PORT (and --webhook-port PORT), or name the namespace of the Services that "
+            "lead here with --namespace"
+        )
+
+
+def _servers(settings: Settings, wanted: frozenset[Kind], namespace: str) -> tuple[Server, ...]:
+    one = settings.webhooks.port
+    if one is not None:
+        return (_server(settings, wanted, namespace, settings.validating, (one, "--webhook-port")),)
+    found = []
+    if "admission" in wanted:
+        place = (settings.validating.port, "--validating-webhook-listen-port")
+        found.append(_server(settings, frozenset({"admission"}), namespace, settings.validating, place))
+    if "conversion" in wanted:
+        place = (settings.conversion.port, "--conversion-webhook-listen-port")
+        found.append(_server(settings, frozenset({"conversion"}), namespace, settings.conversion, place))
+    return tuple(found)
+
+
+def _server(
+    settings: Settings,
+    serves: frozenset[Kind],
+    namespace: str,
+    own: ValidatingSettings | ConversionSettings,
+    place: tuple[int, str],
+) -> Server:
+    source = settings.webhooks.certs
+    files = Files(own.cert, own.key, own.ca)
+    use_files = source.kind == "files" or (source.kind == "auto" and own.cert.exists())
+    secret = Secret(namespace, source.secret, source.kind != "secret")
+    return Server(
+        serves,
+        own.address,
+        *place,
+        own.client_cas,
+        files if use_files else secret,
+        _names(settings, namespace),
+    )
+
+
+def _names(settings: Settings, namespace: str) -> tuple[str, ...]:
+    """One certificate is for both kinds of webhook, since replicas and both servers share it."""
+    if settings.webhooks.url:
+        return url_names(settings.webhooks.url)
+    if settings.sandbox.enabled:
+        return (LOOPBACK,)
+    services = (settings.validating.service, settings.conversion.service)
+    return tuple(name for service in services for name in service_names(service, namespace))

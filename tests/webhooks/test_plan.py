@@ -1,0 +1,95 @@
+"""Which servers there are, and where the API server finds them."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import StartRefused
+from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
+from hookrunner.options import Compat
+from hookrunner.settings import Settings, load
+from hookrunner.web.reviews import Kind
+from hookrunner.webhooks.plan import Files, Secret, Where, kinds, plan
+
+ADMISSION: frozenset[Kind] = frozenset({"admission"})
+BOTH: frozenset[Kind] = frozenset({"admission", "conversion"})
+POD = Where("operators", in_pod=True)
+
+
+def settings(**flags: str) -> Settings:
+    return load({name.replace("_", "-"): value for name, value in flags.items()}, "hookrunner", {})
+
+
+def test_hooks_decide_what_is_served() -> None:
+    def hook(config: HookConfig) -> Hook:
+        return Hook("a", Path("/a"), config)
+
+    admission, conversion = Admission("a.b.c"), Conversion("up", "crontabs.example.com", (("v1", "v2"),))
+    assert kinds([hook(HookConfig("v1"))]) == frozenset()
+    assert kinds([hook(HookConfig("v1", mutating=(admission,)))]) == {"admission"}
+    assert (
+        kinds([hook(HookConfig("v1", validating=(admission,))), hook(HookConfig("v1", conversions=(conversion,)))])
+        == BOTH
+    )
+
+
+def test_each_kind_has_a_port_and_a_service_of_its_own() -> None:
+    planned = plan(settings(), BOTH, POD)
+    assert [(server.name, server.port) for server in planned.servers] == [("admission", 9680), ("conversion", 9681)]
+    assert str(planned.admission) == "Service operators/hookrunner-validating-svc"
+    assert str(planned.conversion) == "Service operators/hookrunner-conversion-svc"
+
+
+def test_one_port_serves_both() -> None:
+    (server,) = plan(settings(webhook_port="443"), BOTH, POD).servers
+    assert (server.name, server.port, server.flag) == ("webhooks", 443, "--webhook-port")
+
+
+def test_a_certificate_is_for_both_services_since_all_servers_share_it() -> None:
+    (server,) = plan(settings(), ADMISSION, POD).servers
+    assert "hookrunner-validating-svc.operators.svc" in server.names
+    assert "hookrunner-conversion-svc.operators.svc" in server.names
+
+
+def test_by_url_the_certificate_is_for_its_host() -> None:
+    planned = plan(settings(webhook_url="https://10.0.0.7:9680"), ADMISSION, Where())
+    assert planned.servers[0].names == ("10.0.0.7",)
+    assert planned.admission.url == "https://10.0.0.7:9680"
+    assert planned.found_at(9680) == planned
+
+
+def test_in_a_sandbox_one_free_port_of_this_machine_is_enough() -> None:
+    planned = plan(settings(sandbox="true"), BOTH, Where())
+    (server,) = planned.servers
+    assert (server.address, server.port, server.names) == ("127.0.0.1", 0, ("127.0.0.1",))
+    assert planned.found_at(4711).conversion.url == "https://127.0.0.1:4711"
+
+
+def test_outside_of_pods_somebody_has_to_say_where_we_are() -> None:
+    with pytest.raises(StartRefused, match="--webhook-url https://HOST:PORT"):
+        plan(settings(), BOTH, Where("default"))
+    assert plan(settings(namespace="mine"), BOTH, Where("default")).admission.namespace == "mine"
+
+
+def test_one_url_leads_to_one_port() -> None:
+    url = {"webhook_url": "https://10.0.0.7"}
+    with pytest.raises(StartRefused, match="give that port with --webhook-port"):
+        plan(settings(**url), BOTH, Where())
+    assert len(plan(settings(**url, webhook_port="443"), BOTH, Where()).servers) == 1
+
+
+def test_certificates_are_in_files_if_there_are_files(tmp_path: Path) -> None:
+    cert = tmp_path / "tls.crt"
+    flags = {"validating_webhook_server_cert": str(cert)}
+    (without,) = plan(settings(**flags), ADMISSION, POD).servers
+    assert without.certificates == Secret("operators", "hookrunner-webhook-certs", own=True)
+    cert.touch()
+    (server,) = plan(settings(**flags), ADMISSION, POD).servers
+    assert isinstance(server.certificates, Files)
+    (other,) = plan(settings(**flags, webhook_certs="secret:mine"), ADMISSION, POD).servers
+    assert other.certificates == Secret("operators", "mine", own=False)
+
+
+def test_a_predecessors_names_are_kept() -> None:
+    planned = plan(load({}, Compat.SHELL, {}), BOTH, POD)
+    assert planned.admission.service == "shell-operator-validating-svc"

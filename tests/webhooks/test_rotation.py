@@ -1,0 +1,133 @@
+"""Certificates are exchanged in an order in which no client meets one that it does not trust yet."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from hookrunner.certificates.issuing import issue
+from hookrunner.certificates.material import Material
+from hookrunner.errors import BadConfig
+from hookrunner.webhooks.rotation import SETTLE, Rotation
+
+pytestmark = pytest.mark.looptime
+
+NOW = 1_800_000_000.0
+YEAR = 365 * 86400.0
+
+
+@dataclass(eq=False)
+class Server:
+    """Remembers what happens to it and to the registrations, and when, in the loop's time."""
+
+    story: list[tuple[float, str]] = field(default_factory=list)
+    names: dict[bytes, str] = field(default_factory=dict)
+    start: float = NOW
+    reachable: asyncio.Event = field(default_factory=asyncio.Event)
+    materials: asyncio.Queue[Material] = field(default_factory=asyncio.Queue)
+
+    def __post_init__(self) -> None:
+        self.reachable.set()
+
+    async def show(self, certificate: bytes, key: bytes) -> None:
+        if certificate not in self.names:
+            raise BadConfig("no certificate at all")
+        self._happened(f"show {self.names[certificate]}")
+
+    async def publish(self, trust: bytes) -> None:
+        await self.reachable.wait()
+        self._happened("trust " + "+".join(name for pem, name in self.names.items() if pem in trust))
+
+    def _happened(self, what: str) -> None:
+        self.story.append((round(asyncio.get_running_loop().time(), 1), what))
+
+    def issue(self, name: str, names: str = "a.example.com") -> Material:
+        material = issue([names], NOW)
+        self.names[material.certificate] = name
+        self.names[material.trust] = name
+        self.materials.put_nowait(material)
+        return material
+
+    async def given(self) -> AsyncGenerator[Material, None]:
+        while True:
+            yield await self.materials.get()
+
+
+async def until(server: Server, seconds: float) -> list[str]:
+    """What has happened when so many seconds are over."""
+    await asyncio.sleep(seconds - asyncio.get_running_loop().time())
+    return [what for _, what in server.story]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    server = Server()
+    rotation = Rotation(
+        "admission", server.show, server.publish, lambda: server.start + asyncio.get_running_loop().time()
+    )
+    following = asyncio.create_task(rotation.follow(server.given()))
+    yield server
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_the_first_certificate_is_shown_at_once(server: Server) -> None:
+    server.reachable.clear()
+    server.issue("a")
+    assert await until(server, 1) == ["show a"]
+    server.reachable.set()
+    assert await until(server, 2) == ["show a", "trust a"]
+
+
+async def test_a_new_ca_is_trusted_before_it_is_met_and_the_old_one_for_an_hour_more(server: Server) -> None:
+    server.issue("a")
+    await until(server, 10)
+    server.issue("b")
+    assert await until(server, 3600) == ["show a", "trust a", "trust a+b", "show b"]
+    assert server.story[-1][0] - server.story[-2][0] == SETTLE
+    assert await until(server, 3620) == ["show a", "trust a", "trust a+b", "show b", "trust b"]
+
+
+async def test_nothing_is_shown_before_it_could_be_published(server: Server) -> None:
+    server.issue("a")
+    await until(server, 1)
+    server.reachable.clear()
+    server.issue("b")
+    assert await until(server, 1000) == ["show a", "trust a"]
+    server.reachable.set()
+    assert await until(server, 1010) == ["show a", "trust a", "trust a+b", "show b"]
+
+
+async def test_before_the_old_one_expires_the_new_one_is_shown_all_the_same(server: Server) -> None:
+    server.start = NOW + YEAR - 1000
+    server.issue("a")
+    await until(server, 1)
+    server.reachable.clear()
+    server.issue("b")
+    assert (await until(server, 939))[-1] == "trust a"
+    assert (await until(server, 941))[-1] == "show b"
+
+
+async def test_another_certificate_of_the_same_ca_is_shown_without_waiting(server: Server) -> None:
+    first = server.issue("a")
+    await until(server, 1)
+    second = replace(first, certificate=first.certificate + first.trust)
+    server.names[second.certificate] = "a2"
+    server.materials.put_nowait(second)
+    assert await until(server, 2) == ["show a", "trust a", "show a2"]
+
+
+async def test_a_ca_that_is_trusted_in_addition_changes_nothing_that_is_shown(server: Server) -> None:
+    first = server.issue("a")
+    await until(server, 1)
+    server.materials.put_nowait(replace(first, trust=first.trust + issue(["b"], NOW).trust))
+    assert await until(server, 20) == ["show a", "trust a", "trust a"]
+
+
+async def test_a_certificate_that_cannot_be_shown_does_not_replace_one_that_can(server: Server) -> None:
+    first = server.issue("a")
+    await until(server, 1)
+    server.materials.put_nowait(replace(first, certificate=issue(["b"], NOW).certificate))
+    server.issue("c")
+    assert (await until(server, 20))[-1] == "show c"
