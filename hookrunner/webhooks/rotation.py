@@ -15,7 +15,7 @@ from hookrunner import log
 from hookrunner.certificates.material import OVERLAP, Material, overlap
 from hookrunner.errors import BadConfig
 
-Show: TypeAlias = Callable[[bytes, bytes], Awaitable[None]]
+Show: TypeAlias = Callable[[bytes, bytes], None]
 """Makes a server present this certificate with this key from now on. Raises BadConfig."""
 
 Publish: TypeAlias = Callable[[bytes], Awaitable[None]]
@@ -59,13 +59,13 @@ class Rotation:
         """The first one is shown at once: nobody can be served without."""
         old = self.shown
         if old is None:
-            await self._present(new)
+            self._present(new)
             await self._publish(new.trust)
             return
         if old.trust != new.trust:
             await self._publish_both(old, new)
         if old.certificate != new.certificate:
-            await self._present(new)
+            self._present(new)
 
     async def _publish_both(self, old: Material, new: Material) -> None:
         trust = overlap(old.trust, new.trust, self._now())
@@ -81,9 +81,9 @@ class Rotation:
         await asyncio.sleep(OVERLAP)
         await self._publish(material.trust)
 
-    async def _present(self, material: Material) -> None:
+    def _present(self, material: Material) -> None:
         try:
-            await self._show(material.certificate, material.key)
+            self._show(material.certificate, material.key)
         except BadConfig as error:
             _log.error("a certificate cannot be shown, the one before stays", server=self.server, error=str(error))
             return

@@ -30,7 +30,7 @@ class Server:
     def __post_init__(self) -> None:
         self.reachable.set()
 
-    async def show(self, certificate: bytes, key: bytes) -> None:
+    def show(self, certificate: bytes, key: bytes) -> None:
         if certificate not in self.names:
             raise BadConfig("no certificate at all")
         self._happened(f"show {self.names[certificate]}")
