@@ -110,7 +110,7 @@ async def served(reviewer: Told, setup: Setup | None = None) -> AsyncIterator[Se
     pair = ca.server()
     connector = aiohttp.TCPConnector(ssl=ca.client_context(), limit=0)
     async with listening(sock, reviews.answer, setup.client_cas, setup.limits) as listener:
-        await listener.use(pair.certificate, pair.key)
+        listener.use(pair.certificate, pair.key)
         async with aiohttp.ClientSession(f"https://127.0.0.1:{port}", connector=connector) as session:
             yield Served(listener, session, port, ca, metrics)
 
