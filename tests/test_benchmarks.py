@@ -31,6 +31,19 @@ def test_a_quick_run_fills_the_table(cluster: Cluster, capsys: pytest.CaptureFix
     assert len(result["samples"]["events"]["hookrunner"]["sent"]) == 3
 
 
+def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = ["--only", "reviews", "--only", "conversion"]
+    code = main(["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig), *only])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    samples = json.loads(told.out)["samples"]
+    assert len(samples["reviews"]["hookrunner"]["cost"]) == 10
+    assert all(0 < own < 60 for own in samples["conversion"]["hookrunner"]["hook"])
+    assert "/benchmark-" not in cluster.kubectl("get", "validatingwebhookconfigurations", "-o", "name")
+
+
 def test_a_program_that_ends_at_once_is_an_error_with_its_last_words(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
