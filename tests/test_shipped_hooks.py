@@ -6,6 +6,7 @@ At work together on an API server: flows/test_shipped_hooks.py.
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,17 +16,18 @@ import pytest
 from hookrunner.cli.main import run
 
 ROOT = Path(__file__).parents[1]
-HOOKS = sorted(file for file in (ROOT / "hooks").iterdir() if file.suffix in (".py", ".sh"))
+DIRECTORIES = [ROOT / "hooks", ROOT / "webhooks"]
+HOOKS = sorted(file for place in DIRECTORIES for file in place.iterdir() if file.suffix in (".py", ".sh"))
 
 
 def test_the_linter_has_nothing_to_tell(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["hook", "lint", "--strict", str(ROOT / "hooks")], "hookrunner") == 0
+    assert run(["hook", "lint", "--strict", *map(str, DIRECTORIES)], "hookrunner") == 0
     assert capsys.readouterr().out == ""
 
 
 def test_each_hook_has_test_cases_and_they_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert [hook.name for hook in HOOKS if not hook.with_name(f"{hook.name}.test.yaml").exists()] == []
-    assert run(["hook", "test", str(ROOT / "hooks")], "hookrunner") == 0, capsys.readouterr().out
+    assert run(["hook", "test", *map(str, DIRECTORIES)], "hookrunner") == 0, capsys.readouterr().out
 
 
 def test_shellcheck_has_nothing_to_tell() -> None:
@@ -67,7 +69,13 @@ def test_several_new_namespaces_in_one_run_are_all_served(tmp_path: Path) -> Non
 
 
 def test_the_readme_names_every_hook() -> None:
-    table = (ROOT / "hooks/README.md").read_text()
-    assert [
-        hook.name for hook in HOOKS if table.count(f"| [{hook.name}]") != 1 or f"\n| {hook.name} |" not in table
-    ] == []
+    for place in DIRECTORIES:
+        table = (place / "README.md").read_text()
+        names = [hook.name for hook in HOOKS if hook.parent == place]
+        assert [name for name in names if table.count(f"| [{name}]") != 1 or f"\n| {name} |" not in table] == []
+
+
+def test_hooks_that_watch_need_no_webhook() -> None:
+    """`hookrunner start` outside of a cluster would ask how the API server reaches it."""
+    said = {hook.name for hook in HOOKS if re.search("kubernetes(Validating|Mutating|Custom)", hook.read_text())}
+    assert said == {hook.name for hook in HOOKS if hook.parent.name == "webhooks"}

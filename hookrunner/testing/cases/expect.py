@@ -50,12 +50,20 @@ def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Dif
     for key in ("contexts", "patches", "metrics"):
         if key in expect:
             yield from _listed(key, expect[key], actual(key, result, effects), _all_of)
-    for key in ("verdict", "mutated", "values", "configValues"):
+    if "verdict" in expect:
+        found = _with_nothing(expect["verdict"], result.verdict)
+        yield from _shown("verdict", expect["verdict"], projected(found, expect["verdict"]))
+    for key in ("mutated", "values", "configValues"):
         if key in expect:
             yield from _shown(key, expect[key], projected(actual(key, result, effects), expect[key]))
     if "objects" in expect:
         yield from _listed("objects", expect["objects"], list(effects.objects), _some_of)
         yield from _absent(expect["objects"], effects.objects)
+
+
+def _with_nothing(expected: JSON, verdict: JSON) -> JSON:
+    """A verdict with the keys that it does not have and that are expected to say nothing: `warnings: []`."""
+    return {key: value for key, value in expected.items() if value in ("", [], {})} | verdict if verdict else verdict
 
 
 _ACTUAL: dict[str, Callable[[Result], JSON]] = {

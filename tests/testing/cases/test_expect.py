@@ -34,6 +34,7 @@ OBJECTS = [
         {"contexts": [{"type": "Schedule"}]},
         {"logs": ["3 secrets", "/^don[ef]$/"]},
         {"verdict": {"allowed": True}},
+        {"verdict": {"allowed": True, "patch": [], "message": ""}},
         {"values": {"a": {"c": [1, 2]}}},
         {"objects": [{"metadata": {"name": "p"}}]},
         {"objects": {"contain": [{"kind": "Pod"}], "absent": [{"kind": "ConfigMap"}]}},
