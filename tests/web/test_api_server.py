@@ -1,0 +1,170 @@
+"""What a real API server does with our answers, and what it says to webhooks; the rest is in test_reviews.py.
+
+Everything is scoped to a namespace or a group of its own.
+"""
+
+import asyncio
+import base64
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from hookrunner.model.reviews import Verdict
+from hookrunner.web import reviews
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.rest import Reply
+from tests.web.reviewing import Served, Setup, Told, failed, served
+
+HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+class Asking:
+    """ConfigMaps of one namespace are reviewed by a server of ours."""
+
+    def __init__(self, cluster: Cluster, namespace: str, server: Served) -> None:
+        self._cluster = cluster
+        self._path = f"/api/v1/namespaces/{namespace}/configmaps"
+        self.server = server
+
+    async def create(self) -> Reply:
+        body = {"metadata": {"name": f"cm-{secrets.token_hex(4)}"}}
+        return await asyncio.to_thread(self._cluster.request, "POST", self._path, body)
+
+
+def client_config(server: Served, path: str) -> dict[str, str]:
+    trust = base64.b64encode(server.ca.certificate).decode()
+    return {"url": f"https://127.0.0.1:{server.port}{path}", "caBundle": trust}
+
+
+@asynccontextmanager
+async def asking(
+    cluster: Cluster, namespace: str, told: Told, setup: Setup | None = None, **more: Any
+) -> AsyncIterator[Asking]:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+    async with served(told, setup) as server, asyncio.timeout(30):
+        webhook = {
+            "name": "policy.example.com",
+            "rules": [rule],
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "clientConfig": client_config(server, "/hooks/policy"),
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        name = f"hookrunner-{namespace}"
+        body = {"metadata": {"name": name}, "webhooks": [webhook | more]}
+        await asyncio.to_thread(cluster.create, HOOKS, body)
+        try:
+            asks = Asking(cluster, namespace, server)
+            while not told.asked:  # it takes the API server a moment to know of it
+                await asks.create()
+            told.asked.clear()
+            yield asks
+        finally:
+            await asyncio.to_thread(cluster.request, "DELETE", f"{HOOKS}/{name}")
+
+
+async def left(told: Told, asks: Asking) -> float:
+    """Seconds that a review had when it came in."""
+    now = asyncio.get_running_loop().time()
+    await asks.create()
+    return told.asked[0].deadline - now
+
+
+@pytest.mark.parametrize(("setting", "seconds"), [({}, 9.8), ({"timeoutSeconds": 7}, 6.8)])
+async def test_admission_is_told_its_timeout(
+    cluster: Cluster, namespace: str, setting: dict[str, Any], seconds: float
+) -> None:
+    told = Told()
+    async with asking(cluster, namespace, told, **setting) as asks:
+        assert await left(told, asks) == pytest.approx(seconds, abs=0.5)
+
+
+async def test_a_refusal_has_its_code_its_message_and_its_warnings(cluster: Cluster, namespace: str) -> None:
+    told = Told(Verdict(False, "two\nlines", 418, warnings=("be\ncareful",), audit={"a/b": "v"}))
+    async with asking(cluster, namespace, told) as asks:
+        reply = await asks.create()
+    message = 'admission webhook "policy.example.com" denied the request: two\nlines'
+    assert (reply.status, reply.body["message"]) == (418, message)
+
+
+async def test_a_warning_of_two_lines_is_shown(cluster: Cluster, namespace: str) -> None:
+    async with asking(cluster, namespace, Told(Verdict(False, "no", warnings=("be\ncareful",)))):
+        create = ("create", "configmap", "warned", "-n", namespace)
+        with contextlib.suppress(Exception):
+            await asyncio.to_thread(cluster.kubectl, *create)
+        with pytest.raises(Exception, match="Warning: be careful"):
+            await asyncio.to_thread(cluster.kubectl, *create)
+
+
+@pytest.mark.parametrize(("policy", "status"), [("Fail", 500), ("Ignore", 201)])
+async def test_a_failed_call_leaves_it_to_the_policy(
+    cluster: Cluster, namespace: str, policy: str, status: int
+) -> None:
+    async with asking(cluster, namespace, Told(failed("Hook failed", ignorable=True)), failurePolicy=policy) as asks:
+        reply = await asks.create()
+    assert (reply.status, "Hook failed" in str(reply.body)) == (status, status == 500)
+
+
+async def test_a_review_for_which_there_was_no_room_is_asked_again(cluster: Cluster, namespace: str) -> None:
+    told = Told()
+    async with asking(cluster, namespace, told, Setup(most=1)) as asks:
+        told.going_on.clear()
+        first = asyncio.create_task(asks.create())
+        await told.until_asked(1)
+        second = asyncio.create_task(asks.create())
+        while b'result="limit"' not in asks.server.metrics.exposition():
+            await asyncio.wait({second}, timeout=0.01)
+        told.going_on.set()
+        assert [(await task).status for task in (first, second)] == [201, 201]
+
+
+async def test_when_its_time_is_over_the_api_server_hangs_up(cluster: Cluster, namespace: str) -> None:
+    told = Told()
+    async with asking(cluster, namespace, told, timeoutSeconds=1) as asks:
+        told.going_on.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reviews, "MARGIN", -10.0)
+            reply = await asks.create()
+        await told.until_cancelled()
+    assert (reply.status, "context deadline exceeded" in reply.body["message"]) == (500, True)
+
+
+async def test_a_conversion_is_told_half_a_minute(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(reviews.DEFAULT_TIMEOUT, "conversion", 5.0)
+    group = f"x{secrets.token_hex(4)}.example.com"
+    told = Told(objects=failed("no way to v2"))
+    async with served(told) as server, asyncio.timeout(30):
+        try:
+            await asyncio.to_thread(cluster.create, CRDS, definition(group, server))
+            await established(cluster, group)
+            body = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "a"}}
+            await asyncio.to_thread(cluster.create, f"/apis/{group}/v1/things", body)
+            now = asyncio.get_running_loop().time()
+            reply = await asyncio.to_thread(cluster.request, "GET", f"/apis/{group}/v2/things/a")
+            assert told.asked[-1].deadline - now == pytest.approx(29.8, abs=0.5)
+            assert (reply.status, "no way to v2" in reply.body["message"]) == (500, True)
+        finally:
+            await asyncio.to_thread(cluster.request, "DELETE", f"{CRDS}/things.{group}")
+
+
+def definition(group: str, server: Served) -> dict[str, Any]:
+    versions = [
+        {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": ANYTHING}}
+        for name in ("v1", "v2")
+    ]
+    webhook = {"clientConfig": client_config(server, f"/things.{group}"), "conversionReviewVersions": ["v1"]}
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    conversion = {"strategy": "Webhook", "webhook": webhook}
+    spec = {"group": group, "scope": "Cluster", "names": names, "versions": versions, "conversion": conversion}
+    return {"metadata": {"name": f"things.{group}"}, "spec": spec}
+
+
+async def established(cluster: Cluster, group: str) -> None:
+    while (await asyncio.to_thread(cluster.request, "GET", f"/apis/{group}/v2/things")).status != 200:
+        pass
