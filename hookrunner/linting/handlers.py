@@ -2,12 +2,12 @@
 is a handler for?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Source
-from hookrunner.model.bindings import Change, HookConfig, Kubernetes, QueuedBinding
+from hookrunner.model.bindings import Admission, Change, Conversion, HookConfig, Kubernetes, QueuedBinding
 
 _DEFINED = re.compile(r"^[ \t]*(?:function[ \t]+)?(__on_[\w:./-]+|__main__)[ \t]*(?:\(\)|\{)", re.MULTILINE)
 _EVENTS = {
@@ -28,9 +28,9 @@ def check(source: Source, config: HookConfig) -> Iterator[Remark]:
                 yield Remark(
                     "handler-missing",
                     source.find("hook::run"),
-                    f"no handler for {what}: a run that brings it fails for ever; define {handlers[-1]}, or __main__",
+                    f"no handler for {what}: every run that brings it fails; define {handlers[-1]}, or __main__",
                 )
-    yield from _unknown(defined, {binding.name for binding in config.kubernetes})
+    yield from _unknown(defined, config)
 
 
 def _needed(config: HookConfig) -> Iterator[tuple[str, list[str]]]:
@@ -46,6 +46,12 @@ def _needed(config: HookConfig) -> Iterator[tuple[str, list[str]]]:
     for binding in config.kubernetes:
         if not binding.group:
             yield from _of_objects(binding)
+    for review in config.validating:
+        yield f"reviews of '{review.name}'", [f"__on_validating::{review.name}"]
+    for review in config.mutating:
+        yield f"reviews of '{review.name}'", [f"__on_mutating::{review.name}"]
+    for conversion in config.conversions:
+        yield from _of_conversions(conversion)
 
 
 def _of_objects(binding: Kubernetes) -> Iterator[tuple[str, list[str]]]:
@@ -57,10 +63,23 @@ def _of_objects(binding: Kubernetes) -> Iterator[tuple[str, list[str]]]:
             yield f"{change} of '{binding.name}'", [*(f"{general}::{event}" for event in _EVENTS[change]), general]
 
 
-def _unknown(defined: dict[str, int], names: set[str]) -> Iterator[Remark]:
+def _of_conversions(binding: Conversion) -> Iterator[tuple[str, list[str]]]:
+    general = f"__on_conversion::{binding.name}"
+    for rule in binding.rules:
+        source, target = (version.replace("/", ".", 1) for version in rule)
+        yield f"{source}→{target} of '{binding.name}'", [f"{general}::{source}::{target}", general]
+
+
+def _unknown(defined: dict[str, int], config: HookConfig) -> Iterator[Remark]:
+    bindings: dict[str, Sequence[Kubernetes | Admission | Conversion]] = {
+        "__on_kubernetes": config.kubernetes,
+        "__on_validating": config.validating,
+        "__on_mutating": config.mutating,
+        "__on_conversion": config.conversions,
+    }
     for handler, place in defined.items():
         kind, _, rest = handler.partition("::")
-        name = rest.partition("::")[0]
-        if kind == "__on_kubernetes" and name not in names:
-            mend = suggestion(name, names) or f"; kubernetes bindings are named {sorted(names)}"
+        name, names = rest.partition("::")[0], {binding.name for binding in bindings.get(kind, ())}
+        if kind in bindings and name not in names:
+            mend = suggestion(name, names) or f"; bindings of this kind are named {sorted(names)}"
             yield Remark("handler-unknown", place, f"{handler} is never called: no binding is named '{name}'{mend}")

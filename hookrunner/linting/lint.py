@@ -15,7 +15,7 @@ from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import catalog, discovery
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped
 from hookrunner.jq.program import Jq
-from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, snapshots
+from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, snapshots, webhooks
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.source import Source
 from hookrunner.model.bindings import HookConfig
@@ -90,6 +90,7 @@ class Linter:
         return [
             *contexts.check(source, config),
             *handlers.check(source, config),
+            *webhooks.check(source, config),
             *snapshots.check(source, config),
             *bindings.check(source, config, self.now),
             *await filters.check(source, config, self.jq),

@@ -133,7 +133,7 @@ async def test_a_program_that_was_compiled_is_asked_and_not_read(linter: Linter,
         ("handler-unknown/bad.sh", "no binding is named 'namespace'; did you mean 'namespaces'?"),
         (
             "handler-missing/bad-schedule.sh",
-            "no handler for onStartup: a run that brings it fails for ever; define __on_st",
+            "no handler for onStartup: every run that brings it fails; define __on_st",
         ),
         ("handler-missing/bad-group.sh", "no handler for the group 'all'"),
         ("queue-unused/bad.sh", "queue 'nodes': it is a snapshot only; drop the queue"),

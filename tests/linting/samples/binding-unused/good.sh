@@ -10,6 +10,6 @@ schedule:
 - {name: b, crontab: "@hourly", group: all}
 kubernetesValidating:
 - name: policy.example.com
-  rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [services], operations: [CREATE]}]
   includeSnapshotsFrom: [maps]
 CONFIG

@@ -11,7 +11,7 @@ kubernetes:
 - {name: nodes, kind: Node, keepFullObjectsInMemory: false}
 kubernetesValidating:
 - name: policy.example.com
-  rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [services], operations: [CREATE]}]
 """
 
 if sys.argv[1:] == ["--config"]:
@@ -20,4 +20,6 @@ if sys.argv[1:] == ["--config"]:
 with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
     for context in json.load(file):
         if "review" in context:
-            print(context["review"]["request"]["object"]["metadata"]["name"])
+            name = context["review"]["request"]["object"]["metadata"]["name"]
+            with open(os.environ["VALIDATING_RESPONSE_PATH"], "w") as answer:
+                json.dump({"allowed": name != "bad"}, answer)

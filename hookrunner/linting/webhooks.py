@@ -1,0 +1,84 @@
+"""Checks of hooks that the API server asks: answers that never come, policies that stop more than they are meant to,
+conditions that the API server would not take."""
+
+import re
+from collections.abc import Iterator
+
+from hookrunner.linting import contexts
+from hookrunner.linting.findings import Remark
+from hookrunner.linting.source import Source
+from hookrunner.model.bindings import Admission, HookConfig
+from hookrunner.model.resources import JSON
+from hookrunner.sandbox import conditions
+from hookrunner.sandbox.structural import expressions
+from hookrunner.sandbox.structural.expressions import WrongExpression
+
+_ADMISSION = re.compile(r"\b(?:VALIDATING|ADMISSION)_RESPONSE_PATH\b")
+_CONVERSION = re.compile(r"\bCONVERSION_RESPONSE_PATH\b")
+_PATCH = re.compile(r"\bpatch\b", re.IGNORECASE)
+_OTHERS = re.compile(r"\b(?:subprocess|os\.(?:system|exec\w*|spawn\w*|popen))\b")
+# What our library lacks and the API server has looks like this.
+_UNSURE = ("undeclared reference", "found no matching overload")
+_MEND = "leave its namespace out by namespace.labelSelector or matchConditions, or set failurePolicy: Ignore"
+
+
+def check(source: Source, config: HookConfig) -> Iterator[Remark]:
+    """Remarks on a text and what it declares."""
+    if _is_whole(source):
+        yield from _answers(source, config)
+    for binding in (*config.validating, *config.mutating):
+        yield from _blocks(source, binding)
+        yield from _conditions(source, binding)
+
+
+def _is_whole(source: Source) -> bool:
+    """Whether all that the hook does is in this text, as far as that can be told."""
+    if source.framework:
+        return not source.sources_others
+    reading = contexts.read(source)
+    return reading is not None and reading.closed and not source.sources_others and not _OTHERS.search(source.code)
+
+
+def _answers(source: Source, config: HookConfig) -> Iterator[Remark]:
+    text = source.code
+    if (config.validating or config.mutating) and not _ADMISSION.search(text):
+        yield _unanswered("VALIDATING_RESPONSE_PATH", source, [*config.validating, *config.mutating][0].name)
+    elif config.mutating and not _PATCH.search(text):
+        name = config.mutating[0].name
+        why = f"the binding '{name}' is asked how to change objects, and the hook never answers with a `patch`"
+        yield Remark("patch-missing", source.find(name), f"{why}; add it, or declare kubernetesValidating")
+    if config.conversions and not _CONVERSION.search(text):
+        yield _unanswered("CONVERSION_RESPONSE_PATH", source, config.conversions[0].name)
+
+
+def _unanswered(variable: str, source: Source, name: str) -> Remark:
+    text = f"the binding '{name}' is asked for an answer, and the hook never writes to ${variable}: every review fails"
+    return Remark("answer-missing", source.find(name), text)
+
+
+def _blocks(source: Source, binding: Admission) -> Iterator[Remark]:
+    narrowed = binding.namespace_selector or binding.object_selector or binding.match_conditions
+    if binding.failure_policy == "Fail" and not narrowed and any(map(_makes_pods, binding.rules)):
+        text = f"no pod is made without an answer of '{binding.name}', hookrunner's own neither: once it is away, it "
+        yield Remark("blocks-itself", source.find(binding.name), f"{text}cannot come back; {_MEND}")
+
+
+def _makes_pods(rule: JSON) -> bool:
+    wanted = {"apiGroups": ("", "*"), "apiVersions": ("v1", "*"), "operations": ("CREATE", "*")}
+    return (
+        all(set(rule[key]) & set(values) for key, values in wanted.items())
+        and bool(set(rule["resources"]) & {"pods", "pods/*", "*", "*/*"})
+        and rule.get("scope") != "Cluster"
+    )
+
+
+def _conditions(source: Source, binding: Admission) -> Iterator[Remark]:
+    """With the extra `cel` only; and only what is wrong in every implementation of the language."""
+    for condition in binding.match_conditions if expressions.available() else ():
+        try:
+            conditions.compiled(condition["expression"])
+        except WrongExpression as error:
+            if not any(words in str(error) for words in _UNSURE):
+                text = f"matchConditions: '{condition['name']}' of '{binding.name}': {error}: the API server takes no "
+                place = source.find(condition["expression"], condition["name"])
+                yield Remark("condition-wrong", place, f"{text}webhook of any hook with it")

@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+import json, os, sys
+
+CONFIG = """
+configVersion: v1
+kubernetesValidating:
+- name: policy.example.com
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [services], operations: [CREATE]}]
+"""
+if sys.argv[1:] == ["--config"]:
+    print(CONFIG)
+    sys.exit()
+with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
+    request = json.load(file)[0]["review"]["request"]
+print(json.dumps({"allowed": True}))
