@@ -23,6 +23,7 @@ COMMANDS = {
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("hook", "Write, check and test hooks without a cluster; look at those that run."),
     "new": ("new", "Begin with something that works."),
+    "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),
     "raw": ("debug", "Fetch any PATH of the debug endpoint."),
     "shell-lib": ("about", "Print the path of the shell framework for hooks."),

@@ -1,5 +1,6 @@
-"""The command line in this process and a debug endpoint for it to ask."""
+"""The command line in this process, a debug endpoint for it to ask, and webhooks for it to find."""
 
 from tests.fakes.command_line import command, endpoint
+from tests.fakes.installation import installation
 
-__all__ = ["command", "endpoint"]
+__all__ = ["command", "endpoint", "installation"]

@@ -1,0 +1,233 @@
+"""`hookrunner webhooks …`: what hookrunner has registered in a cluster, shown and taken away, from wherever one is.
+
+Nothing here asks a running hookrunner: it may be gone, which is when this is needed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TypeAlias
+
+import click
+import orjson
+
+from hookrunner import settings
+from hookrunner.cli import ending
+from hookrunner.cli.start import click_option, given
+from hookrunner.errors import NotFound
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.loading import Loading
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.resources import JSON
+from hookrunner.registration.claims import Claim
+from hookrunner.registration.merging import (
+    CONVERSION,
+    DEFINITION,
+    MANAGED_BY,
+    MUTATING,
+    US,
+    VALIDATING,
+    Configuration,
+    Definition,
+)
+from hookrunner.registration.steps import Write, step
+from hookrunner.registration.trust import Trust
+from hookrunner.registration.wanted import Target
+from hookrunner.registration.writing import advanced
+from hookrunner.settings import Settings
+
+_LABELS = {VALIDATING: f"{MANAGED_BY}={US}", MUTATING: f"{MANAGED_BY}={US}", DEFINITION: f"{CONVERSION}={US}"}
+"""What hookrunner puts on the objects that it registers itself in, whichever installation it is."""
+
+_CLUSTER = ("kube-config", "kube-context")
+_NAMES = (
+    "compat",
+    "namespace",
+    "validating-webhook-configuration-name",
+    "validating-webhook-service-name",
+    "conversion-webhook-service-name",
+    "webhook-url",
+)
+"""Flags of `start` by which it finds the cluster, and by which it names what it registers and where that leads."""
+
+_BY_HAND = Claim("", by_hand=True)
+_RETURN = 1.0
+"""Seconds within which a running hookrunner has repaired what was taken away."""
+
+
+def _flags(*names: str) -> list[click.Parameter]:
+    """Flags of `start`, which are read as there."""
+    return [click_option(option) for option in settings.options() if option.flag in names]
+
+
+def _loaded(ctx: click.Context) -> Settings:
+    return settings.load(given(ctx), ctx.find_root().info_name or "")
+
+
+@asynccontextmanager
+async def _client(asked: Settings) -> AsyncIterator[tuple[Client, str]]:
+    """A client of the cluster, and the namespace that its credentials are for."""
+    connection = await loaded(Loading(asked.kube))
+    async with Client(Credentials(asked.kube, connection), Requests(Metrics())) as client:
+        yield client, connection.namespace
+
+
+@click.group()
+def webhooks() -> None:
+    """See and remove what hookrunner has registered in a cluster.
+
+    \b
+    hookrunner webhooks list                                what leads to any hookrunner
+    hookrunner webhooks remove --namespace hooks --dry-run  what would go
+    """
+
+
+_Registration: TypeAlias = Configuration | Definition
+
+
+class _List(click.Command):
+    """Looks and prints."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        output = ctx.params.pop("output")
+        found = ending.run(_found(_loaded(ctx)))
+        if output == "json":
+            click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        else:
+            click.echo("\n".join(_lines(found)) or "no hookrunner has registered anything in this cluster")
+        return 0
+
+
+async def _found(asked: Settings) -> list[JSON]:
+    """All objects that lead to a hookrunner, and where their webhooks go."""
+    async with _client(asked) as (client, _):
+        lists = [(kind, await client.get(kind.path(), {"labelSelector": label})) for kind, label in _LABELS.items()]
+    return [
+        {"kind": resource.kind, "name": obj["metadata"]["name"], "webhooks": list(_webhooks(obj))}
+        for resource, listed in lists
+        for obj in listed["items"]
+    ]
+
+
+def _webhooks(obj: JSON) -> Iterator[JSON]:
+    for entry in obj.get("webhooks", []):
+        yield {
+            "name": entry["name"],
+            "failurePolicy": entry["failurePolicy"],
+            "leadsTo": _place(entry["clientConfig"]),
+        }
+    conversion = obj.get("spec", {}).get("conversion", {}).get("webhook")
+    if conversion:
+        yield {"leadsTo": _place(conversion["clientConfig"])}
+
+
+def _place(client_config: JSON) -> str:
+    if service := client_config.get("service"):
+        return f"Service {service['namespace']}/{service['name']}{service.get('path', '')}"
+    return str(client_config["url"])
+
+
+def _lines(found: Sequence[JSON]) -> Iterator[str]:
+    for obj in found:
+        yield f"{obj['kind']} {obj['name']}"
+        for webhook in obj["webhooks"]:
+            named = [webhook[key] for key in ("name", "failurePolicy") if key in webhook]
+            yield f"  {' '.join([*named, '→', webhook['leadsTo']])}"
+
+
+webhooks.add_command(
+    _List(
+        "list",
+        params=[
+            *_flags(*_CLUSTER),
+            click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
+        ],
+        help="""Show what leads the API server to hookrunner, of all installations in the cluster.
+
+    \b
+    hookrunner webhooks list --kube-context production
+    hookrunner webhooks list -o json | jq '.[].webhooks[].leadsTo'""",
+    )
+)
+
+
+class _Remove(click.Command):
+    """Takes away, looks again, and says what became of each object."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        dry_run = ctx.params.pop("dry_run")
+        return ending.run(_remove(_loaded(ctx), dry_run))
+
+
+async def _remove(asked: Settings, dry_run: bool) -> int:
+    async with _client(asked) as (client, namespace):
+        gone = [one async for one in _ours(client, asked, namespace) if await _taken(client, one, dry_run)]
+        if not gone:
+            click.echo("nothing of this installation is registered")
+        if dry_run or not gone:
+            return 0
+        await asyncio.sleep(_RETURN)
+        back = [one for one in gone if isinstance(step(one, await _read(client, one), Trust(), _BY_HAND), Write)]
+    for one in back:
+        click.echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
+    return 1 if back else 0
+
+
+async def _ours(client: Client, asked: Settings, namespace: str) -> AsyncIterator[_Registration]:
+    """Where something of this installation may be, wished away. The names of definitions are in the cluster only."""
+    url, namespace = asked.webhooks.url, asked.kube.namespace or namespace or "default"
+    admission = Target(url, namespace, asked.validating.service)
+    conversion = Target(url, namespace, asked.conversion.service)
+    for resource in (VALIDATING, MUTATING):
+        yield Configuration(resource, asked.validating.configuration, admission, ())
+    listed = await client.get(DEFINITION.path(), {"labelSelector": _LABELS[DEFINITION]})
+    for obj in listed["items"]:
+        yield Definition(obj["metadata"]["name"], conversion, None)
+
+
+async def _taken(client: Client, one: _Registration, dry_run: bool) -> bool:
+    """Take away what is ours, and tell. False if there is nothing of ours."""
+    existing = await _read(client, one)
+    found = step(one, existing, Trust(), _BY_HAND)
+    if not isinstance(found, Write):
+        if existing and (elsewhere := [webhook["leadsTo"] for webhook in _webhooks(existing)]):
+            click.echo(f"{_named(one)}: left as it is, it leads to {elsewhere[0]} and not to {one.target}")
+        return False
+    while not dry_run and isinstance(found, Write):
+        found, _ = await advanced(client, one, Trust(), _BY_HAND)
+    what = "webhooks taken out" if isinstance(one, Configuration) else "conversion taken out"
+    click.echo(f"{_named(one)}: {what}{' (not really: --dry-run)' if dry_run else ''}")
+    return True
+
+
+async def _read(client: Client, one: _Registration) -> JSON:
+    with suppress(NotFound):
+        return await client.get(one.resource.path(name=one.name))
+    return None
+
+
+def _named(one: _Registration) -> str:
+    return f"{one.resource.kind} {one.name}"
+
+
+webhooks.add_command(
+    _Remove(
+        "remove",
+        params=[
+            *_flags(*_CLUSTER, *_NAMES),
+            click.Option(["--dry-run"], is_flag=True, help="Only show what would be taken away."),
+        ],
+        help="""Take everything out of the cluster that leads the API server to this installation.
+
+    \b
+    hookrunner webhooks remove --namespace hooks --dry-run
+    hookrunner webhooks remove --kube-context production --webhook-url https://10.0.0.7:9680
+
+    For the end of an installation, and for when its webhooks refuse everything. Stop hookrunner first: it would
+    register itself again. Give the flags (or variables) that it runs with; --namespace is that of its Services, by
+    default the kubeconfig's. What others have registered stays, also in the same objects.
+    It ends with 0 when nothing is left, and with 1 when something came back or could not be taken away.""",
+    )
+)

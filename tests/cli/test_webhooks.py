@@ -1,0 +1,98 @@
+"""`hookrunner webhooks …` on a real API server, after hookrunner has gone or while it runs."""
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import orjson
+
+from tests.controlplane.cluster import Cluster
+from tests.fakes.command_line import Command
+from tests.fakes.installation import Installation
+
+
+def test_everything_of_an_installation_goes_and_then_there_is_nothing(
+    installation: Installation, command: Command
+) -> None:
+    installation.register()
+    assert len(installation.configurations()) == 2
+    ended = command("webhooks", "remove", *installation.flags)
+    assert (ended.code, ended.err) == (0, "")
+    for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+        assert f"{kind} {installation.name}: webhooks taken out\n" in ended.out
+    assert f"CustomResourceDefinition {installation.definition}: conversion taken out\n" in ended.out
+    assert installation.configurations() == []
+    assert installation.conversion() == {"strategy": "None"}
+    again = command("webhooks", "remove", *installation.flags)
+    assert (again.code, again.err) == (0, "")
+    assert again.out.endswith("nothing of this installation is registered\n")
+
+
+def test_a_dry_run_takes_nothing(installation: Installation, command: Command) -> None:
+    installation.register()
+    ended = command("webhooks", "remove", "--dry-run", *installation.flags)
+    assert ended.code == 0
+    assert (
+        f"ValidatingWebhookConfiguration {installation.name}: webhooks taken out (not really: --dry-run)" in ended.out
+    )
+    assert len(installation.configurations()) == 2
+    assert installation.conversion()["strategy"] == "Webhook"
+
+
+def test_what_leads_elsewhere_is_left_and_told(installation: Installation, command: Command) -> None:
+    installation.register()
+    ended = command("webhooks", "remove", *installation.flags, "--namespace=wrong")
+    assert ended.code == 0
+    where = f"Service {installation.namespace}/hooks/hooks/one-example-com and not to Service wrong/hooks"
+    assert f"{installation.name}: left as it is, it leads to {where}\n" in ended.out
+    assert len(installation.configurations()) == 2
+
+
+def test_the_list_has_every_way_to_hookrunner(installation: Installation, command: Command) -> None:
+    installation.register()
+    flag = f"--kube-config={installation.cluster.kubeconfig}"
+    service = f"Service {installation.namespace}/hooks"
+    lines = command("webhooks", "list", flag).out
+    assert f"ValidatingWebhookConfiguration {installation.name}\n  one.example.com Fail → {service}/hooks/one-" in lines
+    assert f"CustomResourceDefinition {installation.definition}\n  → {service}/{installation.definition}\n" in lines
+    found = orjson.loads(command("webhooks", "list", flag, "--output", "json").out)
+    assert {
+        "kind": "MutatingWebhookConfiguration",
+        "name": installation.name,
+        "webhooks": [
+            {"name": "two.example.com", "failurePolicy": "Fail", "leadsTo": f"{service}/hooks/two-example-com"}
+        ],
+    } in found
+
+
+def test_whoever_may_not_is_told_which_right_is_missing(
+    installation: Installation, cluster: Cluster, namespace: str, command: Command
+) -> None:
+    installation.register()
+    nobody = cluster.user("nobody", namespace)
+    ended = command("webhooks", "remove", *installation.flags, f"--kube-config={nobody.kubeconfig}")
+    assert ended.code == 1
+    assert "cannot get resource" in ended.err
+    assert len(installation.configurations()) == 2
+
+
+def test_a_cluster_that_is_not_there_is_named(command: Command, tmp_path: Path) -> None:
+    (kubeconfig := tmp_path / "kubeconfig").write_text(
+        '{"clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:9"}}], "users": [], '
+        '"contexts": [{"name": "a", "context": {"cluster": "a", "user": ""}}], "current-context": "a"}'
+    )
+    ended = command("webhooks", "list", f"--kube-config={kubeconfig}")
+    assert ended.code == 1
+    assert "127.0.0.1:9" in ended.err
+
+
+async def test_while_hookrunner_runs_it_repairs_what_goes_and_the_command_says_so(installation: Installation) -> None:
+    async with installation.running():
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "hookrunner", "webhooks", "remove", *installation.flags, stderr=PIPE
+        )
+        _, said = await child.communicate()
+        assert child.returncode == 1
+    back = f"ValidatingWebhookConfiguration {installation.name} is back: a running hookrunner repairs it."
+    assert back in said.decode()

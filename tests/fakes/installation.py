@@ -1,0 +1,119 @@
+"""What an installation of hookrunner has registered in a real cluster, without the program itself.
+
+Nothing answers where it leads, and it is about kinds of its own only, so nobody else's requests are in its way.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
+from hookrunner.registration.claims import claim
+from hookrunner.registration.registrar import Registrar
+from hookrunner.registration.wanted import Target, wish
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+
+CONFIGURATIONS = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+NAMES = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+SCHEMA = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+
+
+@dataclass(frozen=True)
+class Installation:
+    """`name` is that of its webhook configurations, `service` of the Service for both kinds."""
+
+    cluster: Cluster
+    namespace: str
+    name: str
+    service: str = "hooks"
+
+    @property
+    def definition(self) -> str:
+        return f"things.{self.name}.example.com"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """By which the program finds what is its own."""
+        return (
+            f"--kube-config={self.cluster.kubeconfig}",
+            f"--namespace={self.namespace}",
+            f"--validating-webhook-configuration-name={self.name}",
+            f"--validating-webhook-service-name={self.service}",
+            f"--conversion-webhook-service-name={self.service}",
+        )
+
+    def hooks(self) -> list[Hook]:
+        group = self.definition.partition(".")[2]
+        rule = {"apiGroups": [group], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
+        config = HookConfig(
+            "v1",
+            validating=(Admission("one.example.com", (rule,)),),
+            mutating=(Admission("two.example.com", (rule,)),),
+            conversions=(Conversion("c", self.definition, (("v1", "v2"),)),),
+        )
+        return [Hook("hook.sh", Path("/hooks/hook.sh"), config)]
+
+    def register(self, kubeconfig: Path | None = None) -> tuple[bool, str]:
+        """As the program does, as admin or as another kubeconfig's user; what became of it."""
+
+        async def register() -> tuple[bool, str]:
+            async with self._registrar(kubeconfig or self.cluster.kubeconfig) as (registrar, _):
+                return registrar.condition()
+
+        return asyncio.run(register())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """As long as the program runs: whoever changes something finds it repaired."""
+        async with self._registrar(self.cluster.kubeconfig) as (registrar, client):
+            watches = Watches(client, Discovery(client), Metrics(""), 75)
+            keeping = asyncio.create_task(registrar.keep(watches))
+            yield
+            keeping.cancel()
+            await asyncio.wait({keeping})
+
+    @asynccontextmanager
+    async def _registrar(self, kubeconfig: Path) -> AsyncIterator[tuple[Registrar, Client]]:
+        kube, metrics = KubeSettings(config=kubeconfig), Metrics("")
+        target = Target("", self.namespace, self.service)
+        async with Client(Credentials(kube, await loaded(Loading(kube))), Requests(metrics)) as client:
+            registrar = Registrar(client, metrics, wish(self.hooks(), self.name, target, target), claim(1.0))
+            await registrar.publish(b"")
+            yield registrar, client
+
+    def define(self) -> None:
+        versions = [{"name": v, "served": True, "storage": v == "v1", "schema": SCHEMA} for v in ("v1", "v2")]
+        group = self.definition.partition(".")[2]
+        spec = {"group": group, "scope": "Namespaced", "names": NAMES, "versions": versions}
+        self.cluster.create(DEFINITIONS, {"metadata": {"name": self.definition}, "spec": spec})
+
+    def configurations(self) -> list[str]:
+        """Those that are there."""
+        found = self.cluster.kubectl("get", CONFIGURATIONS, "--output", "name")
+        return [line for line in found.splitlines() if line.endswith(f"/{self.name}")]
+
+    def conversion(self) -> Any:
+        return self.cluster.request("GET", f"{DEFINITIONS}/{self.definition}").body["spec"]["conversion"]
+
+
+@pytest.fixture
+def installation(cluster: Cluster, namespace: str) -> Iterator[Installation]:
+    found = Installation(cluster, namespace, namespace)
+    found.define()
+    yield found
+    cluster.kubectl("delete", CONFIGURATIONS, found.name, "--ignore-not-found")
+    cluster.kubectl("delete", "crd", found.definition, "--wait=false")
