@@ -1,0 +1,152 @@
+"""docs/webhooks.md on a real API server: its files are applied, its hooks answer, and its `kubectl` commands print what
+the page shows. Each run has a group of its own in place of `stable.example.com`: others use the cluster too."""
+
+import json
+import os
+import secrets
+import shlex
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.hooks.config import versions
+from hookrunner.model.bindings import Hook
+from hookrunner.registration.merging import MUTATING, VALIDATING
+from hookrunner.registration.wanted import Target, wish
+from tests import pages
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.processes import free_port
+from tests.controlplane.tools import find_tool
+from tests.flows.conftest import Start
+from tests.flows.scripts import hook
+from tests.flows.waiting import until
+from tests.test_docs_examples import Example, examples
+
+PAGE = "webhooks.md"
+GROUP = "stable.example.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Somebody who follows the page in a directory and a namespace of their own."""
+
+    directory: Path
+    kubeconfig: Path
+    namespace: str
+    group: str
+
+    def types(self, line: str) -> str:
+        """What a command prints, in the words of the page."""
+        program, *words = shlex.split(line.replace(GROUP, self.group))
+        assert program == "kubectl"
+        environ = {**os.environ, "KUBECONFIG": str(self.kubeconfig), "KUBECACHEDIR": str(self.directory / "cache")}
+        command = [str(find_tool("kubectl")), "--namespace", self.namespace, *words]
+        done = subprocess.run(
+            command, cwd=self.directory, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        return done.stdout.replace(self.group, GROUP)
+
+
+@pytest.fixture
+async def reader(cluster: Cluster, namespace: str, tmp_path: Path) -> AsyncIterator[Reader]:
+    """All files of the page are written, and its CustomResourceDefinition is there."""
+    group = f"stable-{secrets.token_hex(4)}.example.com"
+    for file in pages.steps(PAGE):
+        if isinstance(file, pages.File):
+            replace(file, text=file.text.replace(GROUP, group)).write(tmp_path)
+    one = Reader(tmp_path, cluster.kubeconfig, namespace, group)
+    assert "created" in one.types("kubectl create -f crontabs.yaml")
+    one.types(f"kubectl wait --for=condition=Established crd/crontabs.{GROUP}")
+    yield one
+    for kind in ("validatingwebhookconfiguration", "mutatingwebhookconfiguration"):
+        one.types(f"kubectl delete {kind} {namespace} --ignore-not-found")
+    one.types(f"kubectl delete crd crontabs.{GROUP}")
+
+
+def flags(reader: Reader) -> list[str]:
+    """Of a hookrunner outside the cluster, with registrations of its own."""
+    port = free_port()
+    return [
+        f"--namespace={reader.namespace}",
+        "--webhook-certs=self",
+        f"--webhook-port={port}",
+        f"--webhook-url=https://127.0.0.1:{port}",
+        f"--validating-webhook-configuration-name={reader.namespace}",
+    ]
+
+
+async def test_the_commands_print_what_the_page_shows(
+    reader: Reader, operator: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    hooks = [file for file in (reader.directory / "hooks").iterdir() if file.suffix != ".yaml"]
+    await operator({file.name: file.read_text() for file in hooks}, *flags(reader))
+    # The API server hears of a registration a little later than of its having been written.
+    await until(lambda: "denied" in reader.types("kubectl create --dry-run=server -f bad.yaml"), "refusals")
+    await until(lambda: "must be" in reader.types("kubectl create --dry-run=server -f odd.yaml"), "conversions")
+    consoles = [step for step in pages.steps(PAGE) if isinstance(step, pages.Console) and step.mark == "kubectl"]
+    for line, shown in [command for console in consoles for command in console.commands]:
+        assert reader.types(line).rstrip("\n") == shown.rstrip("\n"), line
+
+
+CONFIGS = [example for example in examples() if example.kind == "config" and "kubernetesValidating" in example.text]
+
+
+@pytest.mark.parametrize("example", CONFIGS, ids=lambda one: one.place)
+def test_the_api_server_takes_the_configurations(example: Example, cluster: Cluster) -> None:
+    hooks = [Hook("h", Path("/h"), versions.parse("h", example.text.encode()))]
+    target = Target("https://127.0.0.1", "", "")
+    wanted = wish(hooks, "unused", target, target)
+    for kind, entries in {VALIDATING: wanted.validating, MUTATING: wanted.mutating}.items():
+        body = {"metadata": {"generateName": "test-"}, "webhooks": list(entries)}
+        assert len(cluster.create(f"{kind.path()}?dryRun=All", body)["webhooks"]) == 1
+
+
+ANSWERS = [example.text for example in examples() if example.kind == "admission"]
+BY_NAME = """\
+jq --argjson answers "$(cat "$TOLD/answers.json")" '.[0] | .type as $type | $answers[.review.request.name] |
+  if has("patch") == ($type == "Mutating") then . else {allowed: true} end' \\
+  "$BINDING_CONTEXT_PATH" > "$VALIDATING_RESPONSE_PATH"
+"""
+
+
+def answering(reader: Reader) -> str:
+    """A hook that answers with what there is for the object's name: patches as a mutating one, else as a validating."""
+    rule = {"apiGroups": [reader.group], "apiVersions": ["v1"], "resources": ["crontabs"], "operations": ["*"]}
+    names = {key: f"{key.lower()}.{reader.group}" for key in ("kubernetesValidating", "kubernetesMutating")}
+    return hook({key: [{"name": name, "rules": [rule]}] for key, name in names.items()}, BY_NAME)
+
+
+async def test_answers_do_what_the_page_says(reader: Reader, operator: Start, cluster: Cluster) -> None:
+    answers = {f"answer-{number}": json.loads(text) for number, text in enumerate(ANSWERS)}
+    one = await operator({"answers.sh": answering(reader)}, *flags(reader), ready=False)
+    (one.told / "answers.json").write_text(json.dumps(answers | {"no": {"allowed": False}}))
+    await one.ready()
+    await until(lambda: "denied" in create(reader, "no"), "refusals")
+    for name, answer in answers.items():
+        shown = create(reader, name)
+        assert [f"Warning: {warning}" in shown for warning in answer.get("warnings", [])].count(False) == 0
+        assert ("denied" in shown, answer.get("message", "") in shown) == (not answer["allowed"], True)
+        assert code(cluster, reader, name) == (201 if answer["allowed"] else answer.get("code", 403))
+        assert ("333" in shown) == ("patch" in answer)
+
+
+def create(reader: Reader, name: str) -> str:
+    """What kubectl shows of the making of an object with that name, which is not kept."""
+    (reader.directory / "some.yaml").write_text(json.dumps(crontab(reader, name)))
+    return reader.types("kubectl create --dry-run=server -o yaml -f some.yaml")
+
+
+def crontab(reader: Reader, name: str) -> dict[str, Any]:
+    return {"apiVersion": f"{reader.group}/v1", "kind": "CronTab", "metadata": {"name": name}, "spec": {}}
+
+
+def code(cluster: Cluster, reader: Reader, name: str) -> int:
+    """The status code of the same."""
+    path = f"/apis/{reader.group}/v1/namespaces/{reader.namespace}/crontabs?dryRun=All"
+    return cluster.request("POST", path, crontab(reader, name)).status
