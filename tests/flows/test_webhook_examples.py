@@ -23,6 +23,7 @@ from tests.controlplane.cluster import Cluster
 from tests.controlplane.processes import free_port
 from tests.controlplane.tools import find_tool
 from tests.flows.conftest import Start
+from tests.flows.operator import Operator
 from tests.flows.scripts import hook
 from tests.flows.waiting import until
 from tests.test_docs_examples import Example, examples
@@ -150,3 +151,37 @@ def code(cluster: Cluster, reader: Reader, name: str) -> int:
     """The status code of the same."""
     path = f"/apis/{reader.group}/v1/namespaces/{reader.namespace}/crontabs?dryRun=All"
     return cluster.request("POST", path, crontab(reader, name)).status
+
+
+CONTEXTS = [example for example in examples() if example.kind == "context" and example.place.startswith(PAGE)]
+YES = """\
+jq '.[0].review.request.objects // [] | {convertedObjects: map(.apiVersion |= sub("v1alpha1"; "v1"))}' \\
+  "$BINDING_CONTEXT_PATH" > "$CONVERSION_RESPONSE_PATH"
+echo '{"allowed": true}' > "$VALIDATING_RESPONSE_PATH"
+"""
+
+
+async def test_contexts_have_the_keys_that_the_page_shows(reader: Reader, operator: Start) -> None:
+    rule = {"apiGroups": [reader.group], "apiVersions": ["v1"], "resources": ["crontabs"], "operations": ["CREATE"]}
+    step = {"fromVersion": "v1alpha1", "toVersion": "v1"}
+    config: dict[str, Any] = {
+        "kubernetesValidating": [{"name": f"a.{reader.group}", "rules": [rule]}],
+        "kubernetesCustomResourceConversion": [
+            {"name": "up", "crdName": f"crontabs.{reader.group}", "conversions": [step]}
+        ],
+    }
+    one = await operator({"h.sh": hook(config, YES)}, *flags(reader))
+    shown = {context["type"]: keys(context) for example in CONTEXTS for context in json.loads(example.text)}
+    await until(lambda: asked(reader, one).keys() == shown.keys(), "both kinds of reviews")
+    assert asked(reader, one) == shown
+
+
+def asked(reader: Reader, one: Operator) -> dict[str, list[set[str]]]:
+    """The keys of the contexts that came, by type, after one more object of the old version was made."""
+    reader.types("kubectl create --dry-run=server -f old.yaml")
+    return {context["type"]: keys(context) for context in one.contexts("h.sh")}
+
+
+def keys(context: dict[str, Any]) -> list[set[str]]:
+    """At the levels where we or the API server decide about them; snapshots are the hook's wish."""
+    return [set(context) - {"snapshots"}, set(context["review"]), set(context["review"]["request"])]
