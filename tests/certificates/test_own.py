@@ -1,0 +1,252 @@
+"""A certificate of our own in a Secret of the sandbox: many replicas, a year in a moment, and people who edit it.
+
+The wall clock hangs on the loop's, which is virtual, and can be set, as when a machine was suspended; what happens to
+the Secret then makes everybody look at it. The same on a real control plane: `test_real_cluster.py`.
+"""
+
+import asyncio
+import base64
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from hookrunner.certificates.issuing import issue, renewal, service_names
+from hookrunner.certificates.material import OVERLAP, Material, lacking
+from hookrunner.certificates.own import LATENESS, own
+from hookrunner.kube.client import Client
+from hookrunner.kube.watch import Watches
+from hookrunner.sandbox.faults import Fault
+from tests.certificates.made import NOW, YEAR
+from tests.certificates.reading import Reader, reading
+from tests.certificates.secrets import NAME, data, secret, serial_of
+from tests.kube.server import ApiServer
+
+pytestmark = pytest.mark.looptime
+
+NAMES = service_names("hooks", "default")
+HERE = secret("default", {})
+
+
+class Clock:
+    """The wall clock."""
+
+    def __init__(self) -> None:
+        self.ahead = NOW
+
+    def now(self) -> float:
+        return self.ahead + asyncio.get_running_loop().time()
+
+    def set(self, when: float) -> None:
+        self.ahead += when - self.now()
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(time, "time", clock.now)
+    return clock
+
+
+@pytest.fixture
+async def replicas(client: Client, watches: Watches) -> AsyncIterator[list[Reader]]:
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(reading(own(client, watches, "default", NAME, NAMES))) for _ in range(10)
+        ]
+
+
+@pytest.fixture
+def replica(replicas: list[Reader]) -> Reader:
+    """Only who is asked does anything."""
+    return replicas[0]
+
+
+def issued(age: float = 0, names: tuple[str, ...] = NAMES) -> Material:
+    return issue(names, NOW - age)
+
+
+def kept(api: ApiServer) -> Any:
+    return api.get(HERE)
+
+
+def touch(api: ApiServer) -> None:
+    """Change something that nobody minds."""
+    api.put(secret("default", kept(api)["data"], touched=str(time.time())))
+
+
+def writes(api: ApiServer) -> list[str]:
+    return [request.method for request in api.requests if request.method in ("POST", "PUT", "PATCH", "DELETE")]
+
+
+async def test_a_secret_is_made_when_there_is_none(api: ApiServer, replica: Reader) -> None:
+    material = await replica.next()
+    assert not lacking(material, NAMES)
+    stored = kept(api)
+    assert (stored["type"], serial_of(stored)) == ("kubernetes.io/tls", material.serial)
+    assert set(stored["data"]) == {"tls.crt", "tls.key", "ca.crt", "previous-ca.crt"}
+    assert writes(api) == ["POST"]
+
+
+async def test_a_secret_that_is_there_is_used(api: ApiServer, replica: Reader) -> None:
+    api.put(secret("default", data(there := issued())))
+    assert await replica.next() == there
+    assert writes(api) == []
+
+
+async def test_of_ten_replicas_one_makes_it_for_all(api: ApiServer, replicas: list[Reader]) -> None:
+    serials = {material.serial for material in await asyncio.gather(*(one.next() for one in replicas))}
+    assert serials == {serial_of(kept(api))}
+    assert all(await asyncio.gather(*(one.quiet(30) for one in replicas)))
+
+
+async def test_of_ten_replicas_one_renews_it_for_all(api: ApiServer, replicas: list[Reader], clock: Clock) -> None:
+    old = await asyncio.gather(*(one.next() for one in replicas))
+    clock.set(renewal(old[0]) + LATENESS * 2 * YEAR)
+    touch(api)
+    new = await asyncio.gather(*(one.next() for one in replicas))
+    assert {material.serial for material in new} == {serial_of(kept(api))} != {old[0].serial}
+    assert all(await asyncio.gather(*(one.quiet(30) for one in replicas)))
+
+
+async def test_nothing_is_renewed_before_two_thirds_of_its_life(api: ApiServer, replica: Reader, clock: Clock) -> None:
+    clock.set(renewal(await replica.next()) - 60)
+    touch(api)
+    assert await replica.quiet(30)
+    assert writes(api) == ["POST"]
+
+
+async def test_the_replaced_ca_is_trusted_for_an_hour_also_by_who_starts_meanwhile(
+    api: ApiServer, replicas: list[Reader], clock: Clock
+) -> None:
+    before = issued(age=YEAR * 0.7)
+    api.put(secret("default", data(before)))
+    first = await replicas[0].next()
+    assert first.trust != before.trust
+    assert first.trust.endswith(before.trust)
+    clock.set(NOW + OVERLAP - 40)
+    touch(api)
+    assert await replicas[1].next() == first
+    without = await replicas[0].next(50)
+    assert (without.serial, without.trust + before.trust) == (first.serial, first.trust)
+    assert await replicas[2].next() == without
+
+
+async def test_a_certificate_that_expired_while_nobody_was_there_is_renewed(api: ApiServer, replica: Reader) -> None:
+    api.put(secret("default", data(old := issued(age=2 * YEAR))))
+    assert (await replica.next()).serial != old.serial
+
+
+async def test_names_that_are_lacking_are_added_to_what_others_need(api: ApiServer, replica: Reader) -> None:
+    api.put(secret("default", data(issued(names=("other", "10.0.0.1")))))
+    assert set((await replica.next()).names) == {*NAMES, "other", "10.0.0.1"}
+
+
+async def test_names_that_nobody_wants_are_forgotten_when_it_is_renewed(api: ApiServer, replica: Reader) -> None:
+    api.put(secret("default", data(issued(age=YEAR * 0.7, names=(*NAMES, "other")))))
+    assert (await replica.next()).names == NAMES
+
+
+async def test_two_releases_with_different_names_come_to_rest(
+    api: ApiServer, client: Client, watches: Watches, replica: Reader
+) -> None:
+    async with reading(own(client, watches, "default", NAME, ["other"])) as other:
+        await asyncio.gather(other.next(), replica.next())
+        await asyncio.gather(other.quiet(10), replica.quiet(10))
+        assert await asyncio.gather(other.quiet(40), replica.quiet(40)) == [True, True]
+    assert len(writes(api)) <= 4
+
+
+BROKEN = {"tls_crt": b"nonsense", "tls_key": b"", "ca_crt": issued().trust}
+
+
+@pytest.mark.parametrize("key", BROKEN)
+async def test_a_secret_edited_into_nonsense_is_mended(
+    api: ApiServer, replica: Reader, key: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = await replica.next()
+    api.put(secret("default", data(before, **{key: BROKEN[key]})))
+    after = await replica.next()
+    assert after.serial == serial_of(kept(api)) != before.serial
+    assert before.trust in after.trust
+    assert f"{key.replace('_', '.')} of Secret default/certs" in capfd.readouterr().err
+
+
+async def test_a_broken_secret_is_mended_without_forgetting_its_ca(api: ApiServer, replica: Reader) -> None:
+    before = issued()
+    api.put(secret("default", data(before, tls_key=b"")))
+    assert (await replica.next()).trust.endswith(before.trust)
+
+
+async def test_a_deleted_secret_comes_back_with_a_new_ca(api: ApiServer, replicas: list[Reader]) -> None:
+    before = await replicas[0].next()
+    await replicas[1].next()
+    api.delete(HERE)
+    after = [await one.next() for one in replicas[:3]]
+    assert {material.serial for material in after} == {serial_of(kept(api))}
+    assert after[0].serial != before.serial
+    assert all(material.trust.endswith(before.trust) for material in after)
+
+
+async def test_what_others_put_into_the_secret_stays(api: ApiServer, replica: Reader) -> None:
+    api.put(secret("default", data(issued(age=YEAR), more=b"x"), owner="somebody"))
+    await replica.next()
+    stored = kept(api)
+    assert stored["metadata"]["annotations"]["owner"] == "somebody"
+    assert base64.b64decode(stored["data"]["more"]) == b"x"
+
+
+async def test_somebody_who_undoes_every_write_is_not_fought_at_full_speed(api: ApiServer, replica: Reader) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(55):
+            while await replica.next():
+                api.put(secret("default", {"tls.crt": "", "tls.key": ""}))
+    assert 4 <= len(writes(api)) <= 8
+
+
+async def test_cert_managers_secret_is_left_to_it(
+    api: ApiServer, replica: Reader, capfd: pytest.CaptureFixture[str]
+) -> None:
+    old = issued(age=YEAR * 0.7)
+    api.put(secret("default", data(old), **{"cert-manager.io/certificate-name": "hooks"}))
+    assert await replica.next() == old
+    assert await replica.quiet(50)
+    assert capfd.readouterr().err.count("start with --webhook-certs secret:certs") == 1
+    assert writes(api) == []
+
+
+@pytest.mark.parametrize(("there", "method", "verb"), [(False, "POST", "create"), (True, "PUT", "update")])
+async def test_missing_rights_are_told_and_tried_again(
+    api: ApiServer, replica: Reader, capfd: pytest.CaptureFixture[str], there: bool, method: str, verb: str
+) -> None:
+    if there:
+        api.put(secret("default", data(issued(age=YEAR * 0.7))))
+    api.faults.add(Fault("answer", f"{method} ", status=403))
+    if there:
+        await replica.next()
+    assert await replica.quiet(50)
+    told = capfd.readouterr().err
+    assert f"cannot {verb} Secret default/certs" in told
+    assert "a Role in its namespace must allow to get, list, watch, create and update secrets" in told
+    assert told.count("cannot be used") == 1
+    assert 4 <= len(writes(api)) <= 8
+    api.faults.clear()
+    assert (await replica.next(40)).serial == serial_of(kept(api))
+
+
+async def test_an_api_server_that_is_away_for_the_first_minute_is_waited_for(api: ApiServer, replica: Reader) -> None:
+    api.faults.add(Fault("refuse"))
+    assert await replica.quiet(60)
+    assert len(api.requests) < 60
+    api.faults.clear()
+    assert (await replica.next(30)).serial == serial_of(kept(api))
+
+
+async def test_a_conflict_is_no_reason_to_write_again(api: ApiServer, replica: Reader) -> None:
+    api.put(secret("default", data(issued(age=YEAR * 0.7))))
+    api.faults.add(Fault("answer", "PUT ", status=409, times=1))
+    assert await replica.quiet(0.5)
+    assert writes(api) == ["PUT"]
+    assert (await replica.next()).serial == serial_of(kept(api))

@@ -1,0 +1,131 @@
+"""A Secret in cert-manager's layout, played by writing it; the server is the sandbox."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hookrunner.certificates.issuing import issue
+from hookrunner.certificates.material import checked
+from hookrunner.certificates.secret import from_secret
+from hookrunner.kube.watch import Watches
+from hookrunner.sandbox.faults import Fault
+from tests.certificates.made import HOST, NOW, authority, certificate, parts
+from tests.certificates.reading import Reader, reading
+from tests.certificates.secrets import NAME, data, secret
+from tests.kube.server import ApiServer
+
+pytestmark = pytest.mark.looptime
+
+OLD, NEW = (issue([HOST], NOW) for _ in range(2))
+
+
+def write(api: ApiServer, content: dict[str, str]) -> None:
+    api.put(secret("default", content))
+
+
+@pytest.fixture
+async def reader(watches: Watches) -> AsyncIterator[Reader]:
+    async with reading(from_secret(watches, "default", NAME)) as reader:
+        yield reader
+
+
+async def test_a_secret_that_is_there_is_read(api: ApiServer, reader: Reader) -> None:
+    write(api, data(OLD))
+    assert await reader.next() == OLD
+
+
+async def test_a_secret_that_comes_later_is_waited_for(
+    api: ApiServer, reader: Reader, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert await reader.quiet(150)
+    told = [line for line in capfd.readouterr().err.splitlines() if "does not exist" in line]
+    assert len(told) == 3
+    write(api, data(OLD))
+    assert await reader.next() == OLD
+
+
+async def test_a_new_certificate_in_the_secret_is_told(api: ApiServer, reader: Reader) -> None:
+    write(api, data(OLD))
+    await reader.next()
+    write(api, data(NEW))
+    assert await reader.next() == NEW
+
+
+async def test_what_else_changes_in_the_secret_is_not(api: ApiServer, reader: Reader) -> None:
+    write(api, data(OLD))
+    await reader.next()
+    write(api, data(OLD, other=b"x"))
+    assert await reader.quiet(100)
+
+
+@pytest.mark.parametrize("empty", [{"ca_crt": b""}, {"ca_crt": b"\n"}], ids=["empty", "blank"])
+async def test_without_a_ca_the_last_of_the_chain_is_trusted(
+    api: ApiServer, reader: Reader, empty: dict[str, bytes]
+) -> None:
+    root = authority()
+    between = authority("between", root)
+    public = checked(*parts(certificate("server", between), between, trust=root.pem))
+    write(api, data(public, **empty))
+    assert (await reader.next()).trust == between.pem
+
+
+async def test_without_a_ca_and_a_chain_the_certificate_itself_is_trusted(api: ApiServer, reader: Reader) -> None:
+    content = data(OLD)
+    del content["ca.crt"]
+    write(api, content)
+    assert (await reader.next()).trust == OLD.certificate
+
+
+BROKEN: list[tuple[dict[str, bytes], str]] = [
+    ({"tls_crt": b""}, "tls.crt of Secret default/certs is empty"),
+    ({"tls_crt": b"x"}, "tls.crt of Secret default/certs holds no certificate"),
+    ({"tls_key": b""}, "tls.key of Secret default/certs holds no private key"),
+    ({"tls_key": NEW.key}, "tls.key of Secret default/certs is not the key of the certificate in tls.crt"),
+    ({"ca_crt": NEW.trust}, "tls.crt of Secret default/certs was not issued by a CA in ca.crt of Secret default/certs"),
+]
+
+
+@pytest.mark.parametrize(("broken", "problem"), BROKEN)
+async def test_a_broken_secret_is_told_once_and_the_last_good_one_stays(
+    api: ApiServer, reader: Reader, broken: dict[str, bytes], problem: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(api, data(OLD))
+    await reader.next()
+    write(api, data(OLD, **broken))
+    assert await reader.quiet(1000)
+    assert capfd.readouterr().err.count(problem) == 1
+    write(api, data(NEW))
+    assert await reader.next() == NEW
+
+
+async def test_a_deleted_secret_takes_nothing_away(api: ApiServer, reader: Reader) -> None:
+    write(api, data(OLD))
+    await reader.next()
+    api.delete(secret("default", {}))
+    assert await reader.quiet(1000)
+    write(api, data(NEW))
+    assert await reader.next() == NEW
+
+
+async def test_a_secret_deleted_while_nobody_could_see_it_takes_nothing_away(api: ApiServer, reader: Reader) -> None:
+    write(api, data(OLD))
+    await reader.next()
+    api.faults.cut()
+    api.delete(secret("default", {}))
+    api.compact()
+    assert await reader.quiet(10)
+    write(api, data(NEW))
+    assert await reader.next() == NEW
+
+
+async def test_missing_rights_are_told_with_what_to_do(
+    api: ApiServer, reader: Reader, capfd: pytest.CaptureFixture[str]
+) -> None:
+    api.faults.add(Fault("answer", "/secrets", status=403))
+    assert await reader.quiet(130)
+    told = capfd.readouterr().err
+    assert "a Role in its namespace must allow to get, list and watch it" in told
+    assert told.count("there is no certificate yet") == 3
+    api.faults.clear()
+    write(api, data(OLD))
+    assert await reader.next() == OLD
