@@ -1,4 +1,4 @@
-"""The API server's rules for admission webhooks, checked when a hook is loaded instead of when it is registered.
+"""The API server's rules for webhooks, checked when a hook is loaded instead of when it is registered.
 
 shell-operator checks validating bindings only (shell-operator.md §2.4); the API server refuses the same things in
 mutating ones, so both are checked here. Source of the rules:
@@ -14,8 +14,12 @@ from hookrunner.hooks.config import selectors
 from hookrunner.hooks.shapes import Problem
 from hookrunner.model.resources import JSON
 
+_MOST_CONDITIONS = 64
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL}){{2,}}")
+
+_SUBDOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"
+_CONDITION = re.compile(rf"(?:(?=.{{1,253}}/){_SUBDOMAIN}/)?(?=.{{1,63}}\Z)[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
 
 def problems(path: str, binding: JSON) -> Iterator[Problem]:
@@ -29,6 +33,19 @@ def problems(path: str, binding: JSON) -> Iterator[Problem]:
         yield from _rule(f"{path}.rules[{place}]", rule)
     yield from label_selector(f"{path}.labelSelector", binding.get("labelSelector"))
     yield from label_selector(f"{path}.namespace.labelSelector", binding.get("namespace", {}).get("labelSelector"))
+    yield from _conditions(f"{path}.matchConditions", binding.get("matchConditions", []))
+
+
+def conversion(path: str, binding: JSON) -> Iterator[Problem]:
+    """What no CustomResourceDefinition can be called. Of its versions, those may be missing yet."""
+    crd = binding.get("crdName")
+    if crd is not None and ("." not in crd or not re.fullmatch(_SUBDOMAIN, crd)):
+        text = f"'{crd}' is not the name of a CustomResourceDefinition; write PLURAL.GROUP: crontabs.stable.example.com"
+        yield Problem(f"{path}.crdName", text)
+    for place, rule in enumerate(binding.get("conversions", [])):
+        if rule["fromVersion"] == rule["toVersion"]:
+            text = f"leads from '{rule['toVersion']}' to itself; write two versions"
+            yield Problem(f"{path}.conversions[{place}]", text)
 
 
 def repeated_names(path: str, names: Sequence[str]) -> Iterator[Problem]:
@@ -44,6 +61,23 @@ def label_selector(path: str, selector: JSON) -> Iterator[Problem]:
         selectors.labels(selector or {})
     except BadSelector as error:
         yield Problem(path, f"is invalid: {error}")
+
+
+def _conditions(path: str, conditions: Sequence[JSON]) -> Iterator[Problem]:
+    """Whether their expressions compile is a question of the linter: not everybody has CEL."""
+    if len(conditions) > _MOST_CONDITIONS:
+        yield Problem(path, f"has {len(conditions)} items, and {_MOST_CONDITIONS} are the most; join some by &&")
+    seen = set[str]()
+    for place, condition in enumerate(conditions):
+        name = condition["name"]
+        if not _CONDITION.fullmatch(name):
+            text = f"'{name}' is not a name of letters, digits, '-', '_' and '.'; write for example exclude-leases"
+            yield Problem(f"{path}[{place}].name", text)
+        if name in seen:
+            yield Problem(f"{path}[{place}].name", f"'{name}' is the name of an earlier one; rename it")
+        seen.add(name)
+        if not condition["expression"].strip():
+            yield Problem(f"{path}[{place}].expression", "is empty; write a CEL expression, or drop the condition")
 
 
 def _rule(path: str, rule: JSON) -> Iterator[Problem]:

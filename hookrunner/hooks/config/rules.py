@@ -85,15 +85,10 @@ def _kubernetes(path: str, item: JSON) -> Iterator[Problem]:
             yield Problem(f"{path}.fieldSelector.matchExpressions[{place}]", text)
 
 
-def _nothing(path: str, item: JSON) -> Iterator[Problem]:
-    """The table says it all."""
-    yield from ()
-
-
 _RULES: dict[str, Callable[[str, JSON], Iterator[Problem]]] = {
     "kubernetes": _kubernetes,
     "schedule": schedule,
     "kubernetesValidating": admission.problems,
     "kubernetesMutating": admission.problems,
-    "kubernetesCustomResourceConversion": _nothing,
+    "kubernetesCustomResourceConversion": admission.conversion,
 }

@@ -69,3 +69,43 @@ def test_selectors_are_checked_when_the_hook_is_loaded(where: str) -> None:
     selector = {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}
     (line,) = found(**{where: selector if where == "labelSelector" else {"labelSelector": selector}})
     assert "labelSelector is invalid: 'a': the operator Exists takes no values" in line
+
+
+@pytest.mark.parametrize(
+    ("conditions", "said"),
+    [
+        ([("a b", "true")], "[0].name 'a b' is not a name of letters"),
+        ([("", "true")], "[0].name '' is not a name of letters"),
+        ([("A/b", "true")], "[0].name 'A/b' is not a name of letters"),
+        ([("a", "true"), ("a", "true")], "[1].name 'a' is the name of an earlier one"),
+        ([("a", " ")], "[0].expression is empty"),
+        ([(f"a{number}", "true") for number in range(65)], " has 65 items, and 64 are the most"),
+    ],
+)
+def test_conditions_that_the_api_server_would_refuse_are_refused(conditions: list[tuple[str, str]], said: str) -> None:
+    (line,) = found(matchConditions=[{"name": name, "expression": text} for name, text in conditions])
+    assert line.startswith(f"kubernetesValidating[0].matchConditions{said}")
+
+
+@pytest.mark.parametrize("name", ["a", "Not-a_lease.1", "example.com/Mine"])
+def test_conditions_have_qualified_names(name: str) -> None:
+    assert found(matchConditions=[{"name": name, "expression": "true"}]) == []
+
+
+def conversion(**keys: Any) -> list[str]:
+    rules = [{"fromVersion": "v1", "toVersion": "v2"}]
+    binding = {"name": "up", "crdName": "crontabs.example.com", "conversions": rules} | keys
+    raw = {"configVersion": "v1", "kubernetesCustomResourceConversion": [binding]}
+    return [str(problem) for problem in problems(raw)]
+
+
+@pytest.mark.parametrize("name", ["crontabs", "CronTabs.example.com", "crontabs/v1", ""])
+def test_a_conversion_names_a_definition(name: str) -> None:
+    (line,) = conversion(crdName=name)
+    assert f".crdName '{name}' is not the name of a CustomResourceDefinition; write PLURAL.GROUP" in line
+
+
+def test_a_conversion_leads_from_one_version_to_another() -> None:
+    assert conversion() == []
+    (line,) = conversion(conversions=[{"fromVersion": "v1", "toVersion": "v1"}])
+    assert ".conversions[0] leads from 'v1' to itself" in line

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-import json, os, sys, subprocess
+import json
+import os
+import subprocess
+import sys
 
 CONFIG = """
 configVersion: v1

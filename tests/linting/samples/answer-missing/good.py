@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-import json, os, sys
+import json
+import os
+import sys
 
 CONFIG = """
 configVersion: v1
