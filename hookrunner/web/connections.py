@@ -39,17 +39,24 @@ class Connections(web.Server):
         assert isinstance(connection, Connection)
         connection.asked(request.content)
         response = await self._answer(request)
+        response.headers["Server"] = "hookrunner"
         if not request.content.is_eof():
             response.force_close()  # the rest of the body cannot be told from a next request's head
         try:
             async with asyncio.timeout(self._limits.taking):
                 await response.prepare(request)
                 await response.write_eof()
-        except TimeoutError:
-            _log.debug("answer not taken in time, connection cut", remote=request.remote)
+        except (TimeoutError, ConnectionError) as error:
+            _log.debug("answer not taken, connection cut", remote=request.remote, error=error)
             connection.abort()
         connection.answered()
         return response
+
+    async def finish(self) -> None:
+        """Close idle connections at once, and the others when they have answered, or when their grace is over."""
+        self.pre_shutdown()
+        # aiohttp waits twice: for the answer, then for the task of the connection.
+        await self.shutdown(self._limits.grace / 2)
 
 
 class Connection(web.RequestHandler):

@@ -77,8 +77,7 @@ class TlsListener:
         await asyncio.gather(*greeting, return_exceptions=True)
         for accepted in greeting.values():
             accepted.close()  # a task that never came to its first step has no transport that would do it
-        self._connections.pre_shutdown()
-        await self._connections.shutdown(self._limits.grace)
+        await self._connections.finish()
 
     def _follow(self) -> None:
         try:
