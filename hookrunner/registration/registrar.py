@@ -39,7 +39,7 @@ class Registrar:
         self._published = False
         self._objects = [Registered(client, one, claim) for one in registrations(wish)]
         for clash in wish.clashes:
-            _LOG.warn("a webhook is displaced", reason=clash)
+            _LOG.warn("webhooks are in each other's way", reason=clash)
         metrics.webhook_registered.from_function(lambda: list(self._values()))
 
     async def publish(self, trust: bytes) -> None:

@@ -1,0 +1,42 @@
+"""Each test that asks for a `world` runs on the sandbox and on the real API server."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials, loaded
+from hookrunner.kube.loading import Loading
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.sandbox.sandbox import Options, serving
+from hookrunner.settings import KubeSettings
+from tests.controlplane.certs import make_server_certificate
+from tests.controlplane.cluster import Cluster
+from tests.registration.world import World
+
+
+@pytest.fixture(params=["sandbox", "cluster"])
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    async with AsyncExitStack() as stack:
+        if request.param == "sandbox":
+            sandbox = await stack.enter_async_context(serving(Options()))
+            credentials = Credentials(KubeSettings(), Connection(sandbox.url))
+        else:
+            cluster: Cluster = request.getfixturevalue("cluster")
+            settings = KubeSettings(config=cluster.kubeconfig)
+            credentials = Credentials(settings, await loaded(Loading(settings)))
+        metrics = Metrics("")
+        other = await stack.enter_async_context(Client(credentials, Requests(metrics)))
+        world = World(credentials, other, metrics, stack)
+        yield world
+        await world.clean()
+
+
+@pytest.fixture(scope="session")
+def authorities(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+    """Two certificates to trust, PEM."""
+    directory = tmp_path_factory.mktemp("authorities")
+    first, second = (make_server_certificate(directory, name).certificate.read_bytes() for name in ("one", "two"))
+    return first, second

@@ -1,0 +1,79 @@
+"""Conversions in CRDs, which others bring, edit and replace."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from hookrunner.registration.claims import WANTED
+from hookrunner.registration.merging import CONVERSION, DEFINITION
+from hookrunner.registration.trust import certificates
+from tests.flows.waiting import until
+from tests.registration.world import World
+
+JSON = Any
+
+pytestmark = pytest.mark.parametrize("world", ["cluster"], indirect=True)  # the sandbox refuses conversions by webhook
+
+
+async def test_a_hook_that_cannot_be_read_keeps_its_conversion(world: World) -> None:
+    before, _ = await world.registrar(world.wish(world.converting()))
+    await world.create(DEFINITION, world.definition())
+    await before.publish(b"")
+    after, _ = await world.registrar(world.wish(incomplete=True), started=2.0)
+    async with world.kept(after):
+        assert converts(await world.get(DEFINITION, world.things))
+
+
+async def test_a_definition_is_configured_when_it_appears(world: World, authorities: tuple[bytes, bytes]) -> None:
+    registrar, _ = await world.registrar(world.wish(world.converting()))
+    async with world.kept(registrar, trust=authorities[0]):
+        assert registrar.condition()[0]
+        assert "does not exist yet" in registrar.condition()[1]
+        await world.create(DEFINITION, world.definition())
+        found = await world.seen(DEFINITION, lambda obj: obj and converts(obj), world.things)
+    client = found["spec"]["conversion"]["webhook"]["clientConfig"]
+    assert client["url"] == f"{world.target.url}/{world.things}"
+    assert set(certificates(base64.b64decode(client["caBundle"]))) == set(certificates(authorities[0]))
+    assert registrar.condition() == (True, "")
+
+
+def converts(obj: JSON) -> bool:
+    return bool(obj["spec"]["conversion"]["strategy"] == "Webhook")
+
+
+def replaced(world: World, obj: JSON) -> None:
+    """As `kubectl replace -f` does with the file that it came from."""
+    obj["spec"] = world.definition()["spec"]
+    obj["metadata"].pop("labels")
+    obj["metadata"].pop("annotations")
+
+
+async def test_a_conversion_is_repaired_and_given_back(world: World) -> None:
+    await world.create(DEFINITION, world.definition())
+    registrar, _ = await world.registrar(world.wish(world.converting()))
+    async with world.kept(registrar):
+        assert converts(await world.get(DEFINITION, world.things))
+        assert not converts(await world.edit(DEFINITION, lambda obj: replaced(world, obj), world.things))
+        await world.seen(DEFINITION, converts, world.things)
+    nothing, _ = await world.registrar(world.wish(), started=2.0)
+    async with world.kept(nothing):
+        given_back = await world.seen(DEFINITION, lambda obj: not converts(obj), world.things)
+    assert CONVERSION not in given_back["metadata"].get("labels", {})
+    assert WANTED not in given_back["metadata"].get("annotations", {})
+
+
+async def test_a_conversion_that_leads_elsewhere_now_is_not_ours_to_take(world: World) -> None:
+    await world.create(DEFINITION, world.definition())
+    registrar, _ = await world.registrar(world.wish(world.converting()))
+    await registrar.publish(b"")
+    elsewhere = {"url": "https://elsewhere.example.com/"}
+
+    def lead_away(obj: JSON) -> None:
+        obj["spec"]["conversion"]["webhook"]["clientConfig"] = elsewhere
+
+    await world.edit(DEFINITION, lead_away, world.things)
+    nothing, meter = await world.registrar(world.wish(), started=2.0)
+    async with world.kept(nothing):
+        await until(lambda: len(meter.requests) >= 3, "a look at it")
+    assert meter.writes == []

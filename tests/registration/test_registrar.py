@@ -1,0 +1,207 @@
+"""What stands in the cluster, on the sandbox and on a real API server."""
+
+import asyncio
+import base64
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hookrunner.model.bindings import Admission
+from hookrunner.registration.claims import GENERATION, WANTED
+from hookrunner.registration.merging import MANAGED_BY, MUTATING, VALIDATING
+from hookrunner.registration.trust import certificates
+from hookrunner.registration.wanted import Target, wish
+from tests.registration.world import World, a_hook, entry_names
+
+JSON = Any
+ONE, TWO, THREE = "one.example.com", "two.example.com", "three.example.com"
+
+
+def trusted(client_config: JSON) -> set[bytes]:
+    return set(certificates(base64.b64decode(client_config.get("caBundle", ""))))
+
+
+def bundle(pem: bytes) -> str:
+    return base64.b64encode(pem).decode()
+
+
+async def test_configurations_are_created_and_published_again_without_a_write(
+    world: World, authorities: tuple[bytes, bytes]
+) -> None:
+    mutating = Admission(TWO, (world.rule(),), reinvocation_policy="IfNeeded")
+    wanted = world.wish(world.validating(ONE), a_hook("m.sh", mutating=(mutating,)))
+    registrar, meter = await world.registrar(wanted)
+    assert registrar.condition() == (False, "webhooks are not registered yet")
+    await registrar.publish(authorities[0])
+    created = await world.get(VALIDATING)
+    assert entry_names(created) == [ONE]
+    assert entry_names(await world.get(MUTATING)) == [TWO]
+    assert trusted(created["webhooks"][0]["clientConfig"]) == set(certificates(authorities[0]))
+    assert created["metadata"]["labels"] == {MANAGED_BY: "hookrunner"}
+    assert registrar.condition() == (True, "")
+    assert sorted(meter.writes) == ["POST 201", "POST 201"]
+    await registrar.publish(authorities[0])
+    assert len(meter.writes) == 2
+    assert b'webhook_registered{kind="ValidatingWebhookConfiguration"' in world.metrics.exposition()
+
+
+async def test_odd_bindings_are_written_once(world: World) -> None:
+    """Where the API server leaves out what is empty, or fills something in."""
+    binding = Admission(
+        ONE,
+        ({**world.rule(), "scope": "Namespaced"}, world.rule()),
+        failure_policy="Ignore",
+        side_effects="NoneOnDryRun",
+        match_conditions=({"name": "a", "expression": "true"},),
+        object_selector={"matchLabels": {}, "matchExpressions": [{"key": "a", "operator": "Exists", "values": []}]},
+        namespace_selector={"matchLabels": {"kubernetes.io/metadata.name": world.name}},
+    )
+    hooks = a_hook("h.sh", validating=(binding, Admission(TWO)), mutating=(replace(binding, name=THREE),))
+    for _ in range(2):
+        registrar, meter = await world.registrar(world.wish(hooks))
+        await registrar.publish(b"")
+        assert registrar.condition() == (True, "")
+    assert meter.writes == []
+
+
+async def test_by_service(world: World) -> None:
+    target = Target("", f"ns-{world.name}", "svc")
+    registrar, meter = await world.registrar(wish([world.validating(ONE)], world.name, target, target))
+    await registrar.publish(b"")
+    (entry,) = (await world.get(VALIDATING))["webhooks"]
+    path = {"path": "/hooks/one-example-com", "port": 443}
+    assert entry["clientConfig"] == {"service": {"namespace": target.namespace, "name": "svc"} | path}
+    await registrar.publish(b"")
+    assert meter.writes == ["POST 201"]
+
+
+async def test_new_trust_takes_the_place_of_the_old_but_not_at_first(
+    world: World, authorities: tuple[bytes, bytes]
+) -> None:
+    both = set(certificates(b"".join(authorities)))
+    for pem in authorities:
+        registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+        await registrar.publish(pem)
+    assert trusted((await world.get(VALIDATING))["webhooks"][0]["clientConfig"]) == both
+    await registrar.publish(authorities[1])
+    assert trusted((await world.get(VALIDATING))["webhooks"][0]["clientConfig"]) == set(certificates(authorities[1]))
+
+
+EDITS: dict[str, Any] = {
+    "policy": lambda entry: entry.update(failurePolicy="Ignore"),
+    "rules": lambda entry: entry.update(rules=[]),
+    "conditions": lambda entry: entry.update(matchConditions=[{"name": "never", "expression": "false"}]),
+    "url": lambda entry: entry["clientConfig"].update(url="https://elsewhere.example.com/"),
+    "trust": lambda entry: entry["clientConfig"].pop("caBundle"),
+    "selector": lambda entry: entry.update(namespaceSelector={"matchLabels": {"a": "b"}}),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+async def test_an_edited_entry_is_repaired(world: World, authorities: tuple[bytes, bytes], edit: str) -> None:
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE, TWO)))
+    async with world.kept(registrar, trust=authorities[0]):
+        before = await world.get(VALIDATING)
+        edited = await world.edit(VALIDATING, lambda obj: EDITS[edit](obj["webhooks"][0]))
+        assert edited["webhooks"] != before["webhooks"]
+        await world.seen(VALIDATING, lambda obj: obj and obj["webhooks"] == before["webhooks"])
+
+
+async def test_a_deleted_configuration_comes_back(world: World) -> None:
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    async with world.kept(registrar):
+        uid = (await world.get(VALIDATING))["metadata"]["uid"]
+        await world.delete(VALIDATING)
+        await world.seen(VALIDATING, lambda obj: obj and obj["metadata"]["uid"] != uid and entry_names(obj) == [ONE])
+
+
+FOREIGN = {
+    "name": "foreign.example.com",
+    "clientConfig": {"url": "https://elsewhere.example.com/hooks/a"},
+    "rules": [],
+    "sideEffects": "None",
+    "admissionReviewVersions": ["v1"],
+    "failurePolicy": "Ignore",
+}
+
+
+async def test_what_others_put_there_stays(world: World) -> None:
+    metadata = {"name": world.name, "labels": {"a": "b"}, "annotations": {"c": "d"}}
+    await world.create(VALIDATING, {"metadata": metadata, "webhooks": [FOREIGN]})
+    before = await world.get(VALIDATING)
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    await registrar.publish(b"")
+    after = await world.get(VALIDATING)
+    assert entry_names(after) == [FOREIGN["name"], ONE]
+    assert after["webhooks"][0] == before["webhooks"][0]
+    assert after["metadata"]["labels"] == {"a": "b", MANAGED_BY: "hookrunner"}
+    assert after["metadata"]["annotations"].keys() == {"c", GENERATION, WANTED}
+    nothing, _ = await world.registrar(world.wish(), started=2.0)
+    await nothing.publish(b"")
+    left = await world.get(VALIDATING)
+    assert left["webhooks"] == before["webhooks"]
+    assert left["metadata"]["annotations"] == {"c": "d"}
+
+
+async def test_what_no_hook_asks_for_any_more_goes(world: World) -> None:
+    for number, names in enumerate([(ONE, TWO), (TWO, THREE), ()]):
+        registrar, _ = await world.registrar(world.wish(world.validating(*names)), started=number)
+        await registrar.publish(b"")
+        assert entry_names(await world.get(VALIDATING)) == list(names)
+    assert await world.get(VALIDATING) is None
+
+
+async def test_a_hook_that_cannot_be_read_keeps_its_policy(world: World) -> None:
+    before, _ = await world.registrar(world.wish(world.validating(ONE, TWO)))
+    await before.publish(b"")
+    after, _ = await world.registrar(world.wish(world.validating(TWO), incomplete=True), started=2.0)
+    await after.publish(b"")
+    assert entry_names(await world.get(VALIDATING)) == [ONE, TWO]
+
+
+async def test_cert_managers_bundle_is_left_alone(world: World, authorities: tuple[bytes, bytes]) -> None:
+    entry = FOREIGN | {"name": ONE, "clientConfig": {"url": "https://a/", "caBundle": bundle(authorities[0])}}
+    annotations = {"cert-manager.io/inject-ca-from": "a/b"}
+    metadata = {"name": world.name, "annotations": annotations}
+    await world.create(VALIDATING, {"metadata": metadata, "webhooks": [entry]})
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE, TWO)))
+    await registrar.publish(authorities[1])
+    first, second = (await world.get(VALIDATING))["webhooks"]
+    assert trusted(first["clientConfig"]) == set(certificates(authorities[0]))
+    assert first["clientConfig"]["url"] == f"{world.target.url}/hooks/one-example-com"
+    assert "caBundle" not in second["clientConfig"]
+
+
+async def test_replicas_with_one_wish_do_not_disturb_each_other(world: World, authorities: tuple[bytes, bytes]) -> None:
+    """One has the new certificates already, the other not yet."""
+    replicas = [await world.registrar(world.wish(world.validating(ONE)), started) for started in (1.0, 2.0)]
+    registrars, meters = zip(*replicas, strict=True)
+    await asyncio.gather(*(one.publish(pem) for one, pem in zip(registrars, authorities, strict=True)))
+    both = set(certificates(b"".join(authorities)))
+    async with asyncio.TaskGroup() as tasks:
+        keeping = [tasks.create_task(one.keep(world.watches())) for one in registrars]
+        await world.seen(VALIDATING, lambda obj: trusted(obj["webhooks"][0]["clientConfig"]) == both)
+        await world.edit(VALIDATING, lambda obj: obj["webhooks"][0].update(failurePolicy="Ignore"))
+        await world.seen(VALIDATING, lambda obj: obj["webhooks"][0]["failurePolicy"] == "Fail")
+        for task in keeping:
+            task.cancel()
+    assert len(meters[0].writes + meters[1].writes) <= 4
+
+
+async def test_of_different_wishes_the_younger_one_counts(world: World) -> None:
+    old, old_meter = await world.registrar(world.wish(world.validating(ONE)), started=1.0)
+    new, new_meter = await world.registrar(world.wish(world.validating(TWO)), started=2.0)
+    async with world.kept(old, new):
+        await world.delete(VALIDATING)
+        await world.seen(VALIDATING, lambda obj: entry_names(obj) == [TWO])
+        await world.edit(VALIDATING, lambda obj: obj["webhooks"].clear())
+        await world.seen(VALIDATING, lambda obj: entry_names(obj) == [TWO])
+    assert len(old_meter.writes) <= 2
+    assert len(new_meter.writes) <= 4
+    restarted, meter = await world.registrar(world.wish(world.validating(ONE)), started=1.5)
+    await restarted.publish(b"")
+    ready, message = restarted.condition()
+    assert ready
+    assert "1970-01-01T00:00:02.000000Z" in message
+    assert meter.writes == []

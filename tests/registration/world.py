@@ -1,0 +1,165 @@
+"""A cluster to register in, the sandbox or a real one, and what others do there behind our back.
+
+Every world has names of its own. Rules are about a group that only its own CRDs are in, and the URL leads nowhere, so
+nobody else's requests are ever asked about.
+"""
+
+import asyncio
+import copy
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hookrunner.errors import NotFound
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.credentials import Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig
+from hookrunner.model.resources import Resource, Selection
+from hookrunner.model.watching import Item, Report
+from hookrunner.registration.claims import claim
+from hookrunner.registration.merging import DEFINITION, MUTATING, VALIDATING
+from hookrunner.registration.registrar import Registrar
+from hookrunner.registration.wanted import Target, Wish, wish
+
+JSON = Any
+PATIENCE = 30
+
+
+class Meter:
+    """Remembers the requests that were answered, as `PUT 200`."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+
+    def request_finished(self, verb: str, url: str, host: str, code: str, seconds: float) -> None:
+        self.requests.append(f"{verb} {code}")
+
+    def waited(self, verb: str, url: str, seconds: float) -> None:
+        pass
+
+    @property
+    def writes(self) -> list[str]:
+        """Those that changed something."""
+        return [request for request in self.requests if request.startswith(("P", "D")) and request.endswith(("0", "1"))]
+
+
+@dataclass(slots=True)
+class World:
+    """`other` is somebody else's client, `name` the configurations' name, `group` the group of the own CRDs."""
+
+    credentials: Credentials
+    other: Client
+    metrics: Metrics
+    stack: AsyncExitStack
+    name: str = field(default_factory=lambda: f"registration-{secrets.token_hex(4)}")
+
+    @property
+    def group(self) -> str:
+        return f"{self.name}.example.com"
+
+    @property
+    def things(self) -> str:
+        return f"things.{self.group}"
+
+    @property
+    def target(self) -> Target:
+        return Target(f"https://127.0.0.1:9/{self.name}", "", "")
+
+    def wish(self, *hooks: Hook, incomplete: bool = False) -> Wish:
+        return wish(hooks, self.name, self.target, self.target, incomplete)
+
+    def validating(self, *names: str, hook: str = "hook.sh", **more: Any) -> Hook:
+        bindings = tuple(Admission(name, (self.rule(),), **more) for name in names)
+        return a_hook(hook, validating=bindings)
+
+    def rule(self) -> JSON:
+        return {"apiGroups": [self.group], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
+
+    def converting(self) -> Hook:
+        return a_hook("convert.sh", conversions=(Conversion("c", self.things, (("v1", "v2"),)),))
+
+    async def registrar(self, wanted: Wish, started: float = 1.0) -> tuple[Registrar, Meter]:
+        """A process that lives since then, with a connection of its own."""
+        meter = Meter()
+        client = await self.stack.enter_async_context(Client(self.credentials, meter))
+        return Registrar(client, self.metrics, wanted, claim(started)), meter
+
+    @asynccontextmanager
+    async def kept(self, *registrars: Registrar, trust: bytes = b"") -> AsyncIterator[None]:
+        """Published and looked after."""
+        async with asyncio.TaskGroup() as tasks:
+            for registrar in registrars:
+                await registrar.publish(trust)
+            keeping = [tasks.create_task(one.keep(self.watches())) for one in registrars]
+            yield
+            for task in keeping:
+                task.cancel()
+
+    def watches(self) -> Watches:
+        return Watches(self.other, Discovery(self.other), self.metrics, 75)
+
+    async def get(self, resource: Resource, name: str = "") -> JSON:
+        """As it is now, None if it is not there."""
+        try:
+            return await self.other.get(resource.path(name=name or self.name))
+        except NotFound:
+            return None
+
+    async def seen(self, resource: Resource, check: Callable[[JSON], object], name: str = "") -> JSON:
+        """The object, as soon as it is so; None while there is none."""
+        name = name or self.name
+        selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={name}")
+        async with asyncio.timeout(PATIENCE), aclosing(self.watches().open(selection)) as story:
+            if check(current := await self.get(resource, name)):
+                return current
+            async for reports in story:
+                for obj in _objects(reports):
+                    if check(obj):
+                        return obj
+        raise AssertionError
+
+    async def create(self, resource: Resource, body: JSON) -> JSON:
+        return orjson.loads(await self.other.send(Call("POST", resource.path(), {"fieldManager": "somebody"}, body)))
+
+    async def edit(self, resource: Resource, change: Callable[[JSON], object], name: str = "") -> JSON:
+        """As `kubectl edit` does."""
+        obj = copy.deepcopy(await self.get(resource, name))
+        change(obj)
+        path = resource.path(name=name or self.name)
+        return orjson.loads(await self.other.send(Call("PUT", path, {"fieldManager": "kubectl-edit"}, obj)))
+
+    async def delete(self, resource: Resource, name: str = "") -> None:
+        await self.other.send(Call("DELETE", resource.path(name=name or self.name)))
+
+    async def clean(self) -> None:
+        for resource, name in ((VALIDATING, self.name), (MUTATING, self.name), (DEFINITION, self.things)):
+            if await self.get(resource, name):
+                await self.delete(resource, name)
+
+    def definition(self, **more: JSON) -> JSON:
+        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+        versions = [{"name": v, "served": True, "storage": v == "v1", "schema": schema} for v in ("v1", "v2")]
+        names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+        spec = {"group": self.group, "scope": "Namespaced", "names": names, "versions": versions}
+        return {"metadata": {"name": self.things}, "spec": spec | more}
+
+
+def a_hook(name: str, **bindings: Any) -> Hook:
+    return Hook(name, Path("/hooks") / name, HookConfig("v1", **bindings))
+
+
+def entry_names(obj: JSON) -> list[str]:
+    return [entry["name"] for entry in (obj or {}).get("webhooks") or []]
+
+
+def _objects(reports: Sequence[Report]) -> list[JSON]:
+    items = [report for report in reports if isinstance(report, Item)]
+    return [None if item.change is Change.DELETED else item.obj for item in items]
