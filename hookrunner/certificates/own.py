@@ -22,7 +22,7 @@ from urllib.parse import quote
 from hookrunner import log
 from hookrunner.certificates.issuing import issue, made, renewal
 from hookrunner.certificates.latest import REMINDER, Latest
-from hookrunner.certificates.material import OVERLAP, Material, checked, lacking, lingering, overlap
+from hookrunner.certificates.material import OVERLAP, Material, checked, doubts, lacking, lingering, overlap
 from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, Followed
 from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
 from hookrunner.kube.client import Call, Client
@@ -74,11 +74,15 @@ def judged(secret: Followed, names: Sequence[str], now: float, late: float = 0.0
     previous = lingering(secret.part(PREVIOUS).pem, made(current), now)
     material = replace(current, trust=overlap(previous, current.trust, now))
     due = renewal(current) + late * (current.expires - current.begins)
-    wrong = "two thirds of its life are over" if now >= due else ""
-    if missing := lacking(current, names):
-        wrong = f"it is not for {', '.join(missing)}"
+    wrong = _defect(current, names, now) or ("two thirds of its life are over" if now >= due else "")
     changes = [at for at in (made(current) + OVERLAP, due) if at > now]
     return State(material, material.trust, wrong, min(changes, default=math.inf))
+
+
+def _defect(material: Material, names: Sequence[str], now: float) -> str:
+    """Why API servers would not accept it, whatever its age."""
+    missing = lacking(material, names)
+    return f"it is not for {', '.join(missing)}" if missing else "; ".join(doubts(material, now))
 
 
 def own(

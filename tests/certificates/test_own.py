@@ -8,10 +8,11 @@ import asyncio
 import base64
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import pytest
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from hookrunner.certificates.issuing import issue, renewal, service_names
 from hookrunner.certificates.material import OVERLAP, Material, lacking
@@ -19,7 +20,7 @@ from hookrunner.certificates.own import LATENESS, own
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.sandbox.faults import Fault
-from tests.certificates.made import NOW, YEAR
+from tests.certificates.made import NOW, YEAR, Wish, material
 from tests.certificates.reading import Reader, reading
 from tests.certificates.secrets import NAME, data, secret, serial_of
 from tests.kube.server import ApiServer
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.looptime
 
 NAMES = service_names("hooks", "default")
 HERE = secret("default", {})
+CLIENT_AUTH = ExtendedKeyUsageOID.CLIENT_AUTH
 
 
 class Clock:
@@ -82,10 +84,10 @@ def writes(api: ApiServer) -> list[str]:
 
 
 async def test_a_secret_is_made_when_there_is_none(api: ApiServer, replica: Reader) -> None:
-    material = await replica.next()
-    assert not lacking(material, NAMES)
+    made = await replica.next()
+    assert not lacking(made, NAMES)
     stored = kept(api)
-    assert (stored["type"], serial_of(stored)) == ("kubernetes.io/tls", material.serial)
+    assert (stored["type"], serial_of(stored)) == ("kubernetes.io/tls", made.serial)
     assert set(stored["data"]) == {"tls.crt", "tls.key", "ca.crt", "previous-ca.crt"}
     assert writes(api) == ["POST"]
 
@@ -97,7 +99,7 @@ async def test_a_secret_that_is_there_is_used(api: ApiServer, replica: Reader) -
 
 
 async def test_of_ten_replicas_one_makes_it_for_all(api: ApiServer, replicas: list[Reader]) -> None:
-    serials = {material.serial for material in await asyncio.gather(*(one.next() for one in replicas))}
+    serials = {one.serial for one in await asyncio.gather(*(each.next() for each in replicas))}
     assert serials == {serial_of(kept(api))}
     assert all(await asyncio.gather(*(one.quiet(30) for one in replicas)))
 
@@ -107,7 +109,7 @@ async def test_of_ten_replicas_one_renews_it_for_all(api: ApiServer, replicas: l
     clock.set(renewal(old[0]) + LATENESS * 2 * YEAR)
     touch(api)
     new = await asyncio.gather(*(one.next() for one in replicas))
-    assert {material.serial for material in new} == {serial_of(kept(api))} != {old[0].serial}
+    assert {one.serial for one in new} == {serial_of(kept(api))} != {old[0].serial}
     assert all(await asyncio.gather(*(one.quiet(30) for one in replicas)))
 
 
@@ -139,6 +141,14 @@ async def test_a_certificate_that_expired_while_nobody_was_there_is_renewed(api:
     assert (await replica.next()).serial != old.serial
 
 
+@pytest.mark.parametrize("wish", [Wish(names=NAMES, begin=NOW + 60), Wish(names=NAMES, usages=(CLIENT_AUTH,))])
+async def test_a_certificate_that_api_servers_would_refuse_is_replaced(
+    api: ApiServer, replica: Reader, wish: Wish
+) -> None:
+    api.put(secret("default", data(refused := material(wish))))
+    assert (await replica.next()).serial != refused.serial
+
+
 async def test_names_that_are_lacking_are_added_to_what_others_need(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(issued(names=("other", "10.0.0.1")))))
     assert set((await replica.next()).names) == {*NAMES, "other", "10.0.0.1"}
@@ -155,7 +165,7 @@ async def test_two_releases_with_different_names_come_to_rest(
     async with reading(own(client, watches, "default", NAME, ["other"])) as other:
         await asyncio.gather(other.next(), replica.next())
         await asyncio.gather(other.quiet(10), replica.quiet(10))
-        assert await asyncio.gather(other.quiet(40), replica.quiet(40)) == [True, True]
+        assert all(await asyncio.gather(other.quiet(40), replica.quiet(40)))
     assert len(writes(api)) <= 4
 
 
@@ -185,9 +195,9 @@ async def test_a_deleted_secret_comes_back_with_a_new_ca(api: ApiServer, replica
     await replicas[1].next()
     api.delete(HERE)
     after = [await one.next() for one in replicas[:3]]
-    assert {material.serial for material in after} == {serial_of(kept(api))}
+    assert {one.serial for one in after} == {serial_of(kept(api))}
     assert after[0].serial != before.serial
-    assert all(material.trust.endswith(before.trust) for material in after)
+    assert all(one.trust.endswith(before.trust) for one in after)
 
 
 async def test_what_others_put_into_the_secret_stays(api: ApiServer, replica: Reader) -> None:
@@ -199,7 +209,7 @@ async def test_what_others_put_into_the_secret_stays(api: ApiServer, replica: Re
 
 
 async def test_somebody_who_undoes_every_write_is_not_fought_at_full_speed(api: ApiServer, replica: Reader) -> None:
-    with pytest.raises(TimeoutError):
+    with suppress(TimeoutError):
         async with asyncio.timeout(55):
             while await replica.next():
                 api.put(secret("default", {"tls.crt": "", "tls.key": ""}))

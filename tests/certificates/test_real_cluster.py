@@ -1,0 +1,198 @@
+"""Secrets on a real control plane: races, rights, immutability, what kubectl does to them."""
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.certificates.issuing import issue, service_names
+from hookrunner.certificates.material import Material, lacking
+from hookrunner.certificates.own import own
+from hookrunner.certificates.secret import from_secret
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.settings import KubeSettings
+from tests.certificates.made import YEAR
+from tests.certificates.reading import Reader, reading
+from tests.certificates.secrets import NAME, data, secret, serial_of
+from tests.controlplane.cluster import Cluster
+
+NAMES = service_names("hooks", "default")
+SECRETS = {"apiGroups": [""], "resources": ["secrets"]}
+READ = SECRETS | {"verbs": ["get", "list", "watch"], "resourceNames": [NAME]}
+CREATE = SECRETS | {"verbs": ["create"]}
+UPDATE = SECRETS | {"verbs": ["update"], "resourceNames": [NAME]}
+
+
+class Replica:
+    """Connections of its own, as another process would have."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.watches = Watches(client, Discovery(client), Metrics(""), 75)
+
+
+async def credentials_of(kubeconfig: Path) -> Credentials:
+    settings = KubeSettings(config=kubeconfig)
+    return Credentials(settings, await loaded(Loading(settings)))
+
+
+@asynccontextmanager
+async def replica_with(credentials: Credentials) -> AsyncIterator[Replica]:
+    async with Client(credentials, Requests(Metrics(""))) as client:
+        yield Replica(client)
+
+
+@asynccontextmanager
+async def owner(credentials: Credentials, namespace: str) -> AsyncIterator[Reader]:
+    async with (
+        replica_with(credentials) as replica,
+        reading(own(replica.client, replica.watches, namespace, NAME, NAMES)) as reader,
+    ):
+        yield reader
+
+
+@pytest.fixture
+async def replicas(cluster: Cluster, namespace: str) -> AsyncIterator[list[Reader]]:
+    credentials = await credentials_of(cluster.kubeconfig)
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(owner(credentials, namespace)) for _ in range(10)]
+
+
+class Stored:
+    """The Secret, as others see and treat it."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self.path = f"/api/v1/namespaces/{namespace}/secrets"
+
+    def read(self) -> Any:
+        return self.cluster.request("GET", f"{self.path}/{NAME}").body
+
+    def create(self, material: Material) -> None:
+        self.cluster.create(self.path, secret(self.namespace, data(material)))
+
+    def patch(self, **change: Any) -> None:
+        self.cluster.kubectl("patch", "secret", NAME, "-n", self.namespace, "--type=merge", "-p", json.dumps(change))
+
+    def delete(self) -> None:
+        self.cluster.kubectl("delete", "secret", NAME, "-n", self.namespace)
+
+
+@pytest.fixture
+def stored(cluster: Cluster, namespace: str) -> Stored:
+    return Stored(cluster, namespace)
+
+
+async def serials(replicas: list[Reader]) -> set[int]:
+    return {material.serial for material in await asyncio.gather(*(one.next() for one in replicas))}
+
+
+async def test_of_ten_replicas_one_makes_it_for_all(replicas: list[Reader], stored: Stored) -> None:
+    assert await serials(replicas) == {serial_of(stored.read())}
+    assert stored.read()["type"] == "kubernetes.io/tls"
+
+
+async def test_of_ten_replicas_one_renews_it_for_all(replicas: list[Reader], stored: Stored) -> None:
+    stored.create(old := issue(NAMES, time.time() - 0.7 * YEAR))
+    made = await asyncio.gather(*(one.next() for one in replicas))
+    assert {one.serial for one in made} == {serial_of(stored.read())} != {old.serial}
+    assert all(one.trust.endswith(old.trust) and one.trust != old.trust for one in made)
+
+
+async def test_a_deleted_secret_comes_back_for_all(replicas: list[Reader], stored: Stored) -> None:
+    before = await serials(replicas)
+    stored.delete()
+    after = await serials(replicas)
+    assert after == {serial_of(stored.read())} != before
+
+
+async def test_nonsense_is_replaced_for_all(replicas: list[Reader], stored: Stored) -> None:
+    before = await serials(replicas)
+    stored.patch(data={"tls.crt": base64.b64encode(b"nonsense").decode()})
+    after = await serials(replicas)
+    assert after == {serial_of(stored.read())} != before
+
+
+async def test_a_secret_of_another_type_keeps_it(cluster: Cluster, namespace: str, stored: Stored) -> None:
+    """The type of a Secret cannot be changed."""
+    cluster.kubectl("create", "secret", "generic", NAME, "-n", namespace, "--from-literal=mine=1")
+    async with owner(await credentials_of(cluster.kubeconfig), namespace) as reader:
+        assert not lacking(await reader.next(), NAMES)
+    found = stored.read()
+    assert (found["type"], found["data"]["mine"]) == ("Opaque", base64.b64encode(b"1").decode())
+
+
+async def test_an_immutable_secret_is_told_and_waited_for(
+    cluster: Cluster, namespace: str, stored: Stored, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stored.create(old := issue(NAMES, time.time() - 0.7 * YEAR))
+    stored.patch(immutable=True)
+    async with owner(await credentials_of(cluster.kubeconfig), namespace) as reader:
+        assert await reader.next() == old
+        assert await reader.quiet(0.5)
+        assert "delete it, and it will be made anew" in capfd.readouterr().err
+        stored.delete()
+        assert (await reader.next()).serial == serial_of(stored.read())
+
+
+async def test_rights_limited_to_the_one_secret_are_enough(cluster: Cluster, namespace: str, stored: Stored) -> None:
+    user = cluster.user("enough", namespace, [READ, CREATE, UPDATE])
+    async with owner(await credentials_of(user.kubeconfig), namespace) as reader:
+        await reader.next()
+        stored.patch(data={"tls.key": ""})
+        assert (await reader.next()).serial == serial_of(stored.read())
+
+
+@pytest.mark.parametrize(
+    ("rules", "there", "problem"),
+    [
+        ([], False, 'cannot list resource "secrets"'),
+        ([READ, UPDATE], False, 'cannot create resource "secrets"'),
+        ([READ, CREATE], True, 'cannot update resource "secrets"'),
+    ],
+)
+async def test_a_missing_right_is_named_and_waited_for(
+    stored: Stored, rules: list[dict[str, list[str]]], there: bool, problem: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cluster, namespace = stored.cluster, stored.namespace
+    if there:
+        stored.create(issue(["other"], time.time()))
+    user = cluster.user("few", namespace, rules)
+    async with owner(await credentials_of(user.kubeconfig), namespace) as reader:
+        if there:
+            await reader.next()
+        assert await reader.quiet(2)
+        told = capfd.readouterr().err
+        assert problem in told.replace("\\", "")
+        assert "a Role in its namespace must allow to get, list" in told
+        cluster.user("all", namespace, [READ, CREATE, UPDATE])
+        rest = {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "all"}}
+        subject = {"kind": "ServiceAccount", "name": "few", "namespace": namespace}
+        bindings = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings"
+        cluster.create(bindings, rest | {"metadata": {"name": "late"}, "subjects": [subject]})
+        assert (await reader.next()).serial == serial_of(stored.read())
+
+
+async def test_cert_managers_secret_is_followed(cluster: Cluster, namespace: str, stored: Stored) -> None:
+    old, new = (issue(NAMES, time.time()) for _ in range(2))
+    async with (
+        replica_with(await credentials_of(cluster.kubeconfig)) as replica,
+        reading(from_secret(replica.watches, namespace, NAME)) as reader,
+    ):
+        stored.create(old)
+        assert await reader.next() == old
+        stored.patch(data=data(new))
+        assert await reader.next() == new
