@@ -5,13 +5,15 @@ Nothing answers where it leads, and it is about kinds of its own only, so nobody
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hookrunner.certificates.material import Material
+from hookrunner.certificates.own import own
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
@@ -77,9 +79,9 @@ class Installation:
         return asyncio.run(register())
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, kubeconfig: Path | None = None) -> AsyncIterator[None]:
         """As long as the program runs: whoever changes something finds it repaired."""
-        async with self._registrar(self.cluster.kubeconfig) as (registrar, client):
+        async with self._registrar(kubeconfig or self.cluster.kubeconfig) as (registrar, client):
             watches = Watches(client, Discovery(client), Metrics(""), 75)
             keeping = asyncio.create_task(registrar.keep(watches))
             yield
@@ -95,6 +97,13 @@ class Installation:
             await registrar.publish(b"")
             yield registrar, client
 
+    async def certify(self, kubeconfig: Path, secret: str) -> Material:
+        """The first certificate that the program makes for itself, as this kubeconfig's user."""
+        async with self._registrar(kubeconfig) as (_, client):
+            watches = Watches(client, Discovery(client), Metrics(""), 75)
+            async with aclosing(own(client, watches, self.namespace, secret, [self.service])) as materials:
+                return await anext(materials)
+
     def define(self) -> None:
         versions = [{"name": v, "served": True, "storage": v == "v1", "schema": SCHEMA} for v in ("v1", "v2")]
         group = self.definition.partition(".")[2]
@@ -109,11 +118,14 @@ class Installation:
     def conversion(self) -> Any:
         return self.cluster.request("GET", f"{DEFINITIONS}/{self.definition}").body["spec"]["conversion"]
 
+    def clean(self) -> None:
+        self.cluster.kubectl("delete", CONFIGURATIONS, self.name, "--ignore-not-found")
+        self.cluster.kubectl("delete", "crd", self.definition, "--wait=false")
+
 
 @pytest.fixture
 def installation(cluster: Cluster, namespace: str) -> Iterator[Installation]:
     found = Installation(cluster, namespace, namespace)
     found.define()
     yield found
-    cluster.kubectl("delete", CONFIGURATIONS, found.name, "--ignore-not-found")
-    cluster.kubectl("delete", "crd", found.definition, "--wait=false")
+    found.clean()
