@@ -5,7 +5,7 @@ from shlex import quote
 
 import click
 
-from hookrunner.testing.starting import LANGUAGES, starter
+from hookrunner.testing.starting import KINDS, LANGUAGES, starter
 
 
 @click.group()
@@ -24,6 +24,13 @@ def new() -> None:
     "--lang", type=click.Choice(list(LANGUAGES)), help="Its language. [default: by NAME's extension, or bash]"
 )
 @click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default=KINDS[0],
+    show_default=True,
+    help="What it is for: to hear of events, or to be asked by the API server.",
+)
+@click.option(
     "--dir",
     "directory",
     type=click.Path(file_okay=False, path_type=Path),
@@ -31,14 +38,15 @@ def new() -> None:
     show_default=True,
     help="The hooks directory; made if missing.",
 )
-def new_hook(name: str, lang: str | None, directory: Path) -> None:
+def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
     """Write a small hook that works, with comments, and its test cases beside it. Nothing is overwritten.
 
     \b
     hookrunner new hook label-namespaces
     hookrunner hook test hooks/label-namespaces.sh
+    hookrunner new hook services --kind validating
     """
-    made = starter(name, lang or ("python" if name.endswith(".py") else "bash"), directory)
+    made = starter(name, lang or ("python" if name.endswith(".py") else "bash"), kind, directory)
     made.write()
     steps = {
         f"hookrunner hook test {quote(str(made.hook))}": "it passes",

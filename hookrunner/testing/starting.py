@@ -1,5 +1,6 @@
 """A hook to begin with, and its test cases: the texts are in `starters/`."""
 
+import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from hookrunner.testing.cases.format import SUFFIX
 
 LANGUAGES = {"bash": "sh", "python": "py"}
 """Each with the extension of its files."""
+KINDS = ("events", "validating", "mutating", "conversion")
+"""What a hook may be for: to hear of events, or to be asked by the API server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Starter:
     hook: Path
     tests: Path
     language: str
+    kind: str
 
     def write(self) -> None:
         """Make both, the hook executable. Raises BadInput if one is there already, or cannot be made; then none is."""
@@ -29,8 +33,8 @@ class Starter:
         with ExitStack() as undo:
             try:
                 self.hook.parent.mkdir(parents=True, exist_ok=True)
-                self._make(self.hook, f"{self.language}.{LANGUAGES[self.language]}.txt", 0o777, undo)
-                self._make(self.tests, "test.yaml.txt", 0o666, undo)
+                self._make(self.hook, f"{self.kind}.{LANGUAGES[self.language]}.txt", 0o777, undo)
+                self._make(self.tests, f"{self.kind}.test.yaml.txt", 0o666, undo)
             except OSError as error:
                 raise BadInput(f"cannot write {error.filename or self.hook}: {error.strerror}") from None
             undo.pop_all()
@@ -40,11 +44,17 @@ class Starter:
         text = (files("hookrunner.testing.starters") / template).read_text()
         path.touch(mode, exist_ok=False)
         undo.callback(path.unlink)
-        path.write_text(text.replace("@FILE@", self.hook.name).replace("@PATH@", shlex.quote(str(self.hook))))
+        named = {"@FILE@": self.hook.name, "@PATH@": shlex.quote(str(self.hook)), "@WEBHOOK@": self._webhook}
+        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text))
+
+    @property
+    def _webhook(self) -> str:
+        """A name for a webhook, after the hook."""
+        return f"{re.sub('[^a-z0-9]+', '-', self.hook.stem.lower()).strip('-') or 'hook'}.example.com"
 
 
-def starter(name: str, language: str, directory: Path) -> Starter:
-    """A hook of this name (with folders, and with or without extension) in the hooks directory.
+def starter(name: str, language: str, kind: str, directory: Path) -> Starter:
+    """A hook of one of `KINDS` and of this name (with folders, and with or without extension) in the hooks directory.
 
     Raises BadInput for a name that hookrunner would not take for a hook's.
     """
@@ -56,4 +66,4 @@ def starter(name: str, language: str, directory: Path) -> Starter:
         raise BadInput(f"'{name}': hidden files and what is in `lib` are never hooks; take another name")
     extension = LANGUAGES[language]
     hook = directory / (path if path.suffix == f".{extension}" else f"{path}.{extension}")
-    return Starter(hook, hook.with_name(hook.name + SUFFIX), language)
+    return Starter(hook, hook.with_name(hook.name + SUFFIX), language, kind)
