@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,21 @@ class Reader:
     kubeconfig: Path
     namespace: str
     group: str
+    port: int = field(default_factory=free_port)
+
+    @property
+    def names(self) -> list[str]:
+        """The flags that say what the registrations are called and where they lead."""
+        return [
+            f"--namespace={self.namespace}",
+            f"--validating-webhook-configuration-name={self.namespace}",
+            f"--webhook-url=https://127.0.0.1:{self.port}",
+        ]
+
+    @property
+    def flags(self) -> list[str]:
+        """Of a hookrunner outside the cluster, with registrations of its own."""
+        return [*self.names, f"--webhook-port={self.port}", "--webhook-certs=self"]
 
     def types(self, line: str) -> str:
         """What a command prints, in the words of the page."""
@@ -51,6 +66,11 @@ class Reader:
             command, cwd=self.directory, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         return done.stdout.replace(self.group, GROUP)
+
+    def removes(self) -> None:
+        """Takes the registrations away, when hookrunner has ended."""
+        command = [sys.executable, "-m", "hookrunner", "webhooks", "remove", f"--kube-config={self.kubeconfig}"]
+        subprocess.run([*command, *self.names], check=True)
 
 
 @pytest.fixture
@@ -64,21 +84,10 @@ async def reader(cluster: Cluster, namespace: str, tmp_path: Path) -> AsyncItera
     assert "created" in one.types("kubectl create -f crontabs.yaml")
     one.types(f"kubectl wait --for=condition=Established crd/crontabs.{GROUP}")
     yield one
-    for kind in ("validatingwebhookconfiguration", "mutatingwebhookconfiguration"):
-        one.types(f"kubectl delete {kind} {namespace} --ignore-not-found")
+    one.removes()
+    assert f'"{namespace}" not found' in one.types(f"kubectl get validatingwebhookconfiguration {namespace}")
+    assert one.types(f"kubectl get crd crontabs.{GROUP} -o jsonpath={{.spec.conversion.strategy}}") == "None"
     one.types(f"kubectl delete crd crontabs.{GROUP}")
-
-
-def flags(reader: Reader) -> list[str]:
-    """Of a hookrunner outside the cluster, with registrations of its own."""
-    port = free_port()
-    return [
-        f"--namespace={reader.namespace}",
-        "--webhook-certs=self",
-        f"--webhook-port={port}",
-        f"--webhook-url=https://127.0.0.1:{port}",
-        f"--validating-webhook-configuration-name={reader.namespace}",
-    ]
 
 
 async def test_the_commands_print_what_the_page_shows(
@@ -86,7 +95,7 @@ async def test_the_commands_print_what_the_page_shows(
 ) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     hooks = [file for file in (reader.directory / "hooks").iterdir() if file.suffix != ".yaml"]
-    await operator({file.name: file.read_text() for file in hooks}, *flags(reader))
+    await operator({file.name: file.read_text() for file in hooks}, *reader.flags)
     # The API server hears of a registration a little later than of its having been written.
     await until(lambda: "denied" in reader.types("kubectl create --dry-run=server -f bad.yaml"), "refusals")
     await until(lambda: "must be" in reader.types("kubectl create --dry-run=server -f odd.yaml"), "conversions")
@@ -125,7 +134,7 @@ def answering(reader: Reader) -> str:
 
 async def test_answers_do_what_the_page_says(reader: Reader, operator: Start, cluster: Cluster) -> None:
     answers = {f"answer-{number}": json.loads(text) for number, text in enumerate(ANSWERS)}
-    one = await operator({"answers.sh": answering(reader)}, *flags(reader), ready=False)
+    one = await operator({"answers.sh": answering(reader)}, *reader.flags, ready=False)
     (one.told / "answers.json").write_text(json.dumps(answers | {"no": {"allowed": False}}))
     await one.ready()
     await until(lambda: "denied" in create(reader, "no"), "refusals")
@@ -170,7 +179,7 @@ async def test_contexts_have_the_keys_that_the_page_shows(reader: Reader, operat
             {"name": "up", "crdName": f"crontabs.{reader.group}", "conversions": [step]}
         ],
     }
-    one = await operator({"h.sh": hook(config, YES)}, *flags(reader))
+    one = await operator({"h.sh": hook(config, YES)}, *reader.flags)
     shown = {context["type"]: keys(context) for example in CONTEXTS for context in json.loads(example.text)}
     await until(lambda: asked(reader, one).keys() == shown.keys(), "both kinds of reviews")
     assert asked(reader, one) == shown
