@@ -120,11 +120,9 @@ class World:
         async with asyncio.timeout(PATIENCE), aclosing(self.watches().open(selection)) as story:
             if check(current := await self.get(resource, name)):
                 return current
-            async for reports in story:
-                for obj in _objects(reports):
-                    if check(obj):
-                        return obj
-        raise AssertionError
+            while not (found := [obj for obj in _objects(await anext(story)) if check(obj)]):
+                pass
+            return found[0]
 
     async def create(self, resource: Resource, body: JSON) -> JSON:
         return orjson.loads(await self.other.send(Call("POST", resource.path(), {"fieldManager": "somebody"}, body)))
