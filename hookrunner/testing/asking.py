@@ -63,8 +63,11 @@ def happening(hook: Hook, words: Words) -> Happening:
 
 
 def _review(words: Words) -> Review:
-    operation = words.operation or ("UPDATE" if words.old is not None else "CREATE")
-    return Review(operation.upper(), _only(words, "a review"), words.old, words.binding, words.dry_run)
+    operation = (words.operation or ("UPDATE" if words.old is not None else "CREATE")).upper()
+    # What is deleted may be called the old object, as the API server does.
+    gone = operation == "DELETE" and not words.objects and words.old is not None
+    obj = words.old if gone else _only(words, "a review")
+    return Review(operation, obj, words.old, words.binding, words.dry_run)
 
 
 def _event(hook: Hook, words: Words) -> str:

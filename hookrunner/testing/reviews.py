@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from hookrunner.engine import dispatch
-from hookrunner.engine.reviews.chains import completed, matches
+from hookrunner.engine.reviews.chains import Chains, completed, matches
 from hookrunner.errors import BadInput
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook
@@ -77,7 +77,7 @@ def conversion(hook: Hook, wanted: Conversion) -> HookRun:
         raise BadInput(f"objects of one version are converted at a time, these have {', '.join(versions)}")
     place = choosing.named(hook.config.conversions, wanted.binding, "kubernetesCustomResourceConversion")
     binding = hook.config.conversions[place]
-    rule = _rule(binding, versions[0], wanted.to)
+    rule = _rule(hook, binding, versions[0], wanted.to)
     desired = completed(rule[1], binding.crd)
     request = {"uid": UID, "desiredAPIVersion": desired, "objects": list(wanted.objects)}
     return dispatch.for_conversion(hook, place, contexts.conversion_review(CONVERSION_API, request, rule))
@@ -126,10 +126,22 @@ def _request(review: Review, given: Sequence[JSON]) -> JSON:
     }
 
 
-def _rule(binding: ConversionBinding, version: str, to: str) -> tuple[str, str]:
+def _rule(hook: Hook, binding: ConversionBinding, version: str, to: str) -> tuple[str, str]:
     """The declared step from a version to the wanted one (§8.6: a missing group matches any)."""
     for source, target in binding.rules:
         if matches(source, version) and (not to or matches(target, to)):
             return source, target
     known = ", ".join(f"{source}→{target}" for source, target in binding.rules)
-    raise NotRun(f"conversions: no rule leads from {version} to {to or 'anywhere'}; it has {known}")
+    raise NotRun(f"conversions: {_no_step(hook, binding, version, to)}; it has {known}")
+
+
+def _no_step(hook: Hook, binding: ConversionBinding, version: str, to: str) -> str:
+    if matches(version, to):
+        return f"the objects are in {version} already: nobody is asked"
+    chain = Chains([hook]).find(binding.crd, version, to) if to else None
+    if chain:
+        way = "→".join([chain[0].source, *(step.target for step in chain)])
+        return (
+            f"the way from {version} to {to} has {len(chain)} steps ({way}), each a run: convert to {chain[0].target}"
+        )
+    return f"no rule leads from {version} to {to or 'anywhere'}"

@@ -243,8 +243,21 @@ async def test_a_conversion_goes_by_the_rule_that_fits(tools: Bench, write_hook:
         "toVersion": "v1beta1",
         "review": {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request},
     }
-    with pytest.raises(NotRun, match="v1alpha1 to v1; it has v1alpha1→v1beta1, v1beta1→v1"):
-        await contexts(tools, write_hook, config, Conversion((CRON,), to="v1"))
+
+
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("v1", r"the way from .*/v1alpha1 to v1 has 2 steps \(v1alpha1→v1beta1→v1\), each a run: convert to v1beta1;"),
+        ("v1alpha1", r"the objects are in stable.example.com/v1alpha1 already: nobody is asked; it has"),
+        ("v2", r"no rule leads from stable.example.com/v1alpha1 to v2; it has v1alpha1→v1beta1, v1beta1→v1$"),
+    ],
+)
+async def test_a_conversion_that_is_no_step_says_what_there_is(
+    to: str, said: str, tools: Bench, write_hook: Author
+) -> None:
+    with pytest.raises(NotRun, match=said):
+        await contexts(tools, write_hook, {"kubernetesCustomResourceConversion": [UP]}, Conversion((CRON,), to=to))
 
 
 async def test_objects_of_several_versions_are_not_converted_at_once(tools: Bench, write_hook: Author) -> None:
