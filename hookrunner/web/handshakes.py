@@ -14,18 +14,24 @@ from hookrunner.errors import BadConfig
 
 
 def read(client_cas: Sequence[Path]) -> str:
-    """The texts of all files as one. Raises BadConfig."""
-    texts = []
-    for path in client_cas:
-        try:
-            texts.append(path.read_text("ascii"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadConfig(f"client CA {path} cannot be read: {error}; it has to be a PEM file") from error
-    return "\n".join(texts)
+    """The texts of all files as one. Raises BadConfig if one of them holds no certificates."""
+    return "\n".join(_certificates(path) for path in client_cas)
+
+
+def _certificates(path: Path) -> str:
+    try:
+        text = path.read_text("ascii")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=text)
+    except (OSError, ValueError) as error:  # the errors of ssl and of decoding are such
+        raise BadConfig(f"client CA {path} cannot be used: {error}; it has to be a PEM file of certificates") from error
+    return text
 
 
 def context(certificate: bytes, key: bytes, trusted: str) -> ssl.SSLContext:
-    """`trusted` are the CAs whose clients are let in; empty if everybody is. Raises BadConfig."""
+    """A context with a PEM chain and its key. `trusted` are the CAs whose clients are let in; empty if everybody is.
+
+    Raises BadConfig.
+    """
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     # The API server offers h2 to local addresses. Whoever offers nothing else is refused in the handshake.
@@ -40,10 +46,7 @@ def context(certificate: bytes, key: bytes, trusted: str) -> ssl.SSLContext:
     except (ssl.SSLError, ValueError) as error:
         raise BadConfig(f"the server certificate and its key cannot be used together: {error}") from error
     if trusted:
-        try:
-            made.load_verify_locations(cadata=trusted)
-        except (ssl.SSLError, ValueError) as error:
-            raise BadConfig(f"the client CAs cannot be used: {error}; they have to be PEM certificates") from error
+        made.load_verify_locations(cadata=trusted)
         made.verify_mode = ssl.CERT_REQUIRED
     return made
 

@@ -10,6 +10,7 @@ cannot forget a client CA, and would be left with half of a pair if the key does
 import asyncio
 import socket
 import ssl
+from asyncio import sslproto
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 from aiohttp import web
 
 from hookrunner import log
-from hookrunner.errors import BadConfig
+from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.web import handshakes
 from hookrunner.web.connections import Answer, Connections
 from hookrunner.web.limits import Limits
@@ -34,10 +35,30 @@ FOLLOW_EVERY = 5.0
 _log = log.get("web.tls")
 
 
+class _Tls(sslproto.SSLProtocol):
+    """asyncio's TLS with less room: its buffer of 256 KiB for every connection, idle or not, is 300 MB for 1,000."""
+
+    max_size = 32 * 1024
+
+    def __init__(
+        self, protocol: asyncio.Protocol, context: ssl.SSLContext, greeted: "asyncio.Future[None]", limits: Limits
+    ) -> None:
+        super().__init__(
+            greeted.get_loop(),
+            protocol,
+            context,
+            greeted,
+            server_side=True,
+            ssl_handshake_timeout=limits.handshake,  # type: ignore[arg-type]  # any number will do
+            ssl_shutdown_timeout=limits.farewell,
+        )
+
+
 class TlsListener:
     """Answers on one socket. Nothing is accepted before the first `use`; meanwhile clients wait in the kernel's queue.
 
-    `client_cas` are PEM files: if there are any, a client has to show a certificate of one of these CAs.
+    `client_cas` are PEM files: if there are any, a client has to show a certificate of one of these CAs. Raises
+    StartRefused if they cannot be used.
     """
 
     def __init__(
@@ -50,15 +71,19 @@ class TlsListener:
         self._connections = Connections(self._answered, self._limits)
         self._greeting = dict[asyncio.Task[None], socket.socket]()
         self._pair: tuple[bytes, bytes] | None = None
-        self._trusted = ""
+        try:
+            self._trusted = handshakes.read(self._client_cas)
+        except BadConfig as error:
+            raise StartRefused(str(error)) from error
+        self._complaint = ""
         self._context: ssl.SSLContext | None = None
 
     def use(self, certificate: bytes, key: bytes) -> None:
         """Show this certificate (PEM, a chain) to new connections from now on.
 
-        Raises BadConfig if the pair or a client CA cannot be used; then everything stays as it was.
+        Raises BadConfig if the pair cannot be used; then everything stays as it was.
         """
-        self._change((certificate, key), handshakes.read(self._client_cas))
+        self._show((certificate, key))
 
     async def follow_client_cas(self) -> None:
         """Judge new connections by the files as they are now. Runs for ever."""
@@ -81,16 +106,23 @@ class TlsListener:
 
     def _follow(self) -> None:
         try:
-            trusted = handshakes.read(self._client_cas)
-            if self._pair is not None and trusted != self._trusted:
-                self._change(self._pair, trusted)
-                _log.info("client CAs exchanged", files=[str(path) for path in self._client_cas])
+            trusted, complaint = handshakes.read(self._client_cas), ""
         except BadConfig as error:
-            _log.error("client CAs cannot be used, the ones before still count", error=error)
+            trusted, complaint = self._trusted, str(error)
+        if complaint and complaint != self._complaint:
+            _log.error("client CAs cannot be used, the ones before still count", error=complaint)
+        self._complaint = complaint
+        if trusted != self._trusted:
+            self._trusted = trusted
+            _log.info("client CAs exchanged", files=[str(path) for path in self._client_cas])
+            if self._pair is not None:
+                self._show(self._pair)
 
-    def _change(self, pair: tuple[bytes, bytes], trusted: str) -> None:
-        context, first = handshakes.context(*pair, trusted), self._context is None
-        self._pair, self._trusted, self._context = pair, trusted, context
+    def _show(self, pair: tuple[bytes, bytes]) -> None:
+        context, first = handshakes.context(*pair, self._trusted), self._context is None
+        if self._sock.fileno() < 0:
+            return  # the end came first
+        self._pair, self._context = pair, context
         if first:
             self._sock.setblocking(False)
             self._sock.listen(BACKLOG)
@@ -101,7 +133,9 @@ class TlsListener:
             asyncio.get_running_loop().add_reader(self._sock, self._accept)
 
     def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop, context = asyncio.get_running_loop(), self._context
+        if context is None:
+            return
         for _ in range(AT_ONCE):
             try:
                 accepted, _address = self._sock.accept()
@@ -113,22 +147,21 @@ class TlsListener:
                 loop.call_later(PAUSE, self._open)
                 return
             accepted.setblocking(False)
-            task = loop.create_task(self._greet(accepted))
+            task = loop.create_task(self._greet(accepted, context))
             self._greeting[task] = accepted
             task.add_done_callback(self._greeting.pop)
 
-    async def _greet(self, accepted: socket.socket) -> None:
+    async def _greet(self, accepted: socket.socket, context: ssl.SSLContext) -> None:
         """The handshake. aiohttp's protocol takes over when it is done."""
+        loop = asyncio.get_running_loop()
+        greeted = loop.create_future()
+        tls = _Tls(self._connections(), context, greeted, self._limits)
+        transport, _ = await loop.connect_accepted_socket(lambda: tls, accepted)
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                self._connections,
-                accepted,
-                ssl=self._context,
-                ssl_handshake_timeout=self._limits.handshake,
-                ssl_shutdown_timeout=self._limits.farewell,
-            )
-        except OSError as error:  # its leaves are all that TLS, the network and time can do
+            await greeted
+        except (OSError, asyncio.CancelledError) as error:  # all that TLS, the network and time can do, or the end
             _log.debug("a client could not be let in", error=error)
+            transport.abort()
 
     async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         response = await self._answer(request)
