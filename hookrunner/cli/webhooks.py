@@ -118,15 +118,14 @@ def _webhooks(obj: JSON) -> Iterator[JSON]:
             "failurePolicy": entry["failurePolicy"],
             "leadsTo": _place(entry["clientConfig"]),
         }
-    conversion = obj.get("spec", {}).get("conversion", {}).get("webhook")
-    if conversion:
-        yield {"leadsTo": _place(conversion["clientConfig"])}
+    if conversion := obj.get("spec", {}).get("conversion", {}).get("webhook"):
+        yield {"leadsTo": _place(conversion.get("clientConfig", {}))}
 
 
 def _place(client_config: JSON) -> str:
     if service := client_config.get("service"):
         return f"Service {service['namespace']}/{service['name']}{service.get('path', '')}"
-    return str(client_config["url"])
+    return str(client_config.get("url", "nowhere"))
 
 
 def _lines(found: Sequence[JSON]) -> Iterator[str]:
@@ -165,7 +164,7 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
     async with _client(asked) as (client, namespace):
         gone = [one async for one in _ours(client, asked, namespace) if await _taken(client, one, dry_run)]
         if not gone:
-            click.echo("nothing of this installation is registered")
+            click.echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
         if dry_run or not gone:
             return 0
         await asyncio.sleep(_RETURN)
@@ -197,8 +196,8 @@ async def _taken(client: Client, one: _Registration, dry_run: bool) -> bool:
         return False
     while not dry_run and isinstance(found, Write):
         found, _ = await advanced(client, one, Trust(), _BY_HAND)
-    what = "webhooks taken out" if isinstance(one, Configuration) else "conversion taken out"
-    click.echo(f"{_named(one)}: {what}{' (not really: --dry-run)' if dry_run else ''}")
+    what = "webhooks" if isinstance(one, Configuration) else "conversion"
+    click.echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")
     return True
 
 

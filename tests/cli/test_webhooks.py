@@ -26,16 +26,14 @@ def test_everything_of_an_installation_goes_and_then_there_is_nothing(
     assert installation.conversion() == {"strategy": "None"}
     again = command("webhooks", "remove", *installation.flags)
     assert (again.code, again.err) == (0, "")
-    assert again.out.endswith("nothing of this installation is registered\n")
+    assert "nothing of this installation is registered" in again.out
 
 
 def test_a_dry_run_takes_nothing(installation: Installation, command: Command) -> None:
     installation.register()
     ended = command("webhooks", "remove", "--dry-run", *installation.flags)
     assert ended.code == 0
-    assert (
-        f"ValidatingWebhookConfiguration {installation.name}: webhooks taken out (not really: --dry-run)" in ended.out
-    )
+    assert f"ValidatingWebhookConfiguration {installation.name}: webhooks would be taken out" in ended.out
     assert len(installation.configurations()) == 2
     assert installation.conversion()["strategy"] == "Webhook"
 
