@@ -6,6 +6,7 @@ What a review costs the API server when a hook fails is the webhook's failure po
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
@@ -84,7 +85,7 @@ class HookReviewer:
         extra = contexts.admission_review(review.api_version, review.request)
         order = dispatch.for_admission(webhook.hook, webhook.type, webhook.place, extra)
         labels = ("admission", review.webhook)
-        with _told(webhook.hook):
+        with self._told(webhook.hook, order):
             answer = await self._runs.run(Asked(webhook.hook, order, review.deadline, labels, dry_run))
             return verdicts.decided(answer, order.contexts[0].type)
 
@@ -93,8 +94,20 @@ class HookReviewer:
         extra = contexts.conversion_review(review.api_version, request, (step.source, step.target))
         order = dispatch.for_conversion(step.hook, step.place, extra)
         labels = ("conversion", review.definition)
-        with _told(step.hook):
+        with self._told(step.hook, order):
             return verdicts.converted(await self._runs.run(Asked(step.hook, order, review.deadline, labels)))
+
+    @contextmanager
+    def _told(self, hook: Hook, order: HookRun) -> Iterator[None]:
+        """Tell whoever made the request, and the log. What a hook has printed stands in the log only: it may be more
+        than everybody ought to see."""
+        try:
+            yield
+        except (HookFailed, PatchFailed) as error:
+            self._runs.failed(order, error)
+            told = "ended with an error, see the log of hookrunner" if isinstance(error, ExitedBadly) else str(error)
+            code = HTTPStatus.INTERNAL_SERVER_ERROR if isinstance(error, NoAnswer) else HTTPStatus.FORBIDDEN
+            raise ReviewFailed(f"Hook failed: {hook.name}: {told}", code) from error
 
     def _current(self) -> Known:
         """What is known of the hooks that there are now."""
@@ -121,16 +134,3 @@ def _webhooks(hooks: Iterable[Hook]) -> Iterator[Webhook]:
     for hook in hooks:
         for place, binding in enumerate(hook.config.validating):
             yield Webhook(hook, BindingType.VALIDATING, place, binding)
-
-
-@contextmanager
-def _told(hook: Hook) -> Iterator[None]:
-    """Tell whoever made the request. What a hook has printed may be more than they ought to see: that is in the log."""
-    try:
-        yield
-    except ExitedBadly as error:
-        raise ReviewFailed(f"Hook failed: {hook.name} ended with an error, see the log of hookrunner") from error
-    except NoAnswer as error:
-        raise ReviewFailed(f"Hook failed: {hook.name}: {error}", 500) from error
-    except (HookFailed, PatchFailed) as error:
-        raise ReviewFailed(f"Hook failed: {hook.name}: {error}") from error

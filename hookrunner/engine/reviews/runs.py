@@ -15,7 +15,7 @@ from hookrunner.engine import readings
 from hookrunner.engine.executions import Executions
 from hookrunner.engine.progress import Progress
 from hookrunner.engine.rates import Rates
-from hookrunner.errors import HookFailed, PatchFailed
+from hookrunner.errors import HookFailed, HookrunnerError
 from hookrunner.hooks.run import Terms
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
@@ -71,7 +71,7 @@ class ReviewRuns:
         return found.reason if found else ""
 
     async def run(self, asked: Asked) -> Answer:
-        """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, and PatchFailed."""
+        """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, PatchFailed."""
         stage, now = _Stage(), asyncio.get_running_loop().time
         task = asyncio.create_task(self._run(asked, stage))
         self._under_way.add(task)
@@ -82,14 +82,13 @@ class ReviewRuns:
             if task.done():
                 return task.result()
             raise TooLate(f"no answer within {now() - began:.1f} s, which went by with waiting for {stage.waits_for}")
-        except (HookFailed, PatchFailed) as error:
-            self._metrics.hook_run_errors.inc(*asked.order.labels)
-            _log.error(
-                "A review was not answered.", hook=asked.hook.name, binding=asked.order.binding, error=str(error)
-            )
-            raise
         finally:
             task.cancel()
+
+    def failed(self, order: HookRun, error: HookrunnerError) -> None:
+        """Tell whoever looks after the program that a run led to no answer."""
+        self._metrics.hook_run_errors.inc(*order.labels)
+        _log.error("A review was not answered.", hook=order.hook, binding=order.binding, error=str(error))
 
     def _over(self, task: asyncio.Task[Answer]) -> None:
         self._under_way.discard(task)

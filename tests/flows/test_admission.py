@@ -1,0 +1,194 @@
+"""The real API server asks hooks before it does something, and `kubectl` shows what they say (issue 5, §3)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from tests.controlplane.cluster import Cluster
+from tests.flows.conftest import Start
+from tests.flows.operator import Operator
+from tests.flows.scripts import hook
+from tests.flows.waiting import until
+from tests.flows.webhooks import Site, answer, asked, validating
+
+Ask = Callable[..., Awaitable[Operator]]
+
+ALLOW = answer(allowed=True)
+BAD = 'jq -e \'.[0].review.request.name | startswith("bad")\' "$BINDING_CONTEXT_PATH" > /dev/null'
+"""Is this about an object that the test calls bad? Probes and fixtures are not."""
+
+
+@pytest.fixture
+def site(cluster: Cluster, namespace: str) -> Site:
+    return Site(cluster, namespace)
+
+
+@pytest.fixture
+async def ask(site: Site, operator: Start) -> AsyncIterator[Ask]:
+    """`await ask(script)` starts an operator with this hook, which the API server asks."""
+    async with AsyncExitStack() as stack:
+
+        async def start(script: str, *flags: str) -> Operator:
+            return await stack.enter_async_context(asked(site, operator, script, *flags))
+
+        yield start
+
+
+def denying(site: Site, **response: Any) -> str:
+    """Everything but bad objects is allowed."""
+    return validating(site, f"if {BAD}; then\n{answer(allowed=False, **response)}else\n{ALLOW}fi\n")
+
+
+async def test_what_a_hook_allows_is_done(site: Site, ask: Ask) -> None:
+    one = await ask(validating(site, ALLOW))
+    assert site.kubectl("create", "configmap", "a")[0] == 0
+    assert site.kubectl("label", "configmap", "a", "x=y")[0] == 0
+    assert site.kubectl("delete", "configmap", "a")[0] == 0
+    reviews = [context["review"]["request"] for context in one.contexts("h.sh")]
+    mine = [request for request in reviews if request["name"] == "a"]
+    assert [request["operation"] for request in mine] == ["CREATE", "UPDATE", "DELETE"]
+    assert [bool(request["oldObject"]) for request in mine] == [False, True, True]
+    assert [bool(request["object"]) for request in mine] == [True, True, False]
+
+
+async def test_a_refusal_is_shown_with_its_message_its_code_and_warnings(site: Site, ask: Ask) -> None:
+    await ask(denying(site, message="not before noon", code=418, warnings=["ask the cook"]))
+    code, shown = site.kubectl("create", "configmap", "bad")
+    assert code == 1
+    refusal = f'admission webhook "{site.name}.example.com" denied the request: not before noon'
+    assert shown == f"Warning: ask the cook\nerror: failed to create configmap: {refusal}\n"
+    path = f"/api/v1/namespaces/{site.namespace}/configmaps"
+    reply = site.cluster.request("POST", path, {"metadata": {"name": "bad"}})
+    assert (reply.status, reply.body["code"]) == (418, 418)
+
+
+async def test_updates_and_deletions_can_be_refused(site: Site, ask: Ask) -> None:
+    site.kubectl("create", "configmap", "bad")
+    await ask(denying(site, message="no"))
+    for command in (("label", "configmap", "bad", "x=y"), ("delete", "configmap", "bad")):
+        code, shown = site.kubectl(*command)
+        assert code == 1
+        assert "denied the request: no" in shown
+
+
+async def test_connecting_can_be_refused(site: Site, ask: Ask) -> None:
+    refuse = answer(allowed=False, message="no shells")
+    body = f'if grep -q CONNECT "$BINDING_CONTEXT_PATH"; then\n{refuse}else\n{ALLOW}fi\n'
+    await ask(validating(site, body, resources="*/*"))
+    pod = {"metadata": {"name": "p"}, "spec": {"nodeName": "nowhere", "containers": [{"name": "c", "image": "i"}]}}
+    site.cluster.create(f"/api/v1/namespaces/{site.namespace}/pods", pod)
+    code, shown = site.kubectl("exec", "p", "--", "sh")
+    assert code == 1
+    assert "denied the request: no shells" in shown
+    site.kubectl("delete", "pod", "p", "--force")
+
+
+async def test_a_mutating_hook_changes_what_is_stored(site: Site, ask: Ask) -> None:
+    steps = [{"op": "add", "path": "/data", "value": {"by": "hook"}}]
+    binding = site.binding("CREATE", reinvocationPolicy="IfNeeded")
+    await ask(hook({"kubernetesMutating": [binding]}, answer(allowed=True, patch=steps)))
+    site.kubectl("create", "configmap", "a")
+    assert json.loads(site.kubectl("get", "configmap", "a", "-o", "json")[1])["data"] == {"by": "hook"}
+
+
+WRONG = {
+    "crash": ("exit 1", "Hook failed: h.sh: ended with an error"),
+    "hang": ("sleep 60", "no answer within 0.8 s, which went by with waiting for the hook h.sh"),
+    "nonsense": ("echo nonsense > $VALIDATING_RESPONSE_PATH", "Hook failed: h.sh: got bad validating response"),
+    "nothing": (":", "Hook failed: h.sh: the hook wrote nothing to VALIDATING_RESPONSE_PATH"),
+    "impossible": (
+        f"{ALLOW}echo '{{operation: Delete, kind: Nothing, name: x}}' > $KUBERNETES_PATCH_PATH",
+        "Hook failed",
+    ),
+}
+"""What a hook does wrong for an object of this name, and what is told of it."""
+
+
+def failing(site: Site, policy: str) -> str:
+    cases = "".join(f"{name})\n{body}\n;;\n" for name, (body, _) in WRONG.items())
+    body = f"case $(jq -r '.[0].review.request.name' \"$BINDING_CONTEXT_PATH\") in\n{cases}*)\n{ALLOW};;\nesac\n"
+    return validating(site, body, failurePolicy=policy, timeoutSeconds=1)
+
+
+async def test_with_the_policy_fail_a_hook_that_fails_refuses_and_says_why(site: Site, ask: Ask) -> None:
+    one = await ask(failing(site, "Fail"))
+    for name, (_, message) in WRONG.items():
+        code, shown = site.kubectl("create", "configmap", name)
+        assert code == 1
+        assert message in shown
+    assert one.metric("webhook_reviews_total", result="failed") == len(WRONG)
+    assert one.metric("hook_run_errors_total", hook="h.sh") == len(WRONG)
+
+
+async def test_with_the_policy_ignore_it_is_as_if_there_were_no_hook(site: Site, ask: Ask) -> None:
+    one = await ask(failing(site, "Ignore"))
+    for name in WRONG:
+        assert site.kubectl("create", "configmap", name) == (0, f"configmap/{name} created\n")
+    assert one.metric("webhook_reviews_total", result="failed") == len(WRONG)
+
+
+async def test_a_hook_that_hangs_is_ended_at_the_deadline(site: Site, ask: Ask) -> None:
+    body = f"if {BAD}; then\ntrap '' TERM; while :; do sleep 0.1; done\nelse\n{ALLOW}fi\n"
+    one = await ask(validating(site, body, timeoutSeconds=1))
+    site.kubectl("create", "configmap", "bad")
+    await until(lambda: one.metric("hook_processes") == 0 and not one.left_behind()[1:], "no hook runs", within=5)
+
+
+async def test_dry_runs_ask_and_change_nothing(site: Site, ask: Ask) -> None:
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made", "namespace": site.namespace}}
+    patch = {"operation": "Create", "object": made}
+    body = f"if {BAD}; then echo '{json.dumps(patch)}' > $KUBERNETES_PATCH_PATH; fi\n{ALLOW}"
+    await ask(validating(site, body))
+    assert site.kubectl("create", "configmap", "bad", "--dry-run=server")[0] == 0
+    assert site.kubectl("get", "configmap", "made")[0] == 1
+    assert site.kubectl("create", "configmap", "bad")[0] == 0
+    assert site.kubectl("get", "configmap", "made")[0] == 0
+
+
+async def test_conditions_and_selectors_are_the_api_servers_to_evaluate(site: Site, ask: Ask) -> None:
+    conditions = [{"name": "not-mine", "expression": "object.metadata.name != 'bad-mine'"}]
+    selector = {"matchExpressions": [{"key": "free", "operator": "DoesNotExist"}]}
+    body = f"if {BAD}; then\n{answer(allowed=False)}else\n{ALLOW}fi\n"
+    await ask(validating(site, body, "CREATE", matchConditions=conditions, labelSelector=selector))
+    assert site.kubectl("create", "configmap", "bad-mine")[0] == 0
+    free = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad-free", "labels": {"free": "yes"}}}
+    assert site.kubectl("create", "-f", "-", text=json.dumps(free))[0] == 0
+    assert site.kubectl("create", "configmap", "bad")[0] == 1
+
+
+async def test_a_hook_reads_its_snapshots(site: Site, ask: Ask) -> None:
+    site.kubectl("create", "configmap", "limit", "--from-literal=most=2")
+    watched = {
+        "name": "limit",
+        "kind": "ConfigMap",
+        "nameSelector": {"matchNames": ["limit"]},
+        "namespace": {"nameSelector": {"matchNames": [site.namespace]}},
+        "jqFilter": ".data.most",
+        "executeHookOnSynchronization": False,
+        "executeHookOnEvent": [],
+    }
+    binding = site.binding("CREATE", includeSnapshotsFrom=["limit"])
+    told = "{allowed: true, warnings: [.[0].snapshots.limit[0].filterResult]}"
+    body = f"jq '{told}' $BINDING_CONTEXT_PATH > $VALIDATING_RESPONSE_PATH"
+    await ask(hook({"kubernetes": [watched], "kubernetesValidating": [binding]}, body))
+    assert site.kubectl("create", "configmap", "a") == (0, "Warning: 2\nconfigmap/a created\n")
+
+
+async def test_a_thousand_reviews_at_once_are_all_answered(site: Site, ask: Ask) -> None:
+    one = await ask(validating(site, ALLOW, "CREATE", timeoutSeconds=30))
+    before = one.metric("webhook_reviews_total")
+    path = f"/api/v1/namespaces/{site.namespace}/configmaps?dryRun=All"
+    turns = asyncio.Semaphore(200)
+
+    async def create(number: int) -> int:
+        async with turns:
+            body = {"metadata": {"name": f"n{number}"}}
+            return (await asyncio.to_thread(site.cluster.request, "POST", path, body)).status
+
+    codes = await asyncio.gather(*(create(number) for number in range(1000)))
+    assert set(codes) == {201}
+    assert one.metric("webhook_reviews_total", result="allowed") == before + 1000

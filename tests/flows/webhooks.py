@@ -1,0 +1,88 @@
+"""Hooks that the real API server asks: their registrations are the test's own and count in its namespace only."""
+
+import json
+import os
+import secrets
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.processes import free_port
+from tests.controlplane.tools import find_tool
+from tests.flows.conftest import Start
+from tests.flows.operator import Operator
+from tests.flows.scripts import hook
+from tests.flows.waiting import until
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where the webhooks of a test are registered, and who may be asked about them."""
+
+    cluster: Cluster
+    namespace: str
+    port: int = field(default_factory=free_port)
+    name: str = field(default_factory=lambda: f"t{secrets.token_hex(4)}")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Of an operator outside the cluster."""
+        return (
+            f"--namespace={self.namespace}",
+            f"--webhook-port={self.port}",
+            f"--webhook-url=https://127.0.0.1:{self.port}",
+            f"--validating-webhook-configuration-name={self.name}",
+        )
+
+    def binding(self, *operations: str, resources: str = "configmaps", **more: Any) -> dict[str, Any]:
+        """A webhook for objects of the namespace."""
+        rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": [resources], "operations": list(operations)}
+        mine = {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}}
+        return {"name": f"{self.name}.example.com", "rules": [rule], "namespace": {"labelSelector": mine}, **more}
+
+    def kubectl(self, *words: str, text: str = "") -> tuple[int, str]:
+        """Exit code, and what a person sees."""
+        environ = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+        command = [str(find_tool("kubectl")), "--namespace", self.namespace, *words]
+        done = subprocess.run(
+            command, input=text, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        return done.returncode, done.stdout
+
+    def remove(self) -> None:
+        """Nobody's webhook may outlive its server."""
+        for kind in ("validatingwebhookconfiguration", "mutatingwebhookconfiguration"):
+            self.cluster.kubectl("delete", kind, self.name, "--ignore-not-found")
+
+
+def validating(site: Site, body: str, *operations: str, **more: Any) -> str:
+    """A hook that is asked about operations in the namespace."""
+    return hook({"kubernetesValidating": [site.binding(*(operations or ("*",)), **more)]}, body)
+
+
+def answer(**response: Any) -> str:
+    """Lines that answer this."""
+    return f"cat > $VALIDATING_RESPONSE_PATH <<'EOF'\n{json.dumps(response)}\nEOF\n"
+
+
+@asynccontextmanager
+async def asked(site: Site, start: Start, script: str, *flags: str) -> AsyncIterator[Operator]:
+    """An operator whose hook the API server has begun to ask. It ends before its registrations are taken away, since
+    it would put them back."""
+    one = await start({"h.sh": script}, *site.flags, *flags)
+    try:
+        await until(lambda: _asks(site, one), f"the API server asks\n{one.story()}")
+        yield one
+        await one.stop()
+    finally:
+        one.kill()
+        site.remove()
+
+
+def _asks(site: Site, one: Operator) -> bool:
+    """API servers hear of a registration a little later."""
+    site.kubectl("create", "configmap", f"probe-{secrets.token_hex(4)}", "--dry-run=server")
+    return one.metric("webhook_reviews_total") > 0
