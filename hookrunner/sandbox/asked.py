@@ -1,6 +1,6 @@
 """One request, understood as far as its path and headers go: which kind, which verb, which form of answer."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
@@ -17,7 +17,7 @@ LISTS = ("list", "deletecollection")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked for."""
+    """What is asked for. `warnings` are collected for the answer."""
 
     http: web.BaseRequest
     query: dict[str, str]
@@ -25,6 +25,7 @@ class Asked:
     where: Place
     kind: Kind
     verb: str
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def user_agent(self) -> str:

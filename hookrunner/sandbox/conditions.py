@@ -5,11 +5,12 @@
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox.status import Cause, wrong
 from hookrunner.sandbox.structural import expressions
 from hookrunner.sandbox.structural.expressions import Failed, WrongExpression
 
@@ -47,6 +48,22 @@ def compiled(text: str) -> Any:
     if kind != expressions.cel().Type.BOOL and "request.dryRun" not in text:
         raise WrongExpression(f"must evaluate to bool but got {str(kind).lower()}")
     return program
+
+
+def problems(configuration: JSON) -> Iterator[Cause]:
+    """The conditions of a webhook configuration that cannot be compiled; none where the library is not installed."""
+    hooks = configuration.get("webhooks") or ()
+    if not hooks or not expressions.available():
+        return
+    for number, hook in enumerate(hooks):
+        for at, condition in enumerate(hook.get("matchConditions") or ()):
+            text, field = condition.get("expression") or "", f"webhooks[{number}].matchConditions[{at}].expression"
+            try:
+                _ = compiled(text) if text.strip() else None
+            except WrongExpression as error:
+                why = str(error)
+                prefix = "" if why.startswith("must ") else "compilation failed: ERROR: <input>:"
+                yield wrong(field, text, prefix + why)
 
 
 def _seen(request: JSON) -> dict[str, JSON]:

@@ -41,6 +41,10 @@ class Converter(Protocol):
         """An object in the version in which it is stored. Raises Refused."""
         ...
 
+    async def shown(self, kind: Kind, obj: Object) -> Object:
+        """An object in the version of `kind`. Raises Refused."""
+        ...
+
 
 class Open:
     """Nobody is asked."""
@@ -63,6 +67,10 @@ class Unconverted:
         """What cannot be read is found out when it is read."""
 
     async def kept(self, kind: Kind, obj: Object) -> Object:
+        """As it is."""
+        return obj
+
+    async def shown(self, kind: Kind, obj: Object) -> Object:
         """As it is."""
         return obj
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import status
+from hookrunner.sandbox import conditions, status
 from hookrunner.sandbox.builtin import decode, metadata, strategy, validation
 from hookrunner.sandbox.builtin import defaults as builtin_defaults
 from hookrunner.sandbox.builtin.strategy import (
@@ -22,7 +22,7 @@ from hookrunner.sandbox.builtin.strategy import (
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.status import Cause, Refused, bad_request
-from hookrunner.sandbox.structural import defaults, definition, prune, scaling, validate
+from hookrunner.sandbox.structural import defaults, definition, expressions, prune, scaling, validate
 from hookrunner.sandbox.structural import names as structural_names
 
 __all__ = ["created_by_update", "default_propagation", "ending", "grace", "unconditional"]
@@ -43,10 +43,13 @@ def shown_when_gone(kind: Kind) -> bool:
     return kind.stored in SHOWN_WHEN_GONE
 
 
+NO_CONDITIONS = (
+    "the sandbox does not evaluate matchConditions until you pip install 'hookrunner[cel]': by their failurePolicy,"
+    " webhooks that have some refuse every request that they match, or are not asked"
+)
 NOT_ACTED_ON = {
     f"{plural}.admissionregistration.k8s.io": f"the sandbox keeps this object and does not act on it: {why}"
     for plurals, why in (
-        (("validatingwebhookconfigurations", "mutatingwebhookconfigurations"), "no webhook is called"),
         (("validatingadmissionpolicies", "validatingadmissionpolicybindings"), "no policy is evaluated"),
         (("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"), "no policy is evaluated"),
     )
@@ -58,6 +61,8 @@ def remarks(kind: Kind, obj: Object) -> list[str]:
     """What a client is told of an object that is taken: what a real API server would do with it, what is odd in it."""
     if kind.stored == DEFINITIONS:
         return list(definition.warnings(obj))
+    if any(hook.get("matchConditions") for hook in obj.get("webhooks") or ()) and not expressions.available():
+        return [NO_CONDITIONS]
     return [NOT_ACTED_ON[kind.stored]] if kind.stored in NOT_ACTED_ON else []
 
 
@@ -209,6 +214,10 @@ def check(kind: Kind, obj: Object, old: Object | None, subresource: str = "") ->
 def _new_problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
     """What was wrong before is not held against a writer: `testing` puts in objects as incomplete as its users write
     them. Elsewhere nothing can be wrong with an object that is stored."""
-    causes = list(validation.problems(kind, obj, old))
-    known = list(validation.problems(kind, old, old)) if causes and old is not None else []
+    causes = _problems(kind, obj, old)
+    known = _problems(kind, old, old) if causes and old is not None else []
     return [cause for cause in causes if cause not in known]
+
+
+def _problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
+    return [*validation.problems(kind, obj, old), *conditions.problems(obj)]

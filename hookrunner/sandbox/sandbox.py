@@ -185,3 +185,4 @@ async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
         yield f"{'https' if tls else 'http'}://{host}:{port}"
     finally:
         await runner.cleanup()
+        await server.close()

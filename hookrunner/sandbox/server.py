@@ -6,7 +6,8 @@ Who may ask is in `guard.py`.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -35,13 +36,19 @@ from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.faults import Faults
 from hookrunner.sandbox.patching import Patch
 from hookrunner.sandbox.requests import DeleteOptions
+from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import NoPage, Refused
 from hookrunner.sandbox.verbs import Verbs, Written
+from hookrunner.sandbox.webhooks.gates import Gates, of_deletion, of_write
 
 WATCH_SECONDS = 3600
 """How long a watch lasts whose client names no timeout; real servers take 30 to 60 minutes."""
 
 SUCCESS: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+WARNINGS_LIMIT, WARNING_LIMIT = 4096, 256
+"""Characters that the warnings of an answer may have; if they are more, characters that each may have."""
 
 LEEWAY = 0.1
 """Seconds that a watch lasts longer than it was asked to: a client that gives up after the same time does so first."""
@@ -56,6 +63,11 @@ class Server:
         self._api = api
         self._faults = faults
         self._token = token
+        self._gates = Gates(api.store, api.kinds)
+
+    async def close(self) -> None:
+        """Hang up where this is a client: of webhooks."""
+        await self._gates.close()
 
     async def answer(self, http: web.BaseRequest) -> web.StreamResponse:
         """The handler for every request."""
@@ -86,8 +98,8 @@ class Server:
             response = await _DO[asked.verb](self, asked)
         except Refused as refused:
             response = _refusal(http, refused)
-        if (told := asked.kind.deprecation) and not response.prepared:
-            _warn(response, told)
+        if not response.prepared:
+            _warn(response, [*asked.warnings, asked.kind.deprecation])
         return response
 
     async def _administer(self, http: web.BaseRequest) -> web.Response:
@@ -116,15 +128,17 @@ class Server:
     async def _create(self, asked: Asked) -> web.StreamResponse:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
         body = await _body(asked)
+        verbs = self._verbs(asked, of_write(asked.query))
         if asked.where.subresource:
-            await subresources.create(self._verbs(asked), asked.kind, asked.where, options, body.value)
+            await subresources.create(verbs, asked.kind, asked.where, options, body.value)
             return _response(asked, answers.dumped(asked.form, SUCCESS | {"code": 201}), HTTPStatus.CREATED)
-        return self._written(asked, await self._verbs(asked).create(asked.kind, asked.where, options, body))
+        return self._written(asked, await verbs.create(asked.kind, asked.where, options, body))
 
     async def _update(self, asked: Asked) -> web.StreamResponse:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
         body = await _body(asked)
-        done = await subresources.update(self._verbs(asked), asked.kind, asked.where, options, body)
+        verbs = self._verbs(asked, of_write(asked.query))
+        done = await subresources.update(verbs, asked.kind, asked.where, options, body)
         return self._written(asked, done)
 
     async def _patch(self, asked: Asked) -> web.StreamResponse:
@@ -132,12 +146,13 @@ class Server:
         apply = asked.content_type == patching.APPLY
         options = requests.write_options(asked.query, asked.verb, asked.user_agent, apply)
         patch = Patch(asked.content_type, (await _body(asked)).value)
-        done = await subresources.patch(self._verbs(asked), asked.kind, asked.where, options, patch)
+        verbs = self._verbs(asked, of_write(asked.query))
+        done = await subresources.patch(verbs, asked.kind, asked.where, options, patch)
         return self._written(asked, done)
 
     async def _delete(self, asked: Asked) -> web.StreamResponse:
         options = await _delete_options(asked)
-        done = await self._verbs(asked).delete(asked.kind, asked.where, options)
+        done = await self._verbs(asked, of_deletion(options)).delete(asked.kind, asked.where, options)
         if not done.gone or rules.shown_when_gone(asked.kind):
             return self._written(asked, done)
         meta = done.obj["metadata"]
@@ -148,7 +163,9 @@ class Server:
     async def _delete_collection(self, asked: Asked) -> web.StreamResponse:
         listed = requests.list_options(asked.query, watch=False)
         options = await _delete_options(asked)
-        done = await self._verbs(asked).delete_collection(asked.kind, asked.where, listed, options)
+        done = await self._verbs(asked, of_deletion(options)).delete_collection(
+            asked.kind, asked.where, listed, options
+        )
         page = reading.Page([orjson.dumps(one.obj) for one in done], self._api.store.revision)
         return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
 
@@ -166,17 +183,17 @@ class Server:
                 first = False
         return response
 
-    def _verbs(self, asked: Asked) -> Verbs:
-        return Verbs(self._api.store, self._api.kinds, self._api.now)
+    def _verbs(self, asked: Asked, options: Object) -> Verbs:
+        """The verbs for one request; `options` are what reviews show of it."""
+        api, gates = self._api, self._gates
+        return Verbs(api.store, api.kinds, api.now, gates.gate(asked, options), gates.converter)
 
     # ── bodies and answers ────────────────────────────────────────────────────────────────────────────────────────
 
     def _written(self, asked: Asked, done: Written) -> web.Response:
         code = HTTPStatus.CREATED if done.created else HTTPStatus.OK
-        response = self._one(asked, done.obj, code)
-        for warning in done.warnings:
-            _warn(response, warning)
-        return response
+        asked.warnings[:0] = done.warnings
+        return self._one(asked, done.obj, code)
 
     def _one(self, asked: Asked, obj: dict[str, object], code: int = HTTPStatus.OK) -> web.Response:
         return _response(asked, answers.one(asked.form, asked.kind, orjson.dumps(obj), self._api.now()), code)
@@ -221,10 +238,12 @@ def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Respo
     return web.Response(body=body, status=code, headers={"Content-Type": asked.form.content_type})
 
 
-def _warn(response: web.StreamResponse, text: str) -> None:
-    """A quoted text in a header, which may hold no control characters."""
-    quoted = json.dumps(text).replace("\x7f", "\\u007f")
-    response.headers.add("Warning", f"299 - {quoted}")
+def _warn(response: web.StreamResponse, texts: Sequence[str]) -> None:
+    """Each text once, quoted, in headers; shorter where all together are long. A header holds no control characters."""
+    said = [text for text in dict.fromkeys(texts) if text and not CONTROL.search(text)]
+    most = WARNING_LIMIT if sum(map(len, said)) > WARNINGS_LIMIT else None
+    for text in said:
+        response.headers.add("Warning", f"299 - {json.dumps(text[:most], ensure_ascii=False)}")
 
 
 def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:

@@ -22,7 +22,10 @@ from typing import Literal
 import pytest
 
 from tests.controlplane.cluster import Cluster
+from tests.sandbox.contract.admission import Case, opened
 from tests.sandbox.contract.api import Api
+from tests.sandbox.contract.webhook import Webhook
+from tests.sandbox.contract.webhook import serving as webhook_serving
 
 SERVERS: list[Literal["real", "sandbox"]] = ["real", "sandbox"]
 
@@ -60,6 +63,20 @@ def ns(api: Api) -> Iterator[str]:
 def name() -> str:
     """A name that no other case has."""
     return f"c{secrets.token_hex(4)}"
+
+
+@pytest.fixture(scope="session")
+def webhook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
+    """A webhook that both servers can reach."""
+    with webhook_serving(tmp_path_factory.mktemp("contract-webhook")) as served:
+        yield served
+
+
+@pytest.fixture
+def case(api: Api, ns: str, name: str, webhook: Webhook) -> Iterator[Case]:
+    """A case of admission."""
+    with opened(api, ns, name, webhook) as made:
+        yield made
 
 
 @contextmanager

@@ -58,12 +58,12 @@ def _webhook(hook: Object, path: str, mutating: bool) -> Causes:
         yield from one_of(hook.get("reinvocationPolicy"), f"{path}.reinvocationPolicy", policies, needed=False)
 
 
-def _conditions(conditions: list[Object], path: str) -> Causes:
-    """Their expressions are not compiled here."""
-    for at, one in enumerate(conditions):
+def _conditions(said: list[Object], path: str) -> Causes:
+    """Their expressions are compiled elsewhere (`conditions.py`)."""
+    for at, one in enumerate(said):
         yield from given(one.get("expression"), f"{path}[{at}].expression")
         yield from given_and_named(one.get("name"), f"{path}[{at}].name", names.qualified)
-        if one.get("name") and one["name"] in [before.get("name") for before in conditions[:at]]:
+        if one.get("name") and one["name"] in [before.get("name") for before in said[:at]]:
             yield duplicate(f"{path}[{at}].name", one["name"])
 
 

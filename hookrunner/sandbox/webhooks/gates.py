@@ -1,0 +1,75 @@
+"""The gate that a request over HTTP has to pass: who asks, for what, with which options."""
+
+from collections.abc import Mapping
+
+from multidict import CIMultiDictProxy
+
+from hookrunner.sandbox.asked import Asked
+from hookrunner.sandbox.kinds import Kinds
+from hookrunner.sandbox.outside import OPEN, Gate
+from hookrunner.sandbox.requests import DeleteOptions
+from hookrunner.sandbox.rules import Object
+from hookrunner.sandbox.store import Store
+from hookrunner.sandbox.webhooks.admission import Admission, Around
+from hookrunner.sandbox.webhooks.asking import Asking
+from hookrunner.sandbox.webhooks.configured import Configured
+from hookrunner.sandbox.webhooks.conversion import Conversion
+from hookrunner.sandbox.webhooks.matching import EXEMPT, Attempt
+
+USER, GROUPS = "kubernetes-admin", ("system:masters", "system:authenticated")
+"""Everybody, since nobody is checked; `kubectl --as` and `--as-group` give other names."""
+EXTRA = "impersonate-extra-"
+
+
+class Gates:
+    """Makes the gate of each request. One for a sandbox."""
+
+    def __init__(self, store: Store, kinds: Kinds) -> None:
+        self.converter = Conversion()
+        self._asking = Asking(store)
+        self._around = Around(store, kinds, Configured(store), self._asking, self.converter)
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._asking.close()
+
+    def gate(self, asked: Asked, options: Object) -> Gate:
+        """`options` are those of the request, as reviews show them. Without any webhook the gate is open."""
+        if asked.kind.stored in EXEMPT or not self._around.configured.there():
+            return OPEN
+        dry_run = bool(options.get("dryRun"))
+        attempt = Attempt(asked.kind, asked.where, options, user(asked.http.headers), dry_run)
+        return Admission(attempt, self._around, asked.warnings)
+
+
+def user(headers: CIMultiDictProxy[str]) -> Object:
+    """Who asks, as reviews show it."""
+    name = headers.get("Impersonate-User", "")
+    if not name:
+        return {"username": USER, "groups": list(GROUPS)}
+    extra: dict[str, list[str]] = {}
+    for key, value in headers.items():
+        if key.lower().startswith(EXTRA):
+            extra.setdefault(key[len(EXTRA) :].lower(), []).append(value)
+    groups = [*headers.getall("Impersonate-Group", []), "system:authenticated"]
+    uid = headers.get("Impersonate-Uid", "")
+    said = {"username": name, "uid": uid, "groups": list(dict.fromkeys(groups)), "extra": extra}
+    return {key: value for key, value in said.items() if value}
+
+
+def of_write(query: Mapping[str, str]) -> Object:
+    """The options of a create, an update or a patch."""
+    said: Object = {"dryRun": ["All"]} if query.get("dryRun") == "All" else {}
+    return said | {key: query[key] for key in ("fieldManager", "fieldValidation") if query.get(key)}
+
+
+def of_deletion(options: DeleteOptions) -> Object:
+    """The options of a deletion."""
+    conditions = {"uid": options.uid, "resourceVersion": options.version}
+    said = {
+        "gracePeriodSeconds": options.grace,
+        "preconditions": {key: value for key, value in conditions.items() if value} or None,
+        "propagationPolicy": options.propagation or None,
+        "dryRun": ["All"] if options.dry_run else None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
