@@ -92,7 +92,7 @@ async def test_a_broken_secret_is_told_once_and_the_last_good_one_stays(
     write(api, data(OLD))
     await reader.next()
     write(api, data(OLD, **broken))
-    assert await reader.quiet(1000)
+    assert await reader.quiet(100)
     assert capfd.readouterr().err.count(problem) == 1
     write(api, data(NEW))
     assert await reader.next() == NEW
@@ -102,7 +102,7 @@ async def test_a_deleted_secret_takes_nothing_away(api: ApiServer, reader: Reade
     write(api, data(OLD))
     await reader.next()
     api.delete(secret("default", {}))
-    assert await reader.quiet(1000)
+    assert await reader.quiet(100)
     write(api, data(NEW))
     assert await reader.next() == NEW
 
