@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+"""Prints its answer."""
+
 import json
 import os
 import sys

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+"""Leaves the answer to another program, which knows where to write it."""
+
 import json
 import os
 import subprocess

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+"""Writes its answer."""
+
 import json
 import os
 import sys
