@@ -39,9 +39,15 @@ class Site:
 
     def binding(self, *operations: str, resources: str = "configmaps", **more: Any) -> dict[str, Any]:
         """A webhook for objects of the namespace."""
-        rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": [resources], "operations": list(operations)}
+        # The selector for namespaces lets every cluster-scoped object through.
+        rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": [resources], "scope": "Namespaced"}
         mine = {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}}
-        return {"name": f"{self.name}.example.com", "rules": [rule], "namespace": {"labelSelector": mine}, **more}
+        return {
+            "name": f"{self.name}.example.com",
+            "rules": [rule | {"operations": list(operations)}],
+            "namespace": {"labelSelector": mine},
+            **more,
+        }
 
     def kubectl(self, *words: str, text: str = "") -> tuple[int, str]:
         """Exit code, and what a person sees."""
