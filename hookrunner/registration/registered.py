@@ -140,9 +140,9 @@ class Registered:
                 continue
             self._wrong.clear()
             await asyncio.sleep(self._undone.pause)
-            if overwritten := await self.settle():
-                self._undone.repaired(overwritten[0])
-                _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(overwritten[0]))
+            for before in await self.settle():
+                self._undone.repaired(before)
+                _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
 
     def _is(self, found: Right | Left) -> None:
         self._failed, self.settled, self.right = False, True, isinstance(found, Right) and found.there

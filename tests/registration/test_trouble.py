@@ -1,0 +1,107 @@
+"""Rights that are missing, an API server that is away, and others who want it otherwise."""
+
+import asyncio
+
+import pytest
+
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.loading import Loading
+from hookrunner.model.bindings import Admission
+from hookrunner.registration.merging import MUTATING, VALIDATING
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+from tests.faults.proxy import Proxy
+from tests.flows.waiting import until
+from tests.registration.world import World, a_hook, entry_names
+
+ONE, TWO = "one.example.com", "two.example.com"
+
+ON_A_CLUSTER = pytest.mark.parametrize("world", ["cluster"], indirect=True)
+
+
+async def as_user(world: World, cluster: Cluster, namespace: str, *verbs: str, resources: list[str]) -> Credentials:
+    rule = {"apiGroups": ["*"], "resources": resources, "verbs": list(verbs)}
+    user = await asyncio.to_thread(cluster.user, "u", namespace, [rule], everywhere=True)
+    settings = KubeSettings(config=user.kubeconfig)
+    return Credentials(settings, await loaded(Loading(settings)))
+
+
+@ON_A_CLUSTER
+async def test_a_missing_right_is_named_and_the_rest_is_done(world: World, cluster: Cluster, namespace: str) -> None:
+    resources = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
+    await world.create(VALIDATING, {"metadata": {"name": world.name}})
+    world.credentials = await as_user(world, cluster, namespace, "get", "create", resources=resources)
+    hooks = world.validating(ONE), a_hook("m.sh", mutating=(Admission(TWO, (world.rule(),)),)), world.converting()
+    registrar, _ = await world.registrar(world.wish(*hooks))
+    await registrar.publish(b"")
+    assert entry_names(await world.get(MUTATING)) == [TWO]
+    ready, message = registrar.condition()
+    assert not ready
+    resource = "apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations]"
+    assert f"add {{{resource}, verbs: [update], resourceNames: [{world.name}]}}" in message
+    assert f"no right to get CustomResourceDefinition '{world.things}'" in message
+    assert f'kind="ValidatingWebhookConfiguration",name="{world.name}"}} 0'.encode() in world.metrics.exposition()
+
+
+@ON_A_CLUSTER
+async def test_without_webhooks_no_rights_are_needed(world: World, cluster: Cluster, namespace: str) -> None:
+    world.credentials = await as_user(world, cluster, namespace, "get", resources=["pods"])
+    registrar, _ = await world.registrar(world.wish())
+    await registrar.publish(b"")
+    assert registrar.condition() == (True, "")
+
+
+@ON_A_CLUSTER
+async def test_an_api_server_that_is_away_is_waited_for(world: World, proxy: Proxy) -> None:
+    settings = KubeSettings(config=proxy.kubeconfig)
+    world.credentials = Credentials(settings, await loaded(Loading(settings)))
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    await proxy.refuse()
+    publishing = asyncio.ensure_future(registrar.publish(b""))
+    await until(lambda: "Cannot connect" in registrar.condition()[1], "word of it", 15)
+    assert not registrar.condition()[0]
+    await proxy.accept()
+    await publishing
+    assert registrar.condition() == (True, "")
+    assert entry_names(await world.get(VALIDATING)) == [ONE]
+
+
+@ON_A_CLUSTER
+async def test_lost_races_and_short_trouble_are_repeated(world: World, proxy: Proxy) -> None:
+    settings = KubeSettings(config=proxy.kubeconfig)
+    world.credentials = Credentials(settings, await loaded(Loading(settings)))
+    proxy.answer(409, "POST", times=2)
+    proxy.answer(500, "GET validatingwebhookconfigurations", times=2)
+    registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
+    await registrar.publish(b"")
+    assert meter.requests.count("POST 409") == 2
+    assert registrar.condition() == (True, "")
+
+
+async def test_who_changes_it_back_again_and_again_is_named(world: World) -> None:
+    registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
+    async with world.kept(registrar):
+        for _ in range(3):
+            await world.edit(VALIDATING, lambda obj: obj["webhooks"][0].update(failurePolicy="Ignore"))
+            await world.seen(VALIDATING, lambda obj: obj["webhooks"][0]["failurePolicy"] == "Fail")
+        await until(lambda: "by 'kubectl-edit'" in registrar.condition()[1], "who it is", 15)
+        assert registrar.condition()[0]
+    assert len(meter.writes) == 4
+
+
+async def test_a_deletion_that_comes_again_and_again_is_told(world: World) -> None:
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    async with world.kept(registrar):
+        for _ in range(3):
+            await world.delete(VALIDATING)
+            await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [ONE])
+        await until(lambda: "whoever deletes it" in registrar.condition()[1], "word of it", 15)
+
+
+async def test_what_is_refused_is_told(world: World) -> None:
+    rule = world.rule() | {"operations": ["DANCE"]}
+    registrar, _ = await world.registrar(world.wish(a_hook("h.sh", validating=(Admission(ONE, (rule,)),))))
+    await registrar.publish(b"")
+    ready, message = registrar.condition()
+    assert not ready
+    assert 'Unsupported value: "DANCE"' in message

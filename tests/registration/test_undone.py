@@ -1,0 +1,50 @@
+"""How patient we are with whoever changes back what we repair."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hookrunner.registration.undone import Undone, last_writer
+
+
+def managed(*managers: str) -> Any:
+    """Written by these, one after the other."""
+    entries = [{"manager": name, "time": f"2026-01-0{day}T00:00:00Z"} for day, name in enumerate(managers, 1)]
+    return {"metadata": {"managedFields": entries[::-1]}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "writer"),
+    [
+        (None, "whoever deletes it"),
+        (managed("kubectl", "argocd"), "'argocd'"),
+        (managed("argocd", "hookrunner"), "'argocd'"),
+        (managed("hookrunner"), "an unknown writer"),
+        ({"metadata": {}}, "an unknown writer"),
+    ],
+)
+def test_who_wrote_last(obj: Any, writer: str) -> None:
+    assert last_writer(obj) == writer
+
+
+@pytest.mark.looptime
+async def test_pauses_grow_and_a_person_is_told() -> None:
+    undone = Undone()
+    pauses = []
+    for _ in range(9):
+        pauses.append(undone.pause)
+        undone.repaired(managed("argocd"))
+    assert pauses == [0, 0.5, 1, 2, 4, 8, 16, 30, 30]
+    assert "changed back 9 times, last by 'argocd'" in undone.problem
+
+
+@pytest.mark.looptime
+async def test_an_accident_is_forgotten() -> None:
+    undone = Undone()
+    for _ in range(3):
+        undone.repaired(None)
+        await asyncio.sleep(59)
+    assert undone.problem
+    await asyncio.sleep(2)
+    assert (undone.pause, undone.problem) == (0, "")
