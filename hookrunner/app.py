@@ -91,7 +91,8 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube)
         built = _engine(settings, parts, face, hooks)
-        if any(hook.config.answers_reviews for hook in hooks.hooks):
+        # A port that was asked for is one that a Service or a probe counts on, also while no hook needs it.
+        if any(hook.config.answers_reviews for hook in hooks.hooks) or settings.webhooks.port is not None:
             await _let_be_asked(settings, parts, face, built, stack)
         built.start()
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))

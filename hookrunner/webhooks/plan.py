@@ -59,7 +59,7 @@ class Server:
     @property
     def name(self) -> str:
         """For logs and metrics."""
-        return "webhooks" if len(self.kinds) > 1 else next(iter(self.kinds))
+        return next(iter(self.kinds)) if len(self.kinds) == 1 else "webhooks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,11 @@ def test_one_port_serves_both() -> None:
     assert (server.name, server.port, server.flag) == ("webhooks", 443, "--webhook-port")
 
 
+def test_a_port_that_was_asked_for_is_there_though_no_hook_needs_it() -> None:
+    (server,) = plan(settings(webhook_port="443"), frozenset(), POD).servers
+    assert (server.name, server.kinds) == ("webhooks", frozenset())
+
+
 def test_a_certificate_is_for_both_services_since_all_servers_share_it() -> None:
     (server,) = plan(settings(), ADMISSION, POD).servers
     assert "hookrunner-validating-svc.operators.svc" in server.names
