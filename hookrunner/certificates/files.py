@@ -1,7 +1,7 @@
 """Follows a certificate, its key and its CA in three files, so that they can be exchanged without a restart.
 
 Files are read once a second: Python has no inotify, modification times may stand still while contents change, and three
-small reads cost some 50 µs. Whoever writes three files is seen in the middle of it, and a mounted Secret is exchanged
+small reads cost 0.1 ms. Whoever writes three files is seen in the middle of it, and a mounted Secret is exchanged
 between two of our reads (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod),
 so a change counts when the next look finds the same.
 """

@@ -23,7 +23,7 @@ from hookrunner import log
 from hookrunner.certificates.issuing import issue, made, renewal
 from hookrunner.certificates.latest import REMINDER, Latest
 from hookrunner.certificates.material import OVERLAP, Material, checked, doubts, lacking, lingering, overlap
-from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, Followed
+from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, Contents, Followed
 from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.watch import Watches
@@ -62,7 +62,7 @@ class State:
     until: float = math.inf
 
 
-def judged(secret: Followed, names: Sequence[str], now: float, late: float = 0.0) -> State:
+def judged(secret: Contents, names: Sequence[str], now: float, late: float = 0.0) -> State:
     """What to think of the Secret at this time (epoch seconds). `late` is the share of a life by which a renewal waits
     longer than it must."""
     if secret.obj is None:
@@ -100,7 +100,7 @@ class _Own:
         self._name = name
         self._names = names
         self._secret = Followed(watches, namespace, name)
-        self._latest = Latest(self._secret.where)
+        self._latest = Latest(self._secret.contents.where)
         self._late = random.uniform(0, LATENESS)
         self._problem = ""
         self._attempts = 0
@@ -112,7 +112,7 @@ class _Own:
                 if secret.lost or not secret.known:
                     await self._hear_first()
                     continue
-                state = judged(secret, self._names, time.time(), self._late)
+                state = judged(secret.contents, self._names, time.time(), self._late)
                 if state.wrong and await self._replaced(state):
                     await secret.news(_ANSWER)
                     continue
@@ -144,7 +144,7 @@ class _Own:
         if _now() < self._next_attempt:
             return False
         self._pause()
-        self._problem = _foreign(self._secret, state)
+        self._problem = _foreign(self._secret.contents, state)
         if not self._problem:
             self._problem = await self._write(state)
         return not self._problem
@@ -159,8 +159,8 @@ class _Own:
         except (AlreadyExists, Conflict):
             return ""
         except KubeError as error:
-            return _advice(call, self._secret.where, error)
-        _LOG.info("certificate issued", secret=self._secret.where, because=state.wrong)
+            return _advice(call, self._secret.contents.where, error)
+        _LOG.info("certificate issued", secret=self._secret.contents.where, because=state.wrong)
         return ""
 
     def _wanted(self, state: State) -> list[str]:
@@ -172,7 +172,7 @@ class _Own:
     def _call(self, data: dict[str, str]) -> Call:
         """Both ways fail if the Secret is not as we saw it: PUT carries its resourceVersion."""
         path = f"/api/v1/namespaces/{quote(self._namespace)}/secrets"
-        found = self._secret.obj
+        found = self._secret.contents.obj
         if found is None:
             metadata = {"name": self._name, "namespace": self._namespace, "labels": _LABELS}
             body = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata}
@@ -192,7 +192,7 @@ def _data(material: Material, previous: bytes) -> dict[str, str]:
     return {key: base64.b64encode(text).decode() for key, text in texts.items()}
 
 
-def _foreign(secret: Followed, state: State) -> str:
+def _foreign(secret: Contents, state: State) -> str:
     """Two that replace a certificate in turns would never end."""
     annotations = (secret.obj or {"metadata": {}})["metadata"].get("annotations") or {}
     if _CERT_MANAGER not in annotations:

@@ -7,6 +7,7 @@ Source: https://cert-manager.io/docs/usage/certificate/#target-secret
 import asyncio
 import base64
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -24,26 +25,37 @@ CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 async def from_secret(watches: Watches, namespace: str, name: str) -> AsyncGenerator[Material, None]:
     """The material in this Secret, and whatever replaces it, for ever. A Secret that goes away takes nothing away."""
     async with Followed(watches, namespace, name) as secret:
-        latest = Latest(secret.where)
+        latest = Latest(secret.contents.where)
         while True:
             if secret.lost:
                 latest.complain(secret.lost)
-            elif secret.known and (material := latest.take(_material(secret))):
+            elif secret.known and (material := latest.take(_material(secret.contents))):
                 yield material
             await secret.news(None if latest.material else REMINDER)
 
 
-class Followed:
-    """One Secret as it is now, kept up to date by a watch: an asynchronous context manager.
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A Secret as it is, `obj` is None if there is none. `where` is its name for messages."""
 
-    `known` says whether it was looked for yet, `obj` is None while there is none. `lost` is why nothing more can be
-    heard of it until somebody acts.
+    where: str
+    obj: JSON = None
+
+    def part(self, key: str) -> Part:
+        """The text under a key of the Secret; empty if there is no such key. The API server sees to the base64."""
+        encoded = (self.obj.get("data") or {}).get(key) or ""
+        return Part(base64.b64decode(encoded), f"{key} of {self.where}")
+
+
+class Followed:
+    """One Secret, kept up to date by a watch: an asynchronous context manager.
+
+    `contents` are valid once it is `known`. `lost` is why nothing more can be heard of it until somebody acts.
     """
 
     def __init__(self, watches: Watches, namespace: str, name: str) -> None:
-        self.where = f"Secret {namespace}/{name}"
+        self.contents = Contents(f"Secret {namespace}/{name}")
         self.known = False
-        self.obj: JSON = None
         self.lost = ""
         self._story = watches.open(Selection("v1", "Secret", namespace, fields=f"metadata.name={name}"))
         self._missing = True
@@ -70,28 +82,24 @@ class Followed:
             for report in reports:
                 self._hear(report)
 
-    def part(self, key: str) -> Part:
-        """The text under a key of the Secret; empty if there is no such key. Raises BadCertificate."""
-        encoded = (self.obj.get("data") or {}).get(key) or ""
-        return Part(base64.b64decode(encoded), f"{key} of {self.where}")
-
     def _hear(self, report: Report) -> None:
         match report:
             case Listing():
                 self._missing = True
             case Item(change=Change.DELETED):
-                self.obj = None
+                self.contents = replace(self.contents, obj=None)
             case Item():
-                self.obj, self._missing = report.obj, False
+                self.contents, self._missing = replace(self.contents, obj=report.obj), False
             case Listed():
-                self.obj, self.known, self.lost = None if self._missing else self.obj, True, ""
+                self.contents = replace(self.contents, obj=None) if self._missing else self.contents
+                self.known, self.lost = True, ""
             case Found():
                 self.lost = ""
             case Lost(brief=False):
                 self.lost = f"{report.reason}: a Role in its namespace must allow to get, list and watch it"
 
 
-def _material(secret: Followed) -> Material | BadCertificate:
+def _material(secret: Contents) -> Material | BadCertificate:
     if secret.obj is None:
         return BadCertificate(f"{secret.where} does not exist: create it, or look why cert-manager does not")
     try:

@@ -16,7 +16,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from hookrunner.certificates.issuing import issue, renewal, service_names
 from hookrunner.certificates.material import OVERLAP, Material, lacking
-from hookrunner.certificates.own import LATENESS, own
+from hookrunner.certificates.own import LATENESS, judged, own
+from hookrunner.certificates.secret import Contents
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.sandbox.faults import Fault
@@ -81,6 +82,32 @@ def touch(api: ApiServer) -> None:
 
 def writes(api: ApiServer) -> list[str]:
     return [request.method for request in api.requests if request.method in ("POST", "PUT", "PATCH", "DELETE")]
+
+
+THERE = issued()
+DUE = renewal(THERE)
+LIFE = THERE.expires - THERE.begins
+
+
+@pytest.mark.parametrize(
+    ("now", "late", "wrong", "until"),
+    [
+        (NOW, 0.0, "", NOW + OVERLAP),
+        (NOW + OVERLAP, 0.0, "", DUE),
+        (DUE - 1, 0.0, "", DUE),
+        (DUE, 0.0, "two thirds of its life are over", 0),
+        (DUE, 0.001, "", DUE + 0.001 * LIFE),
+        (DUE + 0.001 * LIFE, 0.001, "two thirds of its life are over", 0),
+        (THERE.expires + 1, 0.9, "it expired on 2027-06-01T12:00:00+00:00", 0),
+    ],
+)
+def test_a_certificate_is_looked_at_again_when_something_is_due(
+    now: float, late: float, wrong: str, until: float
+) -> None:
+    state = judged(Contents("here", secret("default", data(THERE))), NAMES, now, late)
+    assert (state.material, state.wrong) == (THERE, wrong)
+    if not wrong:
+        assert state.until == pytest.approx(until, abs=0.1)
 
 
 async def test_a_secret_is_made_when_there_is_none(api: ApiServer, replica: Reader) -> None:
