@@ -1,0 +1,152 @@
+"""What is done about an object as it is: who may write, what is kept, when nothing is to be done."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hookrunner.model.bindings import Admission, Conversion
+from hookrunner.registration.claims import GENERATION, WANTED, Claim, claim
+from hookrunner.registration.merging import CONVERSION, MANAGED_BY, Registration, registrations
+from hookrunner.registration.steps import Left, Right, Write, step
+from hookrunner.registration.trust import Trust
+from hookrunner.registration.wanted import Target, wish
+from tests.registration.world import a_hook
+
+JSON = Any
+TARGET = Target("", "ns", "svc")
+OLD, NEW = claim(1.0), claim(1e9)
+IDENTITY = {"uid": "u", "resourceVersion": "7"}
+
+
+def validating(*names: str, incomplete: bool = False) -> Registration:
+    hook = a_hook("h", validating=tuple(Admission(name) for name in names))
+    return registrations(wish([hook], "hooks", TARGET, TARGET, incomplete))[0]
+
+
+def converting() -> Registration:
+    hook = a_hook("h", conversions=(Conversion("c", "things.example.com", ()),))
+    return registrations(wish([hook], "hooks", TARGET, TARGET))[2]
+
+
+def written(registration: Registration, existing: JSON = None, by: Claim = OLD) -> JSON:
+    """What the next step writes, as it stands in the cluster then."""
+    found = step(registration, existing, Trust(), by)
+    assert isinstance(found, Write)
+    assert found.method == ("PUT" if existing else "POST")
+    return found.body | {"metadata": found.body["metadata"] | IDENTITY}
+
+
+def names(obj: JSON) -> list[str]:
+    return [entry["name"] for entry in obj["webhooks"]]
+
+
+def test_what_is_right_is_not_written() -> None:
+    assert step(validating("a.b.c"), written(validating("a.b.c")), Trust(), NEW) == Right(True)
+    assert step(validating(), None, Trust(), NEW) == Right(False)
+    assert step(converting(), None, Trust(), NEW) == Right(False)
+
+
+def test_nobody_writes_over_the_wish_of_somebody_younger() -> None:
+    by_new = written(validating("a.b.c"), by=NEW)
+    assert step(validating("d.e.f"), by_new, Trust(), OLD) == Left("2001-09-09T01:46:40.000000Z")
+    assert names(written(validating("d.e.f"), written(validating("a.b.c")), NEW)) == ["d.e.f"]
+
+
+def test_whoever_wants_the_same_may_repair_it_and_it_stays_the_younger_ones() -> None:
+    wrong = copy.deepcopy(written(validating("a.b.c"), by=NEW))
+    wrong["webhooks"][0]["failurePolicy"] = "Ignore"
+    repaired = written(validating("a.b.c"), wrong, OLD)
+    assert repaired == written(validating("a.b.c"), by=NEW)
+
+
+def test_a_person_may_always_remove() -> None:
+    found = step(validating(), written(validating("a.b.c"), by=NEW), Trust(), Claim("", by_hand=True))
+    assert found == Write("DELETE", {"preconditions": IDENTITY})
+
+
+def test_an_entry_keeps_what_newer_servers_put_there() -> None:
+    newer = copy.deepcopy(written(validating("a.b.c")))
+    newer["webhooks"][0]["invented"] = {"later": True}
+    assert step(validating("a.b.c"), newer, Trust(), NEW) == Right(True)
+
+
+def foreign(name: str, **client: JSON) -> JSON:
+    return {"name": name, "clientConfig": client or {"url": "https://elsewhere/hooks/a"}}
+
+
+OURS = {"namespace": "ns", "name": "svc", "path": "/hooks/old"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "stays"),
+    [
+        (foreign("other"), True),
+        (foreign("old", service=OURS), False),
+        (foreign("old", service=OURS | {"path": "/healthz"}), True),
+        (foreign("old", service=OURS | {"namespace": "elsewhere"}), True),
+    ],
+)
+@pytest.mark.parametrize("incomplete", [True, False])
+def test_only_what_leads_to_us_is_removed_and_only_if_all_hooks_are_known(
+    entry: JSON, stays: bool, incomplete: bool
+) -> None:
+    existing = {"metadata": {"name": "hooks"} | IDENTITY, "webhooks": [entry]}
+    kept = [entry["name"]] if stays or incomplete else []
+    assert names(written(validating("a.b.c", incomplete=incomplete), existing)) == [*kept, "a.b.c"]
+
+
+def test_our_entries_stay_among_those_of_others() -> None:
+    existing = written(validating("a.b.c", "d.e.f"))
+    first, last = existing["webhooks"]
+    existing |= {"webhooks": [foreign("x"), last, foreign("y"), first, foreign("z")]}
+    merged = names(written(validating("a.b.c", "d.e.f", "g.h.i"), existing, NEW))
+    assert merged == ["x", "a.b.c", "y", "d.e.f", "z", "g.h.i"]
+
+
+def test_an_object_that_others_made_is_emptied_and_not_deleted() -> None:
+    helm = {MANAGED_BY: "Helm"}
+    existing = {"metadata": {"name": "hooks", "labels": helm} | IDENTITY, "webhooks": []}
+    with_ours = written(validating("a.b.c"), existing)
+    assert with_ours["metadata"]["labels"] == helm
+    assert written(validating(), with_ours, NEW) == existing
+
+
+def definition(**conversion: JSON) -> JSON:
+    metadata = {"name": "things.example.com", "labels": {"a": "b"}} | IDENTITY
+    return {"metadata": metadata, "spec": {"group": "example.com", "conversion": conversion}}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        {},
+        {"strategy": "None"},
+        {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://elsewhere"}}},
+    ],
+)
+def test_a_conversion_is_replaced_whole_and_nothing_else(before: JSON) -> None:
+    after = written(converting(), definition(**before))
+    client = after["spec"]["conversion"]["webhook"]["clientConfig"]
+    assert client == {"service": OURS | {"path": "/things.example.com", "port": 443}}
+    assert after["spec"]["group"] == "example.com"
+    assert after["metadata"]["labels"] == {"a": "b", CONVERSION: "hookrunner"}
+
+
+def test_the_predecessors_conversion_becomes_ours_without_a_change() -> None:
+    theirs = definition(**written(converting(), definition())["spec"]["conversion"])
+    after = written(converting(), theirs)
+    assert after["spec"] == theirs["spec"]
+    assert after["metadata"]["annotations"].keys() == {GENERATION, WANTED}
+
+
+def clear(place: JSON) -> None:
+    place.clear()
+
+
+@pytest.mark.parametrize("edit", [lambda obj: obj["spec"].pop("conversion"), lambda obj: clear(obj["spec"])])
+def test_a_definition_without_a_conversion_is_read(edit: Callable[[JSON], object]) -> None:
+    bare = definition()
+    edit(bare)
+    assert written(converting(), bare)["spec"]["conversion"]["strategy"] == "Webhook"

@@ -1,0 +1,95 @@
+"""From bindings to what is to stand in the cluster."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.model.bindings import Admission, Conversion
+from hookrunner.registration.wanted import Target, Wish, wish
+from tests.registration.world import a_hook
+
+URL = Target("https://host:9680/", "", "")
+SERVICE = Target("", "ns", "svc")
+
+
+def wished(*hooks: Any, target: Target = URL) -> Wish:
+    return wish(hooks, "hooks", target, target)
+
+
+def test_an_entry_has_every_field() -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+    (entry,) = wished(a_hook("h", validating=(Admission("a.b.c", (rule,)),)), target=SERVICE).validating
+    assert entry == {
+        "name": "a.b.c",
+        "clientConfig": {"service": {"namespace": "ns", "name": "svc", "path": "/hooks/a-b-c", "port": 443}},
+        "rules": [rule | {"scope": "*"}],
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {},
+        "objectSelector": {},
+        "sideEffects": "None",
+        "timeoutSeconds": 10,
+        "admissionReviewVersions": ["v1", "v1beta1"],
+    }
+
+
+@pytest.mark.parametrize(("said", "found"), [("", "Never"), ("IfNeeded", "IfNeeded")])
+def test_only_mutating_entries_may_be_invoked_again(said: str, found: str) -> None:
+    (entry,) = wished(a_hook("h", mutating=(Admission("a.b.c", reinvocation_policy=said),))).mutating
+    assert entry["reinvocationPolicy"] == found
+
+
+def test_a_conversion_is_asked_for_once_however_many_hooks_have_steps_of_it() -> None:
+    steps = [Conversion("c", "things.example.com", (("v1", "v2"),)), Conversion("d", "things.example.com", ())]
+    conversions = wished(*(a_hook(step.name, conversions=(step,)) for step in steps)).conversions
+    assert conversions == {
+        "things.example.com": {
+            "strategy": "Webhook",
+            "webhook": {
+                "clientConfig": {"url": "https://host:9680/things.example.com"},
+                "conversionReviewVersions": ["v1", "v1beta1"],
+            },
+        }
+    }
+
+
+def test_entries_come_in_the_order_of_hooks_whatever_the_order_of_finding() -> None:
+    hooks = [a_hook(name, validating=(Admission(f"{name}.b.c"), Admission(f"{name}.a.c"))) for name in "ba"]
+    assert [entry["name"] for entry in wished(*hooks).validating] == ["a.b.c", "a.a.c", "b.b.c", "b.a.c"]
+    assert wished(*hooks) == wished(*reversed(hooks))
+
+
+@pytest.mark.parametrize("names", [("a.b.c", "a.b.c"), ("a.b-c", "a-b.c")])
+def test_of_two_hooks_with_one_path_the_last_counts_and_it_is_said(names: tuple[str, str]) -> None:
+    hooks = [a_hook(hook, validating=(Admission(name),)) for hook, name in zip(("1", "2"), names, strict=True)]
+    found = wished(*hooks)
+    assert [entry["name"] for entry in found.validating] == [names[1]]
+    (clash,) = found.clashes
+    assert clash == f"two webhooks have the path /hooks/a-b-c: hook '1' ({names[0]}), hook '2' ({names[1]}); " + (
+        "rename one of them"
+    )
+
+
+def test_both_kinds_of_webhook_share_their_paths() -> None:
+    binding = Admission("a.b.c")
+    found = wished(a_hook("h", validating=(binding,), mutating=(binding,)))
+    assert (len(found.validating), len(found.mutating), len(found.clashes)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("target", "client_config", "path"),
+    [
+        (URL, {"url": "https://host:9680/hooks/a"}, "/hooks/a"),
+        (URL, {"url": "https://host:96801/hooks/a"}, ""),
+        (URL, {"url": "https://host:9680"}, ""),
+        (URL, {"service": {"namespace": "ns", "name": "svc", "path": "/hooks/a"}}, ""),
+        (SERVICE, {"service": {"namespace": "ns", "name": "svc", "path": "/hooks/a"}}, "/hooks/a"),
+        (SERVICE, {"service": {"namespace": "ns", "name": "svc"}}, ""),
+        (SERVICE, {"service": {"namespace": "ns", "name": "other", "path": "/hooks/a"}}, ""),
+        (SERVICE, {"url": "https://host:9680/hooks/a"}, ""),
+        (SERVICE, {}, ""),
+        (Target("", "", ""), {}, ""),
+    ],
+)
+def test_what_leads_to_us(target: Target, client_config: Any, path: str) -> None:
+    assert target.path(client_config) == path
