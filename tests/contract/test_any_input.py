@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.errors import BadHookConfig, BadOutput, HookrunnerError
-from hookrunner.hooks import metric_operations, patches
+from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config.schema import V0, V1
 from hookrunner.hooks.config.versions import parse
 from hookrunner.hooks.shapes import Anything, Flag, Integer, Many, Number, Shape, Table, Text, Texts
@@ -98,6 +98,8 @@ def test_any_bytes_are_read_or_refused(text: bytes) -> None:
     assert outcome(lambda: parse("hook", text), BadHookConfig) is not None
     assert outcome(lambda: patches.parse(text), BadOutput) is not None
     assert outcome(lambda: metric_operations.parse(text), BadOutput) is not None
+    assert bool(outcome(lambda: verdicts.admission(text), BadOutput)) is bool(text)
+    assert bool(outcome(lambda: verdicts.conversion(text), BadOutput)) is bool(text)
 
 
 OPERATION = st.fixed_dictionaries(
@@ -123,6 +125,28 @@ def test_any_patch_file_is_read_or_refused_as_a_whole(documents: list[Any]) -> N
 def test_any_metrics_file_is_read_or_refused_as_a_whole(documents: list[Any]) -> None:
     found = outcome(lambda: metric_operations.parse(b" ".join(map(orjson.dumps, documents))), BadOutput)
     assert "got bad metrics" in found if isinstance(found, str) else len(found) <= len(documents)
+
+
+STEP = st.fixed_dictionaries({"op": st.sampled_from(["add", "remove", "x"]), "path": WORDS, "value": JUNK})
+PATCHED = st.fixed_dictionaries({"allowed": st.booleans(), "patch": st.lists(STEP)})
+
+
+@given(like(Table(verdicts.ADMISSION), junk=50) | PATCHED | JUNK)
+def test_any_verdict_is_read_or_refused(said: Any) -> None:
+    found = outcome(lambda: verdicts.admission(orjson.dumps(said)), BadOutput)
+    if isinstance(found, str):
+        assert found.startswith("got bad validating response: ")
+    else:
+        assert (type(found.allowed), 400 <= found.code < 600, type(found.patch)) == (bool, True, tuple)
+
+
+@given(like(Table(verdicts.CONVERSION), junk=50) | JUNK)
+def test_any_conversion_is_read_or_refused(said: Any) -> None:
+    found = outcome(lambda: verdicts.conversion(orjson.dumps(said)), BadOutput)
+    if isinstance(found, str):
+        assert found.startswith("got bad conversion response: ")
+    else:
+        assert all(isinstance(obj, dict) for obj in found.objects)
 
 
 DELETIONS = b"".join(
