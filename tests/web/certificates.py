@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 PEM, PLAIN = serialization.Encoding.PEM, serialization.NoEncryption()
+SIGNS = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
 DAY = datetime.timedelta(days=1)
 
 
@@ -36,7 +37,7 @@ class Authority:
     def __init__(self, name: str = "test CA") -> None:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._signed = self._sign(self._name, self._key, x509.BasicConstraints(ca=True, path_length=0))
+        self._signed = self._sign(self._name, self._key, x509.BasicConstraints(ca=True, path_length=0), SIGNS)
         self.certificate = self._signed.public_bytes(PEM)
 
     def server(self) -> Pair:
@@ -72,6 +73,8 @@ class Authority:
             .not_valid_before(now - 2 * DAY)
             .not_valid_after(now + lasts)
         )
-        for extension in extensions:
+        # Python 3.13 verifies as strictly as RFC 5280 is written.
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        for extension in (*extensions, issuer, x509.SubjectKeyIdentifier.from_public_key(key.public_key())):
             builder = builder.add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
         return builder.sign(self._key, hashes.SHA256())
