@@ -99,6 +99,7 @@ hook_run = _Run(
         _text("--old-object", metavar="FILE", help="The object as it was before."),
         _text("--operation", metavar="VERB", help="Of a review: CREATE, UPDATE, DELETE or CONNECT."),
         click.Option(["--dry-run"], is_flag=True, help="Of a review: somebody only wants to know what would happen."),
+        _text("--subresource", help="Of a review: the part of the object that it is about, such as status."),
         _text("--to", metavar="VERSION", help="Of a conversion: the version that is wanted."),
         _files("--given", help="Objects that are in the cluster; every binding takes those that match."),
         _files("--snapshot", "snapshots", metavar="NAME=FILES", help="Objects for the binding NAME alone."),
@@ -162,6 +163,7 @@ def _words(ctx: click.Context) -> Words:
         operation=said["operation"],
         to=said["to"],
         dry_run=said["dry_run"],
+        part=said["subresource"],
     )
 
 

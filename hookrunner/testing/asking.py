@@ -31,7 +31,8 @@ _EVENT_OF = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What somebody said. `event` is one of `EVENTS` or empty, `to` the version that a conversion leads to."""
+    """What somebody said. `event` is one of `EVENTS` or empty, `to` the version that a conversion leads to, `part` the
+    subresource that is reviewed."""
 
     event: str = ""
     binding: str = ""
@@ -41,6 +42,7 @@ class Words:
     operation: str = ""
     to: str = ""
     dry_run: bool = False
+    part: str = ""
 
 
 def happening(hook: Hook, words: Words) -> Happening:
@@ -67,12 +69,12 @@ def _review(words: Words) -> Review:
     # What is deleted may be called the old object, as the API server does.
     gone = operation == "DELETE" and not words.objects and words.old is not None
     obj = words.old if gone else _only(words, "a review")
-    return Review(operation, obj, words.old, words.binding, words.dry_run)
+    return Review(operation, obj, words.old, words.binding, words.dry_run, words.part)
 
 
 def _event(hook: Hook, words: Words) -> str:
     """What is probably meant: by the options that only one thing takes, then by the kind of the binding."""
-    if words.operation or words.dry_run:
+    if words.operation or words.dry_run or words.part:
         return "Review"
     if words.to:
         return "Conversion"

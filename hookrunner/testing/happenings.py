@@ -50,13 +50,15 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The API server asks whether an operation is allowed. `operation`: CREATE, UPDATE, DELETE or CONNECT."""
+    """The API server asks whether an operation is allowed. `operation`: CREATE, UPDATE, DELETE or CONNECT; `part` is a
+    subresource of the object, such as `status`."""
 
     operation: str
     obj: JSON = None
     old: JSON = None
     binding: str = ""
     dry_run: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,9 +151,11 @@ class HookUnderTest:
         """Something happened to a binding of this group."""
         return self.on(Grouped(group))
 
-    def on_review(self, operation: str, obj: Object, old: Object | None = None, binding: str = "") -> "Run":
+    def on_review(
+        self, operation: str, obj: Object, old: Object | None = None, binding: str = "", dry_run: bool = False
+    ) -> "Run":
         """The API server asks whether an operation is allowed, or how to change the object."""
-        return self.on(Review(operation.upper(), self._object(obj), self._object(old), binding))
+        return self.on(Review(operation.upper(), self._object(obj), self._object(old), binding, dry_run))
 
     def on_conversion(self, *objects: Object, to: str = "", binding: str = "") -> "Run":
         """The API server wants objects in another version."""

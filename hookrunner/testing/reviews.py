@@ -1,6 +1,7 @@
 """Questions of the API server to a hook: the run for an admission or conversion review (shell-operator.md §5.3, §8)."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from hookrunner.engine import dispatch
 from hookrunner.engine.reviews.chains import Chains, completed, matches
@@ -20,15 +21,17 @@ UID = "00000000-0000-4000-8000-000000000000"
 """Of every made-up review: contexts are the same each time."""
 ADMISSION_API, CONVERSION_API = "admission.k8s.io/v1", "apiextensions.k8s.io/v1"
 
-_OPTIONS = {
+_PARTS = {
     "PodAttachOptions": ("pods", "attach"),
     "PodExecOptions": ("pods", "exec"),
     "PodPortForwardOptions": ("pods", "portforward"),
     "PodProxyOptions": ("pods", "proxy"),
     "ServiceProxyOptions": ("services", "proxy"),
     "NodeProxyOptions": ("nodes", "proxy"),
+    "Eviction": ("pods", "eviction"),
+    "Binding": ("pods", "binding"),
 }
-"""What is reviewed when somebody connects to an object. To us they are given with the `metadata` of that object."""
+"""Kinds that are never stored: what is reviewed when somebody connects to an object or does something to it."""
 
 
 def admission(hook: Hook, review: Review, given: Sequence[JSON]) -> HookRun:
@@ -94,7 +97,7 @@ def _complete(review: Review) -> Review:
         raise BadInput("a review needs an object")
     if review.operation == "UPDATE" and (obj is None or old is None):
         raise BadInput("an UPDATE needs the object as it was, too: give `oldObject` (--old-object)")
-    return Review(review.operation, obj, old, review.binding, review.dry_run)
+    return replace(review, obj=obj, old=old)
 
 
 def _request(review: Review, given: Sequence[JSON]) -> JSON:
@@ -103,10 +106,10 @@ def _request(review: Review, given: Sequence[JSON]) -> JSON:
     metadata = subject["metadata"]
     group, _, version = subject.get("apiVersion", "v1").rpartition("/")
     kind = {"group": group, "version": version, "kind": subject["kind"]}
-    name, part = _OPTIONS.get(subject["kind"], (plural(subject, given), ""))
-    resource = {"group": group, "version": version, "resource": name}
-    connects = review.operation == "CONNECT"
-    options = {"kind": f"{review.operation.capitalize()}Options", "apiVersion": "meta.k8s.io/v1"}
+    resource, part = {"group": group, "version": version, "resource": plural(subject, given)}, review.part
+    if subject["kind"] in _PARTS:
+        name, part = _PARTS[subject["kind"]]
+        resource = {"group": "", "version": "v1", "resource": name}
     return {
         "uid": UID,
         "kind": kind,
@@ -119,11 +122,25 @@ def _request(review: Review, given: Sequence[JSON]) -> JSON:
         **({"namespace": metadata["namespace"]} if metadata.get("namespace") else {}),
         "operation": review.operation,
         "userInfo": {"username": "kubernetes-admin", "groups": [MASTERS, "system:authenticated"]},
-        "object": {key: value for key, value in subject.items() if key != "metadata"} if part else review.obj,
+        "object": _sent(review.obj),
         "oldObject": review.old,
         "dryRun": review.dry_run,
-        "options": None if connects else options,
+        "options": _options(review),
     }
+
+
+def _sent(obj: JSON) -> JSON:
+    """Options of a connection have no metadata; to us they are given with that of the object connected to."""
+    if obj is None or not obj["kind"].endswith("Options"):
+        return obj
+    return {key: value for key, value in obj.items() if key != "metadata"}
+
+
+def _options(review: Review) -> JSON:
+    if review.operation == "CONNECT":
+        return None
+    options = {"kind": f"{review.operation.capitalize()}Options", "apiVersion": "meta.k8s.io/v1"}
+    return options | ({"dryRun": ["All"]} if review.dry_run else {})
 
 
 def _rule(hook: Hook, binding: ConversionBinding, version: str, to: str) -> tuple[str, str]:

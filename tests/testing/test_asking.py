@@ -45,6 +45,7 @@ EVERYTHING = hook(on_startup=1.0, schedules=(OFTEN,), kubernetes=(PODS,), mutati
         (Words(binding="p.example.com", objects=(A,)), Review("CREATE", A, None, "p.example.com")),
         (Words(operation="delete", objects=(A,), dry_run=True), Review("DELETE", A, dry_run=True)),
         (Words(operation="DELETE", old=A), Review("DELETE", A, A)),
+        (Words(part="status", objects=(A,), old=B), Review("UPDATE", A, B, part="status")),
         (Words(to="v2", objects=(A,)), happenings.Conversion((A,), "v2")),
         (Words(binding="up", objects=(A,)), happenings.Conversion((A,), "", "up")),
     ],

@@ -143,6 +143,23 @@ async def test_connecting_to_an_object_is_reviewed(resources: list[str], tools: 
     assert (request["object"]["command"], "metadata" in request["object"]) == (["sh"], False)
 
 
+async def test_a_part_of_an_object_is_reviewed(tools: Bench, write_hook: Author) -> None:
+    rule = RULE | {"operations": ["UPDATE"], "resources": ["pods/status"]}
+    config = {"kubernetesValidating": [binding(rules=[rule])]}
+    (context,) = await contexts(tools, write_hook, config, Review("UPDATE", POD, POD, dry_run=True, part="status"))
+    request = context["review"]["request"]
+    assert (request["subResource"], request["requestSubResource"], request["object"]) == ("status", "status", POD)
+    assert request["options"] == {"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1", "dryRun": ["All"]}
+
+
+async def test_an_eviction_is_something_done_to_a_pod(tools: Bench, write_hook: Author) -> None:
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": POD["metadata"]}
+    config = {"kubernetesValidating": [binding(rules=[RULE | {"resources": ["pods/eviction"]}])]}
+    (context,) = await contexts(tools, write_hook, config, Review("CREATE", eviction))
+    request = context["review"]["request"]
+    assert (request["kind"]["group"], request["resource"]["group"], request["object"]) == ("policy", "", eviction)
+
+
 @pytest.mark.parametrize("resources", [["pods"], ["*"], ["pods/log"], ["nodes/exec"]])
 async def test_rules_without_the_subresource_do_not_cover_it(
     resources: list[str], tools: Bench, write_hook: Author

@@ -30,6 +30,7 @@ WHEN = Table(
         "objects": Many(ANYTHING),
         "operation": Text(OPERATIONS),
         "dryRun": FLAG,
+        "subresource": TEXT,
         "to": TEXT,
     },
     at_least=1,

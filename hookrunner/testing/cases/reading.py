@@ -135,6 +135,7 @@ class _Reader:
             operation=raw.get("operation", ""),
             to=raw.get("to", ""),
             dry_run=raw.get("dryRun", False),
+            part=raw.get("subresource", ""),
         )
 
     def _objects(self, items: JSON, place: str) -> tuple[JSON, ...]:
