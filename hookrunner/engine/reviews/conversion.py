@@ -31,7 +31,9 @@ _NAMED = 3
 """Objects, and complaints, that a message names before it only counts."""
 
 _BAD_REQUEST = 400
-_IDENTITY = ("name", "namespace", "uid")
+_IDENTITY = ("name", "namespace")
+"""What a conversion must not change in `metadata`, besides the uid, by which objects are told apart."""
+
 _HOOKS_OWN = ("labels", "annotations")
 """What a conversion may change in `metadata`."""
 
@@ -41,9 +43,10 @@ async def convert(review: ConversionReview, chains: Chains, run: Run) -> Sequenc
 
     The objects of the request are not changed; those that are in the wanted version already are returned themselves.
     """
-    objects, wanted = _asked(review.request)
+    objects: list[JSON] = list(review.request["objects"])
+    _refuse("the request", _malformed(objects), _BAD_REQUEST)
     places = _by_version(objects)
-    for leg in plan(chains, review.definition, places, wanted):
+    for leg in plan(chains, review.definition, places, review.request["desiredAPIVersion"]):
         group = sorted(places.pop(leg.source))
         before = [objects[place] for place in group]
         answer = await run(leg.step, before, review)
@@ -53,15 +56,6 @@ async def convert(review: ConversionReview, chains: Chains, run: Run) -> Sequenc
             objects[place] = obj
         places[leg.target] += group
     return objects
-
-
-def _asked(request: JSON) -> tuple[list[JSON], str]:
-    """The objects and the wanted version. Raises ReviewFailed for what no API server sends."""
-    objects, wanted = request.get("objects") or [], request.get("desiredAPIVersion")
-    if not isinstance(objects, list) or not wanted or not isinstance(wanted, str):
-        raise ReviewFailed("the request needs `desiredAPIVersion` and a list of `objects`", _BAD_REQUEST)
-    _refuse("the request", _malformed(objects), _BAD_REQUEST)
-    return list(objects), wanted
 
 
 def _by_version(objects: Iterable[JSON]) -> defaultdict[str, list[int]]:

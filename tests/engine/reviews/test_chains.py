@@ -103,13 +103,22 @@ def test_a_step_knows_its_binding() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [("v1", "v1", True), ("v1", "a/v1", True), ("a/v1", "b/v1", False), ("v1", "v1beta1", False), ("v1", "v2", False)],
+    [
+        ("v1", "v1", True),
+        ("v1", "a/v1", True),
+        ("a/v1", "b/v1", False),
+        ("v1", "v1beta1", False),
+        ("v1", "v2", False),
+        ("a/v1", "v1b", False),
+    ],
 )
 def test_versions_match_if_only_a_group_is_missing(one: str, other: str, same: bool) -> None:
     assert matches(one, other) is matches(other, one) is same
 
 
-@pytest.mark.parametrize(("version", "full"), [("v1", "example.com/v1"), ("other.io/v1", "other.io/v1")])
+@pytest.mark.parametrize(
+    ("version", "full"), [("v1", "example.com/v1"), ("other.io/v1", "other.io/v1"), ("g/v1", "g/v1")]
+)
 def test_a_version_gets_the_group_of_its_definition(version: str, full: str) -> None:
     assert completed(version, CRD) == full
 

@@ -171,7 +171,7 @@ WHO = r"^hook 'crontabs.sh', binding 'up', v1→v2: "
         (in_metadata("namespace", "x"), "came back with metadata.namespace x: CronTab default/a$"),
         (in_metadata("namespace", None), "came back with metadata.namespace None: CronTab default/a$"),
         (in_metadata("uid", "x"), "CronTab default/a; was never sent, or has another name, namespace or uid now: Cr"),
-        (in_metadata("uid", 1), "was never sent"),
+        (in_metadata("uid", ["x"]), "was never sent"),
         (in_metadata("labels", {"a": 1}), "came back with metadata.labels that are no map of strings: CronTab def"),
         (in_metadata("annotations", ["a"]), "came back with metadata.annotations that are no map of strings: Cron"),
         (changing("apiVersion", "example.com/v3"), "came back in version example.com/v3, not example.com/v2: Cron"),
@@ -194,6 +194,12 @@ async def test_of_many_objects_a_few_are_named() -> None:
         await hooks.convert([crontab(str(number)) for number in range(5000)])
 
 
+async def test_three_objects_are_all_named() -> None:
+    hooks = Hooks(change=lambda objects: [])
+    with pytest.raises(ReviewFailed, match=r"CronTab default/a, CronTab default/b, CronTab default/c$"):
+        await hooks.convert([crontab(name) for name in "abc"])
+
+
 async def test_of_many_complaints_a_few_are_told() -> None:
     hooks = Hooks(change=lambda objects: [changing("kind", number)([obj])[0] for number, obj in enumerate(objects)])
     with pytest.raises(ReviewFailed, match=r"kind 2: CronTab default/2; and 7 more$"):
@@ -209,17 +215,31 @@ async def test_a_later_step_is_named_if_it_is_the_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "names",
+    ("change", "metadata"),
     [
-        [("Cluster", {"name": "a", "namespace": None}), ("Cluster", {"name": "b"})],
-        [("New", {"generateName": "a-"}), ("New", {"generateName": "b-"})],
+        (lambda objs: objs[::-1], [{"name": "a", "namespace": "x"}, {"name": "a", "namespace": "y"}]),
+        (lambda objs: objs[::-1], [{"name": "a", "namespace": "x"}, {"name": "b", "namespace": "x"}]),
+        (lambda objs: objs[::-1], [{"name": "a"}, {"name": "b", "namespace": None}]),
+        (as_is, [{"generateName": "a-"}, {"generateName": "b-"}]),
     ],
-    ids=["of the whole cluster", "without names"],
+    ids=["namespaces", "names", "of the whole cluster", "not yet named"],
 )
-async def test_objects_without_uid_or_namespace_are_recognized(names: list[tuple[str, JSON]]) -> None:
-    asked = [{"apiVersion": "example.com/v2", "kind": kind, "metadata": metadata} for kind, metadata in names]
-    converted = await Hooks().convert(asked)
-    assert [obj["metadata"] for obj in converted] == [metadata for _, metadata in names]
+async def test_objects_without_uid_are_recognized_by_name(change: Change, metadata: list[JSON]) -> None:
+    asked = [{"apiVersion": "example.com/v2", "kind": "Tab", "metadata": one} for one in metadata]
+    converted = await Hooks(change=change).convert(asked)
+    assert [obj["metadata"] for obj in converted] == metadata
+
+
+async def test_no_namespace_may_be_written_in_several_ways() -> None:
+    asked = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"name": "a"}}
+    (obj,) = await Hooks(change=in_metadata("namespace", "")).convert([asked])
+    assert obj["metadata"] == {"name": "a"}
+
+
+async def test_an_object_without_a_name_is_named_by_what_it_will_get() -> None:
+    asked = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"generateName": "a-"}}
+    with pytest.raises(ReviewFailed, match=r"kind Cron: Tab a-$"):
+        await Hooks(change=changing("kind", "Cron")).convert([asked])
 
 
 async def test_a_cluster_scoped_object_is_named_without_a_namespace() -> None:
@@ -237,21 +257,10 @@ async def test_a_hooks_own_message_is_passed_on() -> None:
         await convert(review, Hooks().chains(), refuse)
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        {},
-        {"objects": [crontab("a")]},
-        {"desiredAPIVersion": 3, "objects": []},
-        {"desiredAPIVersion": "example.com/v3", "objects": "x"},
-        {"desiredAPIVersion": "example.com/v3", "objects": ["x"]},
-        {"desiredAPIVersion": "example.com/v3", "objects": [{"metadata": {}}]},
-        {"desiredAPIVersion": "example.com/v3", "objects": [{"apiVersion": "example.com/v1"}]},
-    ],
-)
-async def test_a_request_that_makes_no_sense_is_a_bad_one(request_: JSON) -> None:
-    with pytest.raises(ReviewFailed, match="the request") as refusal:
-        await convert(ConversionReview(CRD, "v1", request_, 0.0), Chains([]), Hooks()._run)
+@pytest.mark.parametrize("obj", ["x", {"metadata": {}}, {"apiVersion": "example.com/v1"}])
+async def test_a_request_with_something_else_than_objects_is_a_bad_one(obj: JSON) -> None:
+    with pytest.raises(ReviewFailed, match=r"^the request: .*: number 2$") as refusal:
+        await Hooks().convert([crontab("a"), obj])
     assert refusal.value.code == 400
 
 
