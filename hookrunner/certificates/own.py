@@ -41,8 +41,9 @@ anew after a quiet time."""
 _ANSWER = 10.0
 """Seconds in which a watch should have told of what was written."""
 
-_LONGEST_SLEEP = 3600.0
-"""Seconds until the wall clock is looked at again; the loop's clock does not count while a machine is suspended."""
+_SHORTEST_SLEEP, _LONGEST_SLEEP = 0.01, 3600.0
+"""Seconds until the wall clock is looked at again. The loop's clock does not count while a machine is suspended, and it
+may wake us a hair too early by the other one."""
 
 _CERT_MANAGER = "cert-manager.io/certificate-name"
 _LABELS = {"app.kubernetes.io/managed-by": "hookrunner"}
@@ -135,8 +136,8 @@ class _Own:
 
     def _patience(self, state: State) -> float:
         if state.wrong:
-            return max(0.0, self._next_attempt - _now())
-        return min(max(0.0, state.until - time.time()), _LONGEST_SLEEP)
+            return max(_SHORTEST_SLEEP, self._next_attempt - _now())
+        return max(_SHORTEST_SLEEP, min(state.until - time.time(), _LONGEST_SLEEP))
 
     async def _replaced(self, state: State) -> bool:
         """Was the Secret written, by us or somebody who was faster? Then the watch will tell. False if it is not time
