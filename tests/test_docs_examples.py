@@ -258,7 +258,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
     flags = {name for option in options() for name in (option.flag, *option.also)} | set(flags_of(cli))
     others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
     others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
-    others |= {"type", "dry-run", "replicas"}  # of kubectl
+    others |= {"type", "dry-run", "replicas", "as", "as-group"}  # of kubectl
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 
 
