@@ -89,4 +89,4 @@ def _encourage(request: web.BaseRequest) -> None:
 
 
 def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:
-    return web.HTTPRequestEntityTooLarge(most, text=f"the body is larger than {most} bytes\n")
+    return web.HTTPRequestEntityTooLarge(most, most + 1, text=f"the body is larger than {most} bytes\n")

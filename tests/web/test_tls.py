@@ -297,7 +297,7 @@ async def test_client_cas_that_cannot_be_used_refuse_the_start(tmp_path: Path, t
 
 # ── rude clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-HASTY = Limits(arrival=0.05, handshake=0.05, farewell=0.05, taking=0.05, grace=0.05)
+HASTY = Limits(arrival=0.05, farewell=0.05, taking=0.05, grace=0.05)
 
 
 async def quiet(before: int, tasks: int) -> None:
@@ -370,7 +370,7 @@ async def test_an_answer_that_nobody_takes_is_given_up() -> None:
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00garbage", b"\x00" * 1000, b""])
 async def test_what_is_not_tls_is_closed(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async with served(Told(), Setup(limits=HASTY)) as server, asyncio.timeout(5):
+    async with served(Told(), Setup(limits=Limits(handshake=0.1))) as server, asyncio.timeout(5):
         before, tasks = descriptors(), len(asyncio.all_tasks())
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(sent)
