@@ -15,6 +15,8 @@ from hookrunner.model.resources import JSON
 
 GENERATION = "hookrunner.io/generation"
 WANTED = "hookrunner.io/wanted"
+CHALLENGE = "hookrunner.io/challenge"
+"""Somebody older asks whether anybody still wants what stands here (`challenge`); whoever does takes it away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,16 @@ def claim(started: float) -> Claim:
 
 def claimed(metadata: JSON, digest: str, generation: str) -> JSON:
     """The metadata with our claim on it. Of the same wish the first generation stays."""
-    annotations = metadata.get("annotations") or {}
+    answered = without(metadata, "annotations", CHALLENGE)
+    annotations = answered.get("annotations") or {}
     if annotations.get(WANTED) == digest and GENERATION in annotations:
-        return metadata
-    return metadata | {"annotations": annotations | {GENERATION: generation, WANTED: digest}}
+        return answered
+    return answered | {"annotations": annotations | {GENERATION: generation, WANTED: digest}}
 
 
 def unclaimed(metadata: JSON) -> JSON:
     """The metadata without any claim."""
-    return without(metadata, "annotations", GENERATION, WANTED)
+    return without(metadata, "annotations", GENERATION, WANTED, CHALLENGE)
 
 
 def without(metadata: JSON, place: str, *keys: str) -> JSON:

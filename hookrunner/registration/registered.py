@@ -20,7 +20,8 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
-from hookrunner.registration.claims import GENERATION, Claim
+from hookrunner.registration.challenge import Challenge
+from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import Registration
 from hookrunner.registration.steps import Left, Right, Write, step
 from hookrunner.registration.trust import Trust
@@ -46,6 +47,8 @@ class Registered:
         self._trust = Trust()
         self._trouble = ""
         self._failed = False
+        self._left = False
+        self._challenge = Challenge(client, registration, claim)
         self._unwatched = ""
         self._undone = Undone()
         self._writing = asyncio.Lock()
@@ -88,7 +91,7 @@ class Registered:
             self._fails(str(error))
             return not _brief(error)
         if isinstance(found, Write):
-            _LOG.info("registration written", object=str(self), method=found.method)
+            _LOG.info("writing a registration", object=str(self), method=found.method)
             overwritten.append(before)
             return False
         if self._trust is trust:
@@ -136,6 +139,8 @@ class Registered:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_SECOND_LOOK):
                     await self._wrong.wait()
+            if self._left and not self._wrong.is_set():
+                await self._contest()
             if not self._wrong.is_set() and not self._failed:
                 continue
             self._wrong.clear()
@@ -144,8 +149,18 @@ class Registered:
                 self._undone.repaired(before)
                 _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
 
+    async def _contest(self) -> None:
+        """Take over from a younger process that is gone."""
+        with suppress(KubeError):
+            if await self._challenge.unanswered():
+                _LOG.warn("nobody wants what is registered any more, taking over", object=str(self))
+                ours, self._claim = self._claim, replace(self._claim, by_hand=True)
+                await self.settle()
+                self._claim = ours
+
     def _is(self, found: Right | Left) -> None:
-        self._failed, self.settled, self.right = False, True, isinstance(found, Right) and found.there
+        self._failed, self._left, self.settled = False, isinstance(found, Left), True
+        self.right = isinstance(found, Right) and found.there
         self._tell(_left(found) if isinstance(found, Left) else self._absent(found))
 
     def _absent(self, found: Right) -> str:
@@ -165,8 +180,7 @@ class Registered:
 def _left(found: Left) -> str:
     return (
         f"left as it is: another process, started later ({found.generation}), wants something else there. If that one "
-        f"is gone for good, remove the annotation {GENERATION}; if it is another installation, give each its own "
-        "configuration name"
+        "is gone, we take over in a minute; if it is another installation, give each its own configuration name"
     )
 
 
