@@ -102,13 +102,13 @@ async def test_files_that_are_written_slowly_count_together(
 
 
 async def test_a_trust_that_is_just_being_written_does_not_count(tmp_path: Path, reader: Reader) -> None:
-    both = NEW.trust + OLD.trust
     write(tmp_path, OLD)
+    (tmp_path / "ca.crt").write_bytes(OLD.trust + NEW.trust)
     await reader.next()
-    (tmp_path / "ca.crt").write_bytes(OLD.trust + NEW.trust[:50])
-    assert await reader.quiet(INTERVAL)
-    (tmp_path / "ca.crt").write_bytes(both)
-    assert (await reader.next()).trust == both
+    (tmp_path / "ca.crt").write_bytes(OLD.trust)
+    assert await reader.quiet(1.5 * INTERVAL)
+    (tmp_path / "ca.crt").write_bytes(NEW.trust + OLD.trust)
+    assert (await reader.next()).trust == NEW.trust + OLD.trust
 
 
 def remove(path: Path) -> None:

@@ -227,6 +227,14 @@ async def test_a_deleted_secret_comes_back_with_a_new_ca(api: ApiServer, replica
     assert all(one.trust.endswith(before.trust) for one in after)
 
 
+async def test_a_secret_deleted_while_nobody_could_see_it_comes_back(api: ApiServer, replica: Reader) -> None:
+    before = await replica.next()
+    api.faults.cut()
+    api.delete(HERE)
+    api.compact()
+    assert (await replica.next()).serial == serial_of(kept(api)) != before.serial
+
+
 async def test_what_others_put_into_the_secret_stays(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(issued(age=YEAR), more=b"x"), owner="somebody"))
     await replica.next()
