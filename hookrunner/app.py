@@ -227,8 +227,8 @@ def _engine(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Bui
     face.status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     face.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
-    turns = asyncio.Semaphore(settings.webhooks.concurrency)
-    reviewer = HookReviewer(engine, ReviewRuns(executions, rates, turns, engine.progress, metrics))
+    reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
+    reviewer = HookReviewer(engine, reviews)
     declared = Declared(hooks.hooks, reviewer, incomplete=bool(hooks.problems))
     return Built(queues, declared, lambda: engine.start(hooks.hooks, monitors, schedules))
 

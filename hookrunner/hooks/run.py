@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import orjson
+
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import outputs
@@ -104,10 +106,13 @@ def rendered(hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> I
 async def write(files: Workspace, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> None:
     """Write the binding context in the hook's version. Raises HookFailed."""
     pieces = rendered(hook, contexts, snapshots)
-    if sum(map(len, snapshots.values())) > _MANY_OBJECTS:
-        await asyncio.to_thread(write_context, files, pieces)
-    else:
-        write_context(files, pieces)
+    try:
+        if sum(map(len, snapshots.values())) > _MANY_OBJECTS:
+            await asyncio.to_thread(write_context, files, pieces)
+        else:
+            write_context(files, pieces)
+    except orjson.JSONEncodeError as error:  # a review whose objects nest deeper than orjson writes (254 levels)
+        raise HookFailed(f"the binding context cannot be written: {error}") from error
 
 
 async def answered(hook: Hook, files: Workspace, end: Exit) -> Answer:

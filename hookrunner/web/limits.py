@@ -1,7 +1,7 @@
 """How much the webhook servers take at once, and for how long they wait for whom.
 
 Times and sizes are settings of a server (`Limits`); the bound on reviews is one object for all servers (`Bound`). Which
-of the admitted reviews runs its hook first is decided where hooks are run (engine/reviews/turns.py): a review that only
+of the admitted reviews runs its hook first is decided where hooks are run (engine/reviews/runs.py): a review that only
 waits for snapshots must not keep others from running.
 """
 

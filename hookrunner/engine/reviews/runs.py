@@ -6,6 +6,7 @@ server has gone, it stops wherever it is, and a process that runs for it is ende
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,15 +53,19 @@ class _Stage:
 
 
 class ReviewRuns:
-    """Runs hooks for reviews. `turns` says how many at once: a turn is held only while the hook runs, so that reviews
-    which wait for snapshots keep nobody from running. `progress` tells when snapshots may be there."""
+    """Runs hooks for reviews, at most `concurrency` at once. A turn is held only while the hook runs, so that reviews
+    which wait for snapshots keep nobody from running. Conversions have turns of their own: an admission hook may read
+    objects that have to be converted, and would wait for them for ever if its like held all turns.
+
+    `progress` tells when snapshots may be there.
+    """
 
     def __init__(
-        self, executions: Executions, rates: Rates, turns: asyncio.Semaphore, progress: Progress, metrics: Metrics
+        self, executions: Executions, rates: Rates, progress: Progress, metrics: Metrics, concurrency: int
     ) -> None:
         self._executions = executions
         self._rates = rates
-        self._turns = turns
+        self._turns = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(concurrency))
         self._progress = progress
         self._metrics = metrics
         self._under_way = set[asyncio.Task[Answer]]()
@@ -97,18 +102,19 @@ class ReviewRuns:
 
     async def _run(self, asked: Asked, stage: _Stage) -> Answer:
         hook, order = asked.hook, asked.order
+        turns = self._turns[asked.labels[0]]
         with log.bound(hook=hook.name, binding=order.binding, event=order.binding_type):
             with self._measured(asked, "waited"):
                 await self._snapshots(order, stage)
                 await self._pace(hook, stage)
                 stage.waits_for = "its turn among other reviews (see --webhook-concurrency)"
-                await self._turns.acquire()
+                await turns.acquire()
             try:
                 stage.waits_for = f"the hook {hook.name}"
                 with self._measured(asked, "hook"):
                     return await self._executions.run(hook, order, [], Terms(KILL_AFTER, asked.dry_run))
             finally:
-                self._turns.release()
+                turns.release()
 
     async def _snapshots(self, order: HookRun, stage: _Stage) -> None:
         while reason := self.obstacle(order):

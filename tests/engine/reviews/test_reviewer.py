@@ -54,9 +54,7 @@ class Reviewed:
 async def start(bench: Bench, jq: Jq, client: Client) -> Any:
     async def started(concurrency: int = 4) -> Reviewed:
         await bench.start(jq, client)
-        runs = ReviewRuns(
-            bench.executions, Rates(), asyncio.Semaphore(concurrency), bench.engine.progress, bench.metrics
-        )
+        runs = ReviewRuns(bench.executions, Rates(), bench.engine.progress, bench.metrics, concurrency)
         return Reviewed(bench, HookReviewer(bench.engine, runs))
 
     return started
@@ -224,3 +222,29 @@ async def test_hooks_convert_in_steps(bench: Bench, start: Any) -> None:
     assert (context["fromVersion"], context["toVersion"]) == ("v2", "v3")
     assert context["review"]["kind"] == "ConversionReview"
     assert context["review"]["request"]["desiredAPIVersion"] == "example.com/v3"
+
+
+async def test_a_conversion_does_not_wait_for_admission_hooks(bench: Bench, start: Any) -> None:
+    """They may be waiting for it: whoever reads custom objects needs them converted."""
+    rule = {"fromVersion": "v1", "toVersion": "v2"}
+    up = 'until [ -e "$(dirname $0)/../converted" ]; do sleep 0.01; done; ' + answer('{"allowed": true}')
+    bench.hook("a", validating(), up)
+    convert = """touch $(dirname $0)/../converted; echo '{"failedMessage": "enough"}' > $CONVERSION_RESPONSE_PATH"""
+    binding = {"name": "up", "crdName": CRD, "conversions": [rule]}
+    bench.hook("b", {"kubernetesCustomResourceConversion": [binding]}, convert)
+    reviewed = await start(concurrency=1)
+    admitted = asyncio.create_task(reviewed.admit(seconds=30))
+    await bench.ran("a", 1)
+    with pytest.raises(ReviewFailed, match="enough"):
+        await reviewed.convert("v2", {"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a"}})
+    assert (await admitted).allowed
+
+
+async def test_what_nests_too_deep_is_refused(bench: Bench, start: Any) -> None:
+    bench.hook("a", validating(), answer('{"allowed": true}'))
+    reviewed = await start()
+    deep: Any = {}
+    for _ in range(300):
+        deep = {"x": deep}
+    with pytest.raises(ReviewFailed, match="binding context cannot be written"):
+        await reviewed.admit(object=deep)
