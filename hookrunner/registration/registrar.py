@@ -23,6 +23,7 @@ from hookrunner.model.watching import Item, Report
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import CONVERSION, DEFINITION, Definition, registrations
 from hookrunner.registration.registered import Registered
+from hookrunner.registration.steps import Write, step
 from hookrunner.registration.trust import Trust, certificates
 from hookrunner.registration.wanted import Wish
 
@@ -81,12 +82,17 @@ class Registrar:
         selection = Selection(DEFINITION.api_version, DEFINITION.kind, labels=CONVERSION)
         async with aclosing(watches.open(selection)) as story:
             async for reports in story:
-                for name in self._unasked(reports):
-                    await Registered(self._client, Definition(name, self._wish.conversion, None), self._claim).settle()
+                for definition in self._unasked(reports):
+                    await Registered(self._client, definition, self._claim).settle()
 
-    def _unasked(self, reports: Sequence[Report]) -> Iterator[str]:
-        items = (report for report in reports if isinstance(report, Item) and report.change is not Change.DELETED)
-        return (item.key.name for item in items if item.key.name not in self._wish.conversions)
+    def _unasked(self, reports: Sequence[Report]) -> Iterator[Definition]:
+        """Those that still lead to us; most will be other installations'."""
+        for report in reports:
+            if isinstance(report, Item) and report.change is not Change.DELETED:
+                definition = Definition(report.key.name, self._wish.conversion, None)
+                asked = definition.name in self._wish.conversions
+                if not asked and isinstance(step(definition, report.obj, Trust(), self._claim), Write):
+                    yield definition
 
     def _values(self) -> Iterator[tuple[LabelValues, float]]:
         for one in self._objects:

@@ -8,7 +8,6 @@ import pytest
 from hookrunner.registration.claims import WANTED
 from hookrunner.registration.merging import CONVERSION, DEFINITION
 from hookrunner.registration.trust import certificates
-from tests.flows.waiting import until
 from tests.registration.world import World
 
 JSON = Any
@@ -67,13 +66,17 @@ async def test_a_conversion_that_leads_elsewhere_now_is_not_ours_to_take(world: 
     await world.create(DEFINITION, world.definition())
     registrar, _ = await world.registrar(world.wish(world.converting()))
     await registrar.publish(b"")
-    elsewhere = {"url": "https://elsewhere.example.com/"}
+    ours = (await world.get(DEFINITION, world.things))["spec"]["conversion"]["webhook"]["clientConfig"]
 
-    def lead_away(obj: JSON) -> None:
-        obj["spec"]["conversion"]["webhook"]["clientConfig"] = elsewhere
+    async def lead(client_config: JSON) -> None:
+        def change(obj: JSON) -> None:
+            obj["spec"]["conversion"]["webhook"]["clientConfig"] = client_config
 
-    await world.edit(DEFINITION, lead_away, world.things)
+        await world.edit(DEFINITION, change, world.things)
+
+    await lead({"url": "https://elsewhere.example.com/"})
     nothing, meter = await world.registrar(world.wish(), started=2.0)
     async with world.kept(nothing):
-        await until(lambda: len(meter.requests) >= 3, "a look at it")
-    assert meter.writes == []
+        await lead(ours)
+        await world.seen(DEFINITION, lambda obj: not converts(obj), world.things)
+    assert meter.writes == ["PUT 200"]
