@@ -3,16 +3,12 @@
 import base64
 from typing import Any
 
-import pytest
-
 from hookrunner.registration.claims import WANTED
 from hookrunner.registration.merging import CONVERSION, DEFINITION
 from hookrunner.registration.trust import certificates
 from tests.registration.world import World
 
 JSON = Any
-
-pytestmark = pytest.mark.parametrize("world", ["cluster"], indirect=True)  # the sandbox refuses conversions by webhook
 
 
 async def test_a_hook_that_cannot_be_read_keeps_its_conversion(world: World) -> None:
