@@ -114,6 +114,7 @@ _SANDBOX = (
 _REVIEWS = (
     Row("admission review above its hook, 50 a second, p50", "cost", Unit.MILLISECONDS, Target(limit=0.003)),
     Row("admission review above its hook, 50 a second, p99", "cost", Unit.MILLISECONDS, Target(limit=0.010), _p99),
+    Row("of which HTTPS and the client: GET /healthz, p50", "https", Unit.MILLISECONDS),
     Row("the hook alone, p50", "alone", Unit.MILLISECONDS),
     Row("the hook alone, p99", "alone", Unit.MILLISECONDS, summary=_p99),
 )

@@ -33,6 +33,7 @@ _RATE = 50
 
 _CONVERSIONS = 3
 _SIZE = 1000
+"""Bytes of an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +54,27 @@ class Webhooks:
             raise TookTooLong(f"{self.operator.program.name}: {path} → {answer.status}: {body[:500]!r}")
         return took, json.loads(body)["response"]
 
+    async def alive(self) -> float:
+        """Seconds that a request takes which no hook has a part in."""
+        began = time.perf_counter()
+        async with self.session.get("/healthz") as answer:
+            await answer.read()
+        return time.perf_counter() - began
+
 
 async def reviews(bed: Bed, program: Program) -> Figures:
     """Admission reviews at a steady rate. `whole`: until the answer; `alone`: the same hook run with the same files by
-    Python's subprocess, right after it; `cost`: the difference of the two."""
+    Python's subprocess, right after it; `cost`: the difference of the two; `https`: a bare request, before it."""
     script = hooks.admits(_ADMISSION)
     files = bed.new_directory()
     hooks.write(files, {"hook.sh": script})
     async with _serving(bed, program, script) as webhooks:
         await webhooks.ask(f"/hooks/{_ID}", _ADMISSION_REVIEW)
         begin = asyncio.get_running_loop().time()
-        turns = [_review(webhooks, files, begin + number / _RATE) for number in range(bed.sizes.reviews)]
-        pairs = await asyncio.gather(*turns)
-    whole, alone = [list(times) for times in zip(*pairs, strict=True)]
-    return {"whole": whole, "alone": alone, "cost": [took - bare for took, bare in pairs]}
+        times = [begin + number / _RATE for number in range(bed.sizes.reviews)]
+        turns = await asyncio.gather(*(_review(webhooks, files, at) for at in times))
+    https, whole, alone = [list(times) for times in zip(*turns, strict=True)]
+    return {"https": https, "whole": whole, "alone": alone, "cost": [took - bare for _, took, bare in turns]}
 
 
 async def conversion(bed: Bed, program: Program) -> Figures:
@@ -88,12 +96,13 @@ async def conversion(bed: Bed, program: Program) -> Figures:
         return figures | {"memory": [(webhooks.operator.peak_memory() - idle) / len(review)]}
 
 
-async def _review(webhooks: Webhooks, files: Path, at: float) -> tuple[float, float]:
+async def _review(webhooks: Webhooks, files: Path, at: float) -> tuple[float, float, float]:
     await asyncio.sleep(at - asyncio.get_running_loop().time())
+    https = await webhooks.alive()
     took, response = await webhooks.ask(f"/hooks/{_ID}", _ADMISSION_REVIEW)
     if not response["allowed"]:
         raise TookTooLong(f"{webhooks.operator.program.name}: a review was answered with {response}")
-    return took, await asyncio.to_thread(_alone, files)
+    return https, took, await asyncio.to_thread(_alone, files)
 
 
 def _alone(directory: Path) -> float:
