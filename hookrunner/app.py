@@ -8,33 +8,24 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from hookrunner import __version__, log
 from hookrunner.background import Background
-from hookrunner.engine import readings
-from hookrunner.engine.apply import Applier
-from hookrunner.engine.enabling import Enabling
-from hookrunner.engine.engine import Engine
-from hookrunner.engine.executions import Executions
-from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.assembly import Assembly, Kube, Parts, assembled
 from hookrunner.engine.queue_set import Queues
-from hookrunner.engine.rates import Rates
-from hookrunner.engine.reviews.reviewer import Declared, HookReviewer
-from hookrunner.engine.reviews.runs import ReviewRuns
 from hookrunner.engine.status import Conditions, Status
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog
 from hookrunner.hooks.catalog import Catalog
-from hookrunner.hooks.run import Runner
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Loading
-from hookrunner.kube.objects import Objects
 from hookrunner.kube.pace import Pace
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.hooks import HookMetrics
@@ -45,15 +36,12 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 from hookrunner.signals import Signals
-from hookrunner.sources.monitors import Monitors
-from hookrunner.sources.schedule import Schedules
-from hookrunner.sources.streams import Streams
 from hookrunner.web import debug, listen, server
 from hookrunner.web.parameters import Parameters, log_level
 
 _log = log.get("app")
 
-DRAIN = 5.0
+LEAVING = 5.0
 """Seconds for which a stopping pod answers reviews as before: API servers find another only when they have heard that
 it goes, and until then each review that it does not answer refuses what somebody wants to do."""
 
@@ -89,8 +77,9 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = Background(group)
         stack.callback(background.stop)
-        parts = Parts(background, children, jq, kube)
-        built = _engine(settings, parts, face, hooks)
+        parts = Parts(background, children, jq, kube, face.metrics)
+        built = assembled(settings, parts, face.hook_metrics, hooks)
+        face.shows(built.status, hooks)
         # A port that was asked for is one that a Service or a probe counts on, also while no hook needs it.
         if any(hook.config.answers_reviews for hook in hooks.hooks) or settings.webhooks.port is not None:
             await _let_be_asked(settings, parts, face, built, stack)
@@ -99,9 +88,20 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         if not hooks.hooks:
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
         await signals.asked.wait()
-        if face.webhooks is not dict and connection.in_pod:
-            await signals.unless_hurried(asyncio.sleep(DRAIN))
-        return await _stop(settings, signals, built.queues, children)
+        if face.webhooks and connection.in_pod:
+            face.webhooks.leave()
+            await signals.unless_hurried(asyncio.sleep(LEAVING))
+        return await _stop(settings, signals, built, children, face)
+
+
+class Answering(Protocol):
+    """The webhooks, which are not imported where nobody needs them."""
+
+    def conditions(self) -> dict[str, tuple[bool, str]]: ...
+
+    def leave(self) -> None: ...
+
+    async def finish(self) -> None: ...
 
 
 @dataclass(eq=False)
@@ -112,14 +112,20 @@ class Face:
     hook_metrics: HookMetrics = field(default_factory=HookMetrics)
     status: Status | None = None
     left_out: str = ""
-    webhooks: Callable[[], dict[str, tuple[bool, str]]] = dict
+    webhooks: Answering | None = None
     _conditions: Conditions = field(default_factory=Conditions)
+
+    def shows(self, status: Status, hooks: Catalog) -> None:
+        """From now on there is an engine."""
+        self.status = status
+        self.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
 
     def conditions(self) -> Sequence[Condition]:
         """For `/readyz`."""
         loaded = self.status is not None
         state = {"hooks": (loaded, self.left_out if loaded else "hooks are being loaded")}
-        return self._conditions.of(state | (self.status.conditions() if self.status else {}) | self.webhooks())
+        shown = (self.status, self.webhooks)
+        return self._conditions.of(state | {k: v for one in shown if one for k, v in one.conditions().items()})
 
     def queues(self) -> Sequence[QueueDump]:
         """For `queue list`."""
@@ -132,35 +138,6 @@ class Face:
     def snapshots(self, hook: str) -> Sequence[SnapshotDump] | None:
         """For `hook snapshot`."""
         return self.status.snapshots(hook) if self.status else None
-
-
-@dataclass(frozen=True, slots=True)
-class Kube:
-    """The cluster, for reading and for changing objects, and as who we are there."""
-
-    watches: Watches
-    discovery: Discovery
-    patcher: Client
-    connection: Connection
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the engine is built on."""
-
-    background: Background
-    children: Children
-    jq: Jq
-    kube: Kube
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """An engine that has not started yet."""
-
-    queues: Queues
-    declared: Declared
-    start: Callable[[], None]
 
 
 async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None:
@@ -209,49 +186,32 @@ async def _connect(settings: Settings, connection: Connection, metrics: Metrics,
     return Kube(Watches(reader, discovery, metrics, kube.watch_idle_timeout), discovery, patcher, connection)
 
 
-def _engine(settings: Settings, parts: Parts, face: Face, hooks: Catalog) -> Built:
-    """Build the engine and let it be seen."""
-    clock, metrics = time.monotonic, face.metrics
-    schedules, rates = Schedules(), Rates()
-    streams = Streams(parts.kube.watches.open, parts.background, metrics)
-    monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
-    applier = Applier(
-        Objects(parts.kube.patcher, parts.kube.discovery, parts.jq, settings.kube.patch_timeout), face.hook_metrics
-    )
-    executions = Executions(Runner(settings.hooks, parts.children), applier, monitors, metrics, clock)
-    runs = HookRuns(executions, rates, metrics, clock)
-    threshold = settings.engine.compaction_threshold
-    queues = Queues(lambda order: readings.obstacle(monitors, order), clock, metrics, threshold)
-    engine = Engine(runs, Enabling(monitors, schedules, parts.jq, metrics, clock), queues, parts.background)
-    face.status = Status(engine, queues, executions, runs, clock)
-    face.status.export(metrics)
-    metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
-    face.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
-    reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
-    reviewer = HookReviewer(engine, reviews)
-    declared = Declared(hooks.hooks, reviewer, incomplete=bool(hooks.problems))
-    return Built(queues, declared, lambda: engine.start(hooks.hooks, monitors, schedules))
-
-
-async def _let_be_asked(settings: Settings, parts: Parts, face: Face, built: Built, stack: AsyncExitStack) -> None:
+async def _let_be_asked(settings: Settings, parts: Parts, face: Face, built: Assembly, stack: AsyncExitStack) -> None:
     """Serve the webhooks that hooks declare."""
     # 0.1 s and 8 MB, which nobody else has to pay.
     from hookrunner.webhooks.serving import Cluster, serving
 
     cluster = Cluster(parts.kube.patcher, parts.kube.watches, parts.kube.connection)
-    webhooks = await stack.enter_async_context(
+    face.webhooks = await stack.enter_async_context(
         serving(settings, built.declared, cluster, face.metrics, parts.background)
     )
-    face.webhooks = webhooks.conditions
 
 
-async def _stop(settings: Settings, signals: Signals, queues: Queues, children: Children) -> int:
+async def _stop(settings: Settings, signals: Signals, built: Assembly, children: Children, face: Face) -> int:
     """0 if every hook ended by itself, 1 if one had to be ended."""
     _log.info("stopping")
-    await signals.unless_hurried(queues.stop(settings.engine.shutdown_grace))
+    await signals.unless_hurried(_finished(settings, built.queues, face))
     ended = len(children)
     patience = 0.0 if signals.hurried.is_set() else KILL_AFTER
     await children.stop(patience)
-    await queues.stopped(1.0)
+    await built.queues.stopped(1.0)
     _log.info("stopped", ended_hooks=ended)
     return 1 if ended else 0
+
+
+async def _finished(settings: Settings, queues: Queues, face: Face) -> None:
+    """Begin nothing new, and let what runs come to its end, within its grace."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(queues.stop(settings.engine.shutdown_grace))
+        if face.webhooks:
+            tasks.create_task(face.webhooks.finish())

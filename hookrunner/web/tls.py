@@ -77,6 +77,7 @@ class TlsListener:
             raise StartRefused(str(error)) from error
         self._complaint = ""
         self._context: ssl.SSLContext | None = None
+        self._leaving = False
 
     def use(self, certificate: bytes, key: bytes) -> None:
         """Show this certificate (PEM, a chain) to new connections from now on.
@@ -91,8 +92,14 @@ class TlsListener:
             await asyncio.sleep(FOLLOW_EVERY)
             self._follow()
 
+    def leave(self) -> None:
+        """Answer as before, and close each connection after its answer: whoever comes again finds another server."""
+        self._leaving = True
+
     async def close(self) -> None:
-        """Accept no more, let what runs end within its grace, close."""
+        """Accept no more, let what runs end within its grace, close. May be called twice."""
+        if self._sock.fileno() < 0:
+            return
         self._context = None
         asyncio.get_running_loop().remove_reader(self._sock)
         self._sock.close()
@@ -165,8 +172,9 @@ class TlsListener:
 
     async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         response = await self._answer(request)
-        if request.transport is not None and request.transport.get_extra_info("sslcontext") is not self._context:
-            response.force_close()  # made under a certificate that is not shown any more, or the end has come
+        shown = request.transport.get_extra_info("sslcontext") if request.transport is not None else None
+        if shown is not self._context or self._leaving:
+            response.force_close()  # made under a certificate that is not shown any more, or the end comes
         return response
 
 

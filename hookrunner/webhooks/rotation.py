@@ -56,16 +56,20 @@ class Rotation:
                 forgetting.cancel()
 
     async def _exchange(self, new: Material) -> None:
-        """The first one is shown at once: nobody can be served without."""
+        """The first one is shown at once: nobody can be served without. If only the CAs have changed, whoever did that
+        knows which ones are still needed."""
         old = self.shown
         if old is None:
             self._present(new)
             await self._publish(new.trust)
             return
+        if old.certificate == new.certificate:
+            self.shown = new
+            await self._publish(new.trust)
+            return
         if old.trust != new.trust:
             await self._publish_both(old, new)
-        if old.certificate != new.certificate:
-            self._present(new)
+        self._present(new)
 
     async def _publish_both(self, old: Material, new: Material) -> None:
         trust = overlap(old.trust, new.trust, self._now())

@@ -53,8 +53,18 @@ class Cluster:
 class Webhooks:
     """What was put together."""
 
+    listeners: Sequence[TlsListener]
     rotations: Sequence[Rotation]
     registrar: Registrar
+
+    def leave(self) -> None:
+        """Answer as before, and let the API server find others: its next requests may go to them already."""
+        for listener in self.listeners:
+            listener.leave()
+
+    async def finish(self) -> None:
+        """Take no more reviews; those that run are answered, if that does not take too long."""
+        await asyncio.gather(*(listener.close() for listener in self.listeners))
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """For `/readyz`."""
@@ -113,7 +123,7 @@ async def serving(
             Rotation(server.name, listener.use, trust.part(server))
             for server, listener in zip(planned.servers, listeners, strict=True)
         ]
-        webhooks = Webhooks(rotations, registrar)
+        webhooks = Webhooks(listeners, rotations, registrar)
         for server, listener, rotation in zip(planned.servers, listeners, rotations, strict=True):
             _follow(server, listener, rotation, cluster, background)
         background.keep("registration", lambda: trust.keep(cluster.watches))

@@ -1,58 +1,23 @@
-"""TLS: certificates exchanged under load, who is let in, rude clients, and the end."""
+"""TLS: certificates exchanged under load, and who is let in."""
 
 import asyncio
 import os
-import resource
-import socket
 import ssl
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
 import aiohttp
 import pytest
-from cryptography import x509
 
 from hookrunner.errors import BadConfig, StartRefused
-from hookrunner.model.reviews import Verdict
 from hookrunner.web import handshakes, tls
-from hookrunner.web.limits import Limits
 from hookrunner.web.listen import on_port
 from hookrunner.web.tls import TlsListener, listening
 from tests.web.certificates import Authority, Pair
+from tests.web.connecting import WHOLE, connected, head, serial
 from tests.web.reviewing import Served, Setup, Told, admission, served
-
-REVIEW = b"POST /hooks/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
-BODY = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1"}}'
-WHOLE = REVIEW % (len(BODY), BODY)
-
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-@asynccontextmanager
-async def connected(server: Served, context: ssl.SSLContext | None = None) -> AsyncIterator[Streams]:
-    """A bare connection. It is cut at the end: nothing is left to the collector."""
-    context = context or server.ca.client_context()
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=context)
-    try:
-        yield reader, writer
-    finally:
-        writer.transport.abort()
-
-
-def serial(writer: asyncio.StreamWriter) -> int:
-    shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    return x509.load_der_x509_certificate(shown).serial_number
-
-
-async def head(reader: asyncio.StreamReader) -> bytes:
-    """The head of an answer; its body is read too, and thrown away."""
-    text = await reader.readuntil(b"\r\n\r\n")
-    length = next(line for line in text.lower().splitlines() if line.startswith(b"content-length:"))
-    await reader.readexactly(int(length.split(b":")[1]))
-    return text
 
 
 def use(server: Served, pair: Pair) -> None:
@@ -293,183 +258,3 @@ async def test_client_cas_that_cannot_be_used_refuse_the_start(tmp_path: Path, t
     refused = pytest.raises(StartRefused, match=f"client CA {file} cannot be used: .*{words}")
     with closing(on_port("127.0.0.1", 0, "--webhook-port")) as sock, refused:
         TlsListener(sock, hello, [file])
-
-
-# ── rude clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-HASTY = Limits(arrival=0.05, farewell=0.05, taking=0.05, grace=0.05)
-
-
-async def quiet(before: int, tasks: int) -> None:
-    """Until no more descriptors are open, and no more tasks there, than before."""
-    while descriptors() > before or len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110  # nothing tells of both
-        await asyncio.sleep(0.005)
-
-
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
-@pytest.mark.parametrize("sent", [b"P", b"POST /hooks/a HTTP/1.1\r\nHost: x\r\n", WHOLE[:-1]])
-async def test_a_request_that_does_not_end_is_cut(sent: bytes) -> None:
-    told = Told()
-    async with served(told, Setup(limits=HASTY)) as server, asyncio.timeout(5), connected(server) as (reader, writer):
-        writer.write(sent)
-        assert (await reader.read(), told.asked) == (b"", [])
-
-
-async def test_a_drip_of_bytes_does_not_prolong_the_time() -> None:
-    async with served(Told(), Setup(limits=HASTY)) as server, asyncio.timeout(5), connected(server) as (reader, writer):
-        writer.write(b"POST /hooks/a HTTP/1.1\r\nX: ")
-        reading = asyncio.create_task(reader.read())
-        while not reading.done():
-            writer.write(b"X")
-            await asyncio.wait({reading}, timeout=0.005)
-        with suppress(ConnectionResetError):  # if our last byte crossed with the cut
-            assert await reading == b""
-
-
-async def test_a_connection_may_be_idle_for_longer_than_a_request_may_take() -> None:
-    async with served(Told(), Setup(limits=HASTY)) as server, asyncio.timeout(5), connected(server) as (reader, writer):
-        for _ in range(2):
-            await asyncio.sleep(2 * HASTY.arrival)
-            writer.write(WHOLE)
-            assert (await head(reader)).startswith(b"HTTP/1.1 200")
-
-
-async def test_an_answer_may_take_longer_than_a_request() -> None:
-    told = Told()
-    told.going_on.clear()
-    async with served(told, Setup(limits=HASTY)) as server, asyncio.timeout(5):
-        asked = asyncio.create_task(server.post("/hooks/a", admission()))
-        await asyncio.sleep(2 * HASTY.arrival)
-        told.going_on.set()
-        assert (await asked)[0] == 200
-
-
-async def test_an_idle_connection_is_closed_in_the_end() -> None:
-    async with (
-        served(Told(), Setup(limits=Limits(idle=0.05))) as server,
-        asyncio.timeout(5),
-        connected(server) as (reader, _),
-    ):
-        assert await reader.read() == b""
-
-
-async def test_an_answer_that_nobody_takes_is_given_up() -> None:
-    told = Told(Verdict(False, "x" * 16_000_000))
-    async with served(told, Setup(limits=HASTY)) as server, asyncio.timeout(5):
-        before, tasks = descriptors(), len(asyncio.all_tasks())
-        async with connected(server) as (_, writer):
-            reading = writer.transport
-            assert isinstance(reading, asyncio.Transport)
-            reading.pause_reading()
-            writer.write(WHOLE)
-            await quiet(before + 1, tasks)
-
-
-@pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00garbage", b"\x00" * 1000, b""])
-async def test_what_is_not_tls_is_closed(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async with served(Told(), Setup(limits=Limits(handshake=0.1))) as server, asyncio.timeout(5):
-        before, tasks = descriptors(), len(asyncio.all_tasks())
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(sent)
-        with suppress(ConnectionError):
-            await reader.read()
-        writer.transport.abort()
-        await quiet(before, tasks)
-    assert caplog.records == []
-
-
-@pytest.mark.parametrize(
-    "sent", [b"nonsense\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", b"\x16\x03\x01\r\n\r\n"]
-)
-async def test_what_is_not_http_is_answered_400(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async with served(Told()) as server, asyncio.timeout(5), connected(server) as (reader, writer):
-        writer.write(sent)
-        assert b" 400 Bad Request" in await reader.readline()
-    assert caplog.records == []
-
-
-@pytest.mark.parametrize("sent", [b"", b"POST", WHOLE[:-1], WHOLE])
-async def test_clients_that_vanish_leave_nothing_behind(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    told = Told()
-    told.going_on.clear()
-    async with served(told) as server, asyncio.timeout(5):
-        before, tasks = descriptors(), len(asyncio.all_tasks())
-        for round_ in range(10):
-            async with connected(server) as (_, writer):
-                writer.write(sent)
-                if sent == WHOLE:
-                    await told.until_asked(round_ + 1)
-        await told.until_cancelled(len(told.asked))
-        await quiet(before, tasks)
-    assert caplog.records == []
-
-
-async def test_when_the_system_is_out_of_descriptors_clients_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tls, "PAUSE", 0.01)
-    async with served(Told()) as server, asyncio.timeout(5):
-        context, limits = server.ca.client_context(), resource.getrlimit(resource.RLIMIT_NOFILE)
-        sock = socket.create_connection(("127.0.0.1", server.port))
-        with closing(os.fdopen(os.dup(0))) as free:
-            lowest = free.fileno()
-        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, limits[1]))
-        try:
-            await asyncio.sleep(5 * tls.PAUSE)
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        _, writer = await asyncio.open_connection(sock=sock, ssl=context, server_hostname="127.0.0.1")
-        writer.transport.abort()
-
-
-# ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-async def test_a_running_review_is_answered_after_the_stop_was_asked_for() -> None:
-    told = Told()
-    told.going_on.clear()
-    async with aiohttp.ClientSession() as session, asyncio.timeout(5):
-        async with served(told) as server:
-            url = f"https://127.0.0.1:{server.port}/hooks/a"
-            asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await told.until_asked(1)
-            asyncio.get_running_loop().call_soon(told.going_on.set)
-        answer = await asking
-        assert (answer.status, answer.headers["Connection"]) == (200, "close")
-
-
-async def test_a_review_that_outlives_its_grace_is_cancelled() -> None:
-    told = Told()
-    told.going_on.clear()
-    async with aiohttp.ClientSession() as session, asyncio.timeout(5):
-        async with served(told, Setup(limits=HASTY)) as server:
-            url = f"https://127.0.0.1:{server.port}/hooks/a"
-            asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await told.until_asked(1)
-        with pytest.raises(aiohttp.ClientError):
-            await asking
-    assert told.cancelled == 1
-
-
-async def test_a_certificate_that_comes_after_the_end_is_not_shown() -> None:
-    async with served(Told()) as server:
-        pass
-    use(server, server.ca.server())
-    with pytest.raises(ConnectionRefusedError):
-        await asyncio.open_connection("127.0.0.1", server.port)
-
-
-async def test_a_handshake_under_way_does_not_hold_up_the_end() -> None:
-    async with asyncio.timeout(5), served(Told()) as server:
-        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        _, late = await asyncio.open_connection("127.0.0.1", server.port)
-    for one in (writer, late):
-        one.transport.abort()
-
-
-async def test_a_listener_that_never_had_a_certificate_can_be_closed() -> None:
-    sock = on_port("127.0.0.1", 0, "--webhook-port")
-    async with listening(sock, hello):
-        pass
-    assert sock.fileno() == -1

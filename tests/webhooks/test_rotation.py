@@ -118,11 +118,15 @@ async def test_another_certificate_of_the_same_ca_is_shown_without_waiting(serve
     assert await until(server, 2) == ["show a", "trust a", "show a2"]
 
 
-async def test_a_ca_that_is_trusted_in_addition_changes_nothing_that_is_shown(server: Server) -> None:
+async def test_if_only_the_cas_change_they_are_published_as_they_are(server: Server) -> None:
     first = server.issue("a")
     await until(server, 1)
-    server.materials.put_nowait(replace(first, trust=first.trust + issue(["b"], NOW).trust))
-    assert await until(server, 20) == ["show a", "trust a", "trust a"]
+    other = issue(["b"], NOW)
+    server.names[other.trust] = "b"
+    server.materials.put_nowait(replace(first, trust=first.trust + other.trust))
+    assert await until(server, 20) == ["show a", "trust a", "trust a+b"]
+    server.materials.put_nowait(first)
+    assert await until(server, 30) == ["show a", "trust a", "trust a+b", "trust a"]
 
 
 async def test_a_certificate_that_cannot_be_shown_does_not_replace_one_that_can(server: Server) -> None:

@@ -1,0 +1,85 @@
+"""Puts the engine together from the parts that a process has; nothing runs before `start`."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hookrunner.background import Background
+from hookrunner.engine import readings
+from hookrunner.engine.apply import Applier
+from hookrunner.engine.enabling import Enabling
+from hookrunner.engine.engine import Engine
+from hookrunner.engine.executions import Executions
+from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.rates import Rates
+from hookrunner.engine.reviews.reviewer import Declared, HookReviewer
+from hookrunner.engine.reviews.runs import ReviewRuns
+from hookrunner.engine.status import Status
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.hooks.run import Runner
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.objects import Objects
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.metrics.names import Metrics
+from hookrunner.process.children import Children
+from hookrunner.settings import Settings
+from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.schedule import Schedules
+from hookrunner.sources.streams import Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Kube:
+    """The cluster, for reading and for changing objects, and as who we are there."""
+
+    watches: Watches
+    discovery: Discovery
+    patcher: Client
+    connection: Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the engine is built on."""
+
+    background: Background
+    children: Children
+    jq: Jq
+    kube: Kube
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """An engine that has not started yet, how it is seen, and what it answers."""
+
+    queues: Queues
+    status: Status
+    declared: Declared
+    start: Callable[[], None]
+
+
+def assembled(settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks: Catalog) -> Assembly:
+    """The engine for these hooks."""
+    clock, metrics, kube = time.monotonic, parts.metrics, parts.kube
+    schedules, rates = Schedules(), Rates()
+    streams = Streams(kube.watches.open, parts.background, metrics)
+    monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
+    objects = Objects(kube.patcher, kube.discovery, parts.jq, settings.kube.patch_timeout)
+    runner = Runner(settings.hooks, parts.children)
+    executions = Executions(runner, Applier(objects, hook_metrics), monitors, metrics, clock)
+    runs = HookRuns(executions, rates, metrics, clock)
+    threshold = settings.engine.compaction_threshold
+    queues = Queues(lambda order: readings.obstacle(monitors, order), clock, metrics, threshold)
+    engine = Engine(runs, Enabling(monitors, schedules, parts.jq, metrics, clock), queues, parts.background)
+    status = Status(engine, queues, executions, runs, clock)
+    status.export(metrics)
+    metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
+    reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
+    declared = Declared(hooks.hooks, HookReviewer(engine, reviews), incomplete=bool(hooks.problems))
+    return Assembly(queues, status, declared, lambda: engine.start(hooks.hooks, monitors, schedules))
