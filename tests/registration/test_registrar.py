@@ -144,6 +144,29 @@ async def test_what_others_put_there_stays(world: World) -> None:
     assert left["metadata"]["annotations"] == {"c": "d"}
 
 
+async def test_the_predecessors_registration_is_taken_over(world: World) -> None:
+    """In the same namespace, by the same Service: what its hooks no longer ask for goes, the rest stays unbroken."""
+    target = Target("", f"ns-{world.name}", "shell-operator-validating-svc")
+    theirs = [
+        FOREIGN
+        | {"name": name, "rules": [world.rule()], "failurePolicy": "Fail", "admissionReviewVersions": ["v1", "v1beta1"]}
+        | {
+            "clientConfig": {
+                "service": {"namespace": target.namespace, "name": target.service, "path": f"/hooks/{path}"}
+            }
+        }
+        for name, path in ((ONE, "one-example-com"), (TWO, "two-example-com"))
+    ]
+    await world.create(VALIDATING, {"metadata": {"name": world.name}, "webhooks": theirs})
+    before = await world.get(VALIDATING)
+    registrar, meter = await world.registrar(wish([world.validating(TWO)], world.name, target, target))
+    await registrar.publish(b"")
+    after = await world.get(VALIDATING)
+    assert after["webhooks"] == before["webhooks"][1:]
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert meter.writes == ["PUT 200"]
+
+
 async def test_what_no_hook_asks_for_any_more_goes(world: World) -> None:
     for number, names in enumerate([(ONE, TWO), (TWO, THREE), ()]):
         registrar, _ = await world.registrar(world.wish(world.validating(*names)), started=number)
