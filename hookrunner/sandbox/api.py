@@ -1,18 +1,21 @@
 """The verbs for who lives in this process: controllers, seeds, the simulation, tests. Plain functions: nothing else
-happens in between, since they ask no webhook.
+happens in between, since they ask no webhook. So an object that only a webhook can convert is changed in the version
+in which it is stored; those who write so change metadata.
 """
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import subresources
+from hookrunner.sandbox import reading, subresources
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind, Kinds
 from hookrunner.sandbox.outside import at_once
 from hookrunner.sandbox.patching import Patch
-from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
+from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
+from hookrunner.sandbox.status import not_done_here
 from hookrunner.sandbox.store import Store
+from hookrunner.sandbox.structural import versions
 from hookrunner.sandbox.verbs import Step, Verbs, Written
 
 __all__ = ["Api", "Step", "Written"]
@@ -34,6 +37,8 @@ class Api:
 
     def create(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
         """A new object."""
+        if kind.webhook is not None and kind.version != kind.storage:
+            raise not_done_here(f"a {kind.kind} that a webhook has to convert; write it in version {kind.storage}")
         return at_once(self._verbs.create(kind, where, options, body))
 
     def update(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
@@ -46,7 +51,7 @@ class Api:
 
     def modify(self, kind: Kind, where: Place, options: WriteOptions, change: Step) -> Written:
         """What `change` makes of the object that is there."""
-        return at_once(self._verbs.modify(kind, where, options, change))
+        return at_once(self._verbs.modify(self._own(kind, where), where, options, change))
 
     def create_below(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
         """A binding or an eviction."""
@@ -54,8 +59,17 @@ class Api:
 
     def delete(self, kind: Kind, where: Place, options: DeleteOptions) -> Written:
         """The object that is there goes, or is marked."""
-        return at_once(self._verbs.delete(kind, where, options))
+        return at_once(self._verbs.delete(self._own(kind, where), where, options))
 
-    def delete_collection(self, kind: Kind, where: Place, listed: ListOptions, options: DeleteOptions) -> list[Written]:
-        """All that a list would show."""
-        return at_once(self._verbs.delete_collection(kind, where, listed, options))
+    def delete_all(self, kind: Kind, namespace: str, options: DeleteOptions) -> None:
+        """All objects of a kind, in one namespace or ("") everywhere."""
+        for stored in self.store.select(kind.kept, namespace):
+            _, where, name = stored.key
+            self.delete(kind, Place(kind.group, kind.version, kind.plural, where, name), options)
+
+    def _own(self, kind: Kind, where: Place) -> Kind:
+        """The kind in the version in which an object is stored, if only a webhook could convert it."""
+        stored = self.store.get(reading.key(kind, where)) if kind.webhook is not None else None
+        if stored is None:
+            return kind
+        return versions.in_version(kind, stored.json()["apiVersion"].rpartition("/")[2])

@@ -6,7 +6,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.sandbox.api import Api, Step
 from hookrunner.sandbox.deleting import CLEANUP
 from hookrunner.sandbox.kinds import Kind
-from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
+from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
 from hookrunner.sandbox.rules import DEFINITIONS, Object
 from hookrunner.sandbox.store import Change, Key
 from hookrunner.sandbox.structural import names, served
@@ -77,8 +77,7 @@ class Definitions:
     def _empty(self, name: str) -> None:
         kind = self._api.kinds.of_stored(name)
         if kind is not None and kind.custom:
-            where = Place(kind.group, kind.version, kind.plural)
-            self._api.delete_collection(kind, where, ListOptions(), DeleteOptions())
+            self._api.delete_all(kind, "", DeleteOptions())
         self._finish(name)
 
     def _finish(self, name: str) -> None:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from hookrunner.sandbox import data
 from hookrunner.sandbox.schemas import REFERENCE, Definitions, Schema
 from hookrunner.sandbox.status import About
+from hookrunner.sandbox.store import Stored
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -48,7 +50,8 @@ class Kind:
     `columns` are the table's columns as in a `Table`'s `columnDefinitions`, for custom kinds with their `jsonPath`.
     `definition` is the `spec` of the CustomResourceDefinition, None for built-in kinds. `stored` names the resource
     under which objects are kept, the same for all versions (`deployments.apps`). `since` is the revision from which on
-    objects were written by this schema.
+    objects were written by this schema. `converted` remembers objects of other versions as a webhook has converted
+    them to this one, as long as they are in the store.
     """
 
     group: str
@@ -65,6 +68,7 @@ class Kind:
     columns: tuple[dict[str, Any], ...] = ()
     definition: dict[str, Any] | None = None
     since: int = 0
+    converted: WeakKeyDictionary[Stored, bytes] = field(default_factory=WeakKeyDictionary, repr=False)
 
     @property
     def api_version(self) -> str:
@@ -90,6 +94,18 @@ class Kind:
     def custom(self) -> bool:
         """Whether a CustomResourceDefinition made it."""
         return self.definition is not None
+
+    @property
+    def webhook(self) -> dict[str, Any] | None:
+        """Who converts objects of a custom kind (`spec.conversion.webhook`), None if that changes nothing but their
+        `apiVersion`."""
+        said = (self.definition or {}).get("conversion") or {}
+        return said.get("webhook") if said.get("strategy") == "Webhook" else None
+
+    @property
+    def storage(self) -> str:
+        """The version in which a custom kind's objects are stored if a webhook converts them."""
+        return str(next(one["name"] for one in (self.definition or {})["versions"] if one["storage"]))
 
     @property
     def deprecation(self) -> str:

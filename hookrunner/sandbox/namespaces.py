@@ -6,7 +6,7 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
 from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
-from hookrunner.sandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
+from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.store import Change, Key
 
@@ -58,8 +58,7 @@ class Namespaces:
         for resource in self._api.store.resources():
             one = self._api.kinds.of_stored(resource)
             if one is not None and one.namespaced:
-                where = Place(one.group, one.version, one.plural, namespace)
-                self._api.delete_collection(one, where, ListOptions(), DeleteOptions(propagation="Background", grace=0))
+                self._api.delete_all(one, namespace, DeleteOptions(propagation="Background", grace=0))
         self._finish(namespace)
 
     def _finish(self, namespace: str) -> None:

@@ -7,7 +7,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-re
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -69,17 +69,33 @@ def obj(kind: Kind, stored: Stored) -> dict[str, Any]:
 
 
 def _as_version(stored: Stored, kind: Kind) -> dict[str, Any]:
+    if kind.webhook is not None and not in_version(kind, stored):
+        return _converted(stored, kind)
     convert = versions.as_version if kind.custom else events.as_version
     shown: dict[str, Any] = convert(stored.json(), kind)
     return shown
+
+
+def _converted(stored: Stored, kind: Kind) -> dict[str, Any]:
+    """As a webhook has converted it; somebody has to have asked it before."""
+    text = kind.converted.get(stored)
+    if text is None:
+        said = f'{kind.stored} "{stored.key.name}" is not there in version {kind.version}, and no webhook was asked'
+        raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", f"Internal error occurred: {said}")
+    shown: dict[str, Any] = orjson.loads(text)
+    return shown
+
+
+def in_version(kind: Kind, stored: Stored) -> bool:
+    """Whether an object was written in this version."""
+    return stored.body.startswith(orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version})[:-1])
 
 
 def _written_so(kind: Kind, stored: Stored) -> bool:
     """Whether an object was written in this version, by the schema of today."""
     if not kind.custom and kind.stored not in EVENTS:
         return True
-    head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version})[:-1]
-    return stored.revision > kind.since and stored.body.startswith(head)
+    return stored.revision > kind.since and in_version(kind, stored)
 
 
 def matcher(kind: Kind, options: ListOptions) -> Matches | None:
@@ -90,13 +106,33 @@ def matcher(kind: Kind, options: ListOptions) -> Matches | None:
     return lambda obj: labels.matches(obj["metadata"].get("labels") or {}) and fields.matches(obj)
 
 
-def page(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Page:
-    """One page of a list. Raises Refused 400, 410, 504."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a list is made of: all that may be in it, as of a revision."""
+
+    at: int
+    objects: Sequence[Stored]
+    matches: Matches | None
+    limit: int
+
+    def needed(self) -> Sequence[Stored]:
+        """Those at which the list has to look."""
+        return self.objects if self.matches is not None else self.objects[: self.limit or None]
+
+
+def find(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Found:
+    """What a list is made of. Raises Refused 400, 410, 504."""
     matches = matcher(kind, options)
     at, start = _from(store, options)
     rest = [one for one in store.select(kind.kept, namespace, at) if _after(one.key, start)]
-    chosen = rest if matches is None else [one for one in rest if matches(obj(kind, one))]
-    shown = chosen[: options.limit or None]
+    return Found(at, rest, matches, options.limit)
+
+
+def page(kind: Kind, found: Found) -> Page:
+    """One page of a list, the first of what was found."""
+    matches, at = found.matches, found.at
+    chosen = found.objects if matches is None else [one for one in found.objects if matches(obj(kind, one))]
+    shown = chosen[: found.limit or None]
     if len(shown) == len(chosen):
         return Page([body(kind, one) for one in shown], at)
     remaining = len(chosen) - len(shown) if matches is None else None

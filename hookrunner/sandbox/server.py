@@ -116,13 +116,16 @@ class Server:
         if version := asked.query.get("resourceVersion"):
             reading.check_not_ahead(self._api.store, parameters.version_to_wait_for(version))
         stored = reading.found(self._api.store, asked.kind, asked.where)
+        await self._gates.converter.prepare(asked.kind, [stored])
         if asked.where.subresource not in ("", "status"):
             return self._one(asked, subresources.get(asked.kind, asked.where, reading.obj(asked.kind, stored)))
         return _response(asked, answers.one(asked.form, asked.kind, reading.body(asked.kind, stored), self._api.now()))
 
     async def _list(self, asked: Asked) -> web.StreamResponse:
         options = requests.list_options(asked.query, watch=False)
-        page = reading.page(self._api.store, asked.kind, asked.where.namespace, options)
+        found = reading.find(self._api.store, asked.kind, asked.where.namespace, options)
+        await self._gates.converter.prepare(asked.kind, found.needed())
+        page = reading.page(asked.kind, found)
         return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
 
     async def _create(self, asked: Asked) -> web.StreamResponse:
@@ -176,7 +179,8 @@ class Server:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(asked.http)
         first = True
-        events = watching.events(self._api.store, self._api.kinds, watch, deadline)
+        world = watching.World(self._api.store, self._api.kinds, self._gates.converter)
+        events = watching.events(world, watch, deadline)
         with suppress(ConnectionError):  # the client has gone, as every watch ends some day
             async for event in self._faults.through(asked.http, response, events):
                 await response.write(answers.event(asked.form, asked.kind, event, self._api.now(), first))

@@ -41,7 +41,7 @@ class Key(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Stored:
     """An object as of one revision."""
 
@@ -65,12 +65,12 @@ class Change:
     key: Key
     before: Stored | None
     after: Stored | None
-    gone: bytes = b""
+    gone: Stored | None = None
 
     @property
     def size(self) -> int:
         """Bytes that are remembered for its sake alone."""
-        return (len(self.before.body) if self.before else 0) + len(self.gone)
+        return sum(len(one.body) for one in (self.before, self.gone) if one is not None)
 
 
 class Journal(Protocol):
@@ -171,7 +171,7 @@ class Store:
         obj = before.json()
         obj["metadata"]["resourceVersion"] = str(self.revision + 1)
         last = Stored(key, self.revision + 1, written(obj))
-        self._happened(Change(last.revision, self._clock(), key, before, None, last.body))
+        self._happened(Change(last.revision, self._clock(), key, before, None, last))
         return last
 
     def compact(self, revision: int | None = None) -> int:

@@ -247,7 +247,7 @@ class Verbs:
             deleting.check_preconditions(kind, old, options)
             await self.gate.check_deletion(old)
             obj = deleting.marked(kind, old, options, self.now())
-            kept = await self.converter.kept(kind, obj or old)
+            kept = await self.converter.kept(kind, obj) if obj is not None else {}
             if self.store.get(stored.key) is stored:
                 break
         if obj is None:
@@ -269,7 +269,7 @@ class Verbs:
         for stored in chosen:
             if matches is None or matches(reading.obj(kind, stored)):
                 _, namespace, name = stored.key
-                if self.store.get(stored.key) is not None:
+                if self.store.get(stored.key) is not None:  # not gone while a webhook thought of another one
                     there = replace(where, namespace=namespace, name=name)
                     done.append(await self.delete(kind, there, options))
         return done

@@ -8,7 +8,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,7 @@ import orjson
 
 from hookrunner.sandbox import reading
 from hookrunner.sandbox.kinds import Kind, Kinds
+from hookrunner.sandbox.outside import Converter
 from hookrunner.sandbox.reading import Matches
 from hookrunner.sandbox.requests import ListOptions
 from hookrunner.sandbox.status import Refused
@@ -43,9 +44,19 @@ class Watch:
     options: ListOptions
     matches: Matches | None
 
+    def _concerned(self, change: Change) -> bool:
+        return change.key.resource == self.kind.kept and self.namespace in ("", change.key.namespace)
+
+    def states(self, changes: Sequence[Change]) -> list[Stored]:
+        """The objects of changes at which this client has to look."""
+        concerned = [change for change in changes if self._concerned(change)]
+        before = [change.before for change in concerned] if self.matches is not None else []
+        after = [change.after or change.gone for change in concerned]
+        return [one for one in (*before, *after) if one is not None]
+
     def of(self, change: Change) -> Event | None:
         """What a change means to this client."""
-        if change.key.resource != self.kind.kept or self.namespace not in ("", change.key.namespace):
+        if not self._concerned(change):
             return None
         before = change.before is not None and self._matches(change.before)
         after = change.after is not None and self._matches(change.after)
@@ -61,7 +72,8 @@ class Watch:
     def _last(self, change: Change) -> bytes:
         """The last state that this client knew, with the revision at which it went."""
         if change.after is None:
-            return reading.body(self.kind, Stored(change.key, change.revision, change.gone))
+            assert change.gone is not None
+            return reading.body(self.kind, change.gone)
         assert change.before is not None
         obj = reading.obj(self.kind, change.before)
         obj["metadata"]["resourceVersion"] = str(change.revision)
@@ -75,37 +87,53 @@ def opened(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Wa
     return Watch(kind, namespace, options, reading.matcher(kind, options))
 
 
-async def events(store: Store, kinds: Kinds, watch: Watch, deadline: float) -> AsyncIterator[Event]:
-    """Follow it until `deadline` (seconds on the loop's clock). A compacted revision ends it with an ERROR event."""
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a watch looks at: objects, kinds, and who converts the ones for the others."""
+
+    store: Store
+    kinds: Kinds
+    converter: Converter
+
+
+async def events(world: World, watch: Watch, deadline: float) -> AsyncIterator[Event]:
+    """Follow it until `deadline` (seconds on the loop's clock). A compacted revision ends it with an ERROR event,
+    and so does an object that cannot be converted."""
+    store = world.store
     since, initial = watch.options.version or 0, watch.options.initial_events
     try:
         if initial or (since == 0 and initial is None):
             since = store.revision
-            for event in _there(store, watch):
+            for event in await _there(world, watch):
                 yield event
         elif since:
             store.changes(min(since, store.revision))  # refused if some of them are forgotten
-        async for event in _followed(store, kinds, watch, since or store.revision, deadline):
+        async for event in _followed(world, watch, since or store.revision, deadline):
             yield event
     except Refused as refused:
         yield Event("ERROR", orjson.dumps(refused.json()))
 
 
-def _there(store: Store, watch: Watch) -> list[Event]:
+async def _there(world: World, watch: Watch) -> list[Event]:
     """What there is at the beginning."""
     selected = ListOptions(labels=watch.options.labels, fields=watch.options.fields)
-    found = [Event("ADDED", body) for body in reading.page(store, watch.kind, watch.namespace, selected).bodies]
+    found = reading.find(world.store, watch.kind, watch.namespace, selected)
+    await world.converter.prepare(watch.kind, found.needed())
+    events = [Event("ADDED", body) for body in reading.page(watch.kind, found).bodies]
     if watch.options.initial_events and watch.options.bookmarks:
-        found.append(_bookmark(watch.kind, store.revision, INITIAL_EVENTS_END))
-    return found
+        events.append(_bookmark(watch.kind, found.at, INITIAL_EVENTS_END))
+    return events
 
 
-async def _followed(store: Store, kinds: Kinds, watch: Watch, since: int, deadline: float) -> AsyncIterator[Event]:
+async def _followed(world: World, watch: Watch, since: int, deadline: float) -> AsyncIterator[Event]:
     """What happens after a revision. A bookmark comes only when all up to its revision was told."""
+    store, kinds = world.store, world.kinds
     kind, clock = watch.kind, asyncio.get_running_loop().time
     bookmark = clock() + BOOKMARK_SECONDS
     while True:
         changes, known = store.changes(min(since, store.revision), kind.kept), store.revision
+        if kind.webhook is not None:
+            await world.converter.prepare(kind, watch.states(changes))
         for change in changes:
             if (event := watch.of(change)) is not None:
                 yield event

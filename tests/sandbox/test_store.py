@@ -51,7 +51,7 @@ def test_a_deletion_is_a_revision_too_and_remembers_what_was() -> None:
     made = put(store, "a")
     gone = store.delete(Key("configmaps", "default", "a"))
     (change,) = store.changes(made)
-    assert (gone.revision, change.after, change.gone) == (made + 1, None, gone.body)
+    assert (gone.revision, change.after, change.gone) == (made + 1, None, gone)
     assert gone.json()["metadata"]["resourceVersion"] == str(made + 1)
 
 

@@ -88,7 +88,7 @@ def _changed(meta: Object, known: Object) -> Iterator[Cause]:
 
 def _common(meta: Object, finalizers: bool) -> Iterator[Cause]:
     yield from labels(meta.get("labels") or {}, "metadata.labels")
-    yield from _annotations(meta.get("annotations") or {}, "metadata.annotations")
+    yield from annotations(meta.get("annotations") or {}, "metadata.annotations")
     yield from _owners(meta.get("ownerReferences") or [])
     if finalizers:
         yield from _finalizers(meta.get("finalizers") or [])
@@ -104,10 +104,11 @@ def labels(given: Object, field: str) -> Iterator[Cause]:
 def template(meta: Object, field: str) -> Iterator[Cause]:
     """What is wrong with labels and annotations of a template's metadata."""
     yield from labels(meta.get("labels") or {}, f"{field}.labels")
-    yield from _annotations(meta.get("annotations") or {}, f"{field}.annotations")
+    yield from annotations(meta.get("annotations") or {}, f"{field}.annotations")
 
 
-def _annotations(given: Object, field: str) -> Iterator[Cause]:
+def annotations(given: Object, field: str) -> Iterator[Cause]:
+    """What is wrong with a map of annotations."""
     size = 0
     for key, value in given.items():
         yield from (wrong(field, key, said) for said in names.qualified(key.lower()))

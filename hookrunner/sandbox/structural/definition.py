@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import names
+from hookrunner.sandbox.builtin.validation import webhooks
 from hookrunner.sandbox.status import Cause, forbidden_field, required, unsupported, wrong
 from hookrunner.sandbox.structural import approval, columns, constructs, rules, served, structure
 from hookrunner.sandbox.structural.names import stored_versions
@@ -17,7 +18,7 @@ from hookrunner.sandbox.structural.names import stored_versions
 MOVED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 SCOPES = ("Cluster", "Namespaced")
 NO_RULES = "the sandbox does not evaluate x-kubernetes-validations until you pip install 'hookrunner[cel]', here"
-NO_WEBHOOK = "the sandbox does not convert with webhooks: only None"
+UNWANTED = "should not be set when strategy is not set to Webhook"
 
 
 def defaulted(crd: JSON) -> JSON:
@@ -30,7 +31,7 @@ def defaulted(crd: JSON) -> JSON:
         "listKind": said.get("listKind") or (f"{kind}List" if kind else ""),
     }
     spec["names"] = {key: value for key, value in spec["names"].items() if value or key in ("plural", "kind")}
-    spec["conversion"] = spec.get("conversion") or {"strategy": "None"}
+    spec["conversion"] = _with_port(spec.get("conversion") or {"strategy": "None"})
     spec["versions"] = [_with_flags(version) for version in spec.get("versions") or ()]
     if not spec.get("preserveUnknownFields"):
         spec.pop("preserveUnknownFields", None)
@@ -61,6 +62,16 @@ def warnings(crd: JSON) -> list[str]:
     places = dict.fromkeys(place or "the object" for schema in schemas for place in rules.unevaluated(schema, ""))
     said = [f'unrecognized format "{name}"' for name in strange]
     return said + ([f"{NO_RULES}: {', '.join(places)}"] if places else [])
+
+
+def _with_port(conversion: JSON) -> JSON:
+    """A conversion whose Service has a port."""
+    webhook = conversion.get("webhook") or {}
+    client = webhook.get("clientConfig") or {}
+    if client.get("service") is None:
+        return conversion
+    service = {"port": 443, **client["service"]}
+    return conversion | {"webhook": webhook | {"clientConfig": client | {"service": service}}}
 
 
 def _with_flags(version: JSON) -> JSON:
@@ -177,14 +188,18 @@ def _names(said: JSON, field: str) -> Iterator[Cause]:
 def _conversion(said: JSON) -> Iterator[Cause]:
     strategy = said.get("strategy", "")
     yield from _one_of("spec.conversion.strategy", strategy, ("None", "Webhook"))
-    if strategy == "Webhook":
-        yield wrong("spec.conversion.strategy", strategy, NO_WEBHOOK)
-    elif "webhook" in said:
-        why = "should not be set when strategy is not set to Webhook"
-        if (said["webhook"] or {}).get("clientConfig") is not None:
-            yield forbidden_field("spec.conversion.webhookClientConfig", why)
-        if (said["webhook"] or {}).get("conversionReviewVersions"):
-            yield forbidden_field("spec.conversion.conversionReviewVersions", why)
+    webhook = said.get("webhook") or {}
+    client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions")
+    at_client, at_reviews = "spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"
+    if strategy != "Webhook":
+        yield from (forbidden_field(at_client, UNWANTED) for _ in [client] if client is not None)
+        yield from (forbidden_field(at_reviews, UNWANTED) for _ in [reviews] if reviews)
+        return
+    if client is None:
+        yield required(at_client, "required when strategy is set to Webhook")
+    else:
+        yield from webhooks.client(client, at_client)
+    yield from webhooks.review_versions(reviews or [], at_reviews, "")
 
 
 def _unchanged(spec: JSON, old: JSON) -> Iterator[Cause]:

@@ -1,9 +1,12 @@
-"""An object stored in one version of its kind, read in another. The conversion is `None`: only `apiVersion` changes.
+"""An object stored in one version of its kind, read in another.
 
+Where the conversion is `None` only `apiVersion` changes; where it is `Webhook`, `webhooks/` asks for it in between.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
 
 import re
+from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.kinds import Kind
@@ -14,15 +17,33 @@ KUBE_LIKE = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?", re.ASCII)
 
 
 def as_version(obj: JSON, kind: Kind) -> JSON:
-    """A stored object as the kind's version shows it.
+    """A stored object as the kind's version shows it, if the conversion is `None`.
 
     On every read it is pruned and defaulted by the schema of the version in which it is stored, then pruned by that of
     the version in which it is shown. A new object, though parts of it may be shared with `obj`.
     """
-    found = _read(obj, _schema(obj["apiVersion"], kind))
+    found = known(obj, kind)
     if obj["apiVersion"] == kind.api_version:
         return found
-    return prune.pruned({**found, "apiVersion": kind.api_version}, kind.schema)[0]
+    return fitted({**found, "apiVersion": kind.api_version}, kind)
+
+
+def known(obj: JSON, kind: Kind) -> JSON:
+    """A stored object by the schema that its version has today."""
+    return _read(obj, _schema(obj["apiVersion"], kind))
+
+
+def fitted(obj: JSON, kind: Kind) -> JSON:
+    """A converted object without what the kind's version does not know."""
+    return prune.pruned(obj, kind.schema)[0]
+
+
+def in_version(kind: Kind, name: str) -> Kind:
+    """A kind in another version of its definition, which need not be served; as it is if there is no such version."""
+    schema = _schema(f"{kind.group}/{name}", kind)
+    if name == kind.version or schema is None:
+        return kind
+    return replace(kind, version=name, schema=schema, converted=WeakKeyDictionary())
 
 
 def _read(obj: JSON, schema: Schema | None) -> JSON:

@@ -25,8 +25,8 @@ class Gates:
     """Makes the gate of each request. One for a sandbox."""
 
     def __init__(self, store: Store, kinds: Kinds) -> None:
-        self.converter = Conversion()
         self._asking = Asking(store)
+        self.converter = Conversion(self._asking)
         self._around = Around(store, kinds, Configured(store), self._asking, self.converter)
 
     async def close(self) -> None:

@@ -233,9 +233,3 @@ def test_what_may_not_change_does_not(oracle: Oracle, change: Callable[[Raw], No
         change(new)
         _, answer = oracle.ask("PUT", path, new, dryRun="All")
     assert _plain(widgets.told(definition.problems(definition.defaulted(new), old))) == _plain(widgets.said(answer))
-
-
-def test_conversion_by_webhook_is_refused_and_the_cause_says_that_it_is_ours() -> None:
-    body = _with(conversion={"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}})
-    (cause,) = definition.problems(definition.defaulted(body), None)
-    assert (cause.field, "the sandbox does not" in cause.message) == ("spec.conversion.strategy", True)

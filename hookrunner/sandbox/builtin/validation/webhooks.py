@@ -46,8 +46,8 @@ def _webhook(hook: Object, path: str, mutating: bool) -> Causes:
     if not 1 <= hook.get("timeoutSeconds", 10) <= LONGEST_TIMEOUT:
         why = "the timeout value must be between 1 and 30 seconds"
         yield wrong(f"{path}.timeoutSeconds", hook["timeoutSeconds"], why)
-    yield from _client(hook.get("clientConfig") or {}, f"{path}.clientConfig")
-    yield from _reviews(hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions")
+    yield from client(hook.get("clientConfig") or {}, f"{path}.clientConfig")
+    yield from review_versions(hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions")
     for at, rule in enumerate(hook.get("rules") or ()):
         yield from rule_problems(rule, f"{path}.rules[{at}]")
     yield from _conditions(hook.get("matchConditions") or [], f"{path}.matchConditions")
@@ -76,9 +76,10 @@ def _full_name(name: str, field: str) -> Causes:
         yield wrong(field, name, "should be a domain with at least three segments separated by dots")
 
 
-def _reviews(versions: list[str], field: str) -> Causes:
+def review_versions(versions: list[str], field: str, why: str = f"must specify one of {', '.join(REVIEWS)}") -> Causes:
+    """What is wrong with the versions of reviews that a webhook takes; `why` is said if there are none."""
     if not versions:
-        yield required(field, f"must specify one of {', '.join(REVIEWS)}")
+        yield required(field, why)
         return
     seen = set()
     for at, one in enumerate(versions):
@@ -91,7 +92,8 @@ def _reviews(versions: list[str], field: str) -> Causes:
         yield wrong(field, versions, why)
 
 
-def _client(config: Object, path: str) -> Causes:
+def client(config: Object, path: str) -> Causes:
+    """What is wrong with a `clientConfig`."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield required(path, ONE_REQUIRED)
@@ -103,6 +105,20 @@ def _client(config: Object, path: str) -> Causes:
         if not 1 <= service.get("port", 443) <= 65535:
             why = "port is not valid: must be between 1 and 65535, inclusive"
             yield wrong(f"{path}.service.port", service["port"], why)
+        yield from _path(service.get("path") or "/", f"{path}.service.path")
+
+
+def _path(path: str, field: str) -> Causes:
+    if path == "/":
+        return
+    if not path.startswith("/"):
+        yield wrong(field, path, "must start with a '/'")
+    steps = path[1:].removesuffix("/").split("/") if path != "//" else [""]
+    for at, step in enumerate(steps):
+        if not step:
+            yield wrong(field, path, f"segment[{at}] may not be empty")
+        for said in names.subdomain(step) if step else ():
+            yield wrong(field, path, f"segment[{at}]: {said}")
 
 
 def _url(url: str, field: str) -> Causes:
