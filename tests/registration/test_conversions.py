@@ -6,6 +6,7 @@ from typing import Any
 from hookrunner.registration.claims import WANTED
 from hookrunner.registration.merging import CONVERSION, DEFINITION
 from hookrunner.registration.trust import certificates
+from tests.flows.waiting import until
 from tests.registration.world import World
 
 JSON = Any
@@ -75,4 +76,5 @@ async def test_a_conversion_that_leads_elsewhere_now_is_not_ours_to_take(world: 
     async with world.kept(nothing):
         await lead(ours)
         await world.seen(DEFINITION, lambda obj: not converts(obj), world.things)
+        await until(lambda: meter.writes, "the answer")
     assert meter.writes == ["PUT 200"]
