@@ -80,12 +80,17 @@ async def asked(site: Site, start: Start, script: str, *flags: str) -> AsyncIter
     it would put them back."""
     one = await start({"h.sh": script}, *site.flags, *flags)
     try:
-        await until(lambda: _asks(site, one), f"the API server asks\n{one.story()}")
+        await is_asked(site, one)
         yield one
         await one.stop()
     finally:
         one.kill()
         site.remove()
+
+
+async def is_asked(site: Site, one: Operator) -> None:
+    """Wait until the API server asks this operator about operations in the namespace."""
+    await until(lambda: _asks(site, one), f"the API server asks\n{one.story()}")
 
 
 def _asks(site: Site, one: Operator) -> bool:
