@@ -8,8 +8,8 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, closing
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -34,6 +34,9 @@ from hookrunner.metrics.requests import Requests
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
+from hookrunner.registration.claims import claim
+from hookrunner.registration.removal import withdraw
+from hookrunner.registration.wanted import Wish, targets
 from hookrunner.settings import Settings
 from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
@@ -74,7 +77,7 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
             return 0
         hooks, connection = found
         kube = await _connect(settings, connection, face.metrics, stack)
-        group = await stack.enter_async_context(asyncio.TaskGroup())
+        group = await stack.enter_async_context(_tasks())
         background = Background(group)
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, face.metrics)
@@ -83,6 +86,8 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         # A port that was asked for is one that a Service or a probe counts on, also while no hook needs it.
         if any(hook.config.answers_reviews for hook in hooks.hooks) or settings.webhooks.port is not None:
             await _let_be_asked(settings, parts, face, built, stack)
+        elif not hooks.problems:
+            background.keep("removal of registrations", lambda: _stop_being_asked(settings, kube))
         built.start()
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
         if not hooks.hooks:
@@ -195,6 +200,25 @@ async def _let_be_asked(settings: Settings, parts: Parts, face: Face, built: Ass
     face.webhooks = await stack.enter_async_context(
         serving(settings, built.declared, cluster, face.metrics, parts.background)
     )
+
+
+async def _stop_being_asked(settings: Settings, kube: Kube) -> None:
+    """Hooks of an earlier life may have declared webhooks."""
+    names = targets(settings, settings.kube.namespace or kube.connection.namespace or "default")
+    await withdraw(kube.patcher, Wish(settings.validating.configuration, *names), claim(time.time()))
+
+
+@asynccontextmanager
+async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
+    """All tasks. If the start is refused meanwhile, that alone is raised: its message is for the user."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as raised:
+        refused, other = raised.split(StartRefused)
+        if refused is None or other is not None:
+            raise
+        raise refused.exceptions[0] from None
 
 
 async def _stop(settings: Settings, signals: Signals, built: Assembly, children: Children, face: Face) -> int:

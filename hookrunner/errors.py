@@ -35,6 +35,7 @@ what they wrote. The engine retries a failed hook either way; sources retry only
 """
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 
 class HookrunnerError(Exception):
@@ -135,13 +136,17 @@ class PatchFailed(HookrunnerError):
 
 
 class KubeError(HookrunnerError):
-    """The Kubernetes API did not do what was asked."""
+    """The Kubernetes API did not do what was asked. `brief` says that it passes by itself (no connection, a restart or
+    an overload of the server); otherwise a person has to act: give rights, install a CRD, correct a request."""
+
+    brief = False
 
 
 class Unreachable(KubeError):
     """No answer came: connection refused or reset, name not found, timeout, TLS trouble."""
 
     temporary = True
+    brief = True
 
 
 class Cut(Unreachable):
@@ -172,6 +177,7 @@ class ApiError(KubeError):
         self.status = status
         self.reason = reason
         self.retry_after = retry_after
+        self.brief = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
         super().__init__(message or f"HTTP {status} {reason}".rstrip())
 
 

@@ -6,7 +6,6 @@ Nothing here asks a running hookrunner: it may be gone, which is when this is ne
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TypeAlias
 
 import click
 import orjson
@@ -23,22 +22,22 @@ from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import (
-    CONVERSION,
     DEFINITION,
     MANAGED_BY,
     MUTATING,
     US,
     VALIDATING,
     Configuration,
-    Definition,
+    Registration,
 )
+from hookrunner.registration.removal import LABELLED, unwanted
 from hookrunner.registration.steps import Write, step
 from hookrunner.registration.trust import Trust
-from hookrunner.registration.wanted import Target
+from hookrunner.registration.wanted import Wish, targets
 from hookrunner.registration.writing import advanced
 from hookrunner.settings import Settings
 
-_LABELS = {VALIDATING: f"{MANAGED_BY}={US}", MUTATING: f"{MANAGED_BY}={US}", DEFINITION: f"{CONVERSION}={US}"}
+_LABELS = {VALIDATING: f"{MANAGED_BY}={US}", MUTATING: f"{MANAGED_BY}={US}", DEFINITION: LABELLED}
 """What hookrunner puts on the objects that it registers itself in, whichever installation it is."""
 
 _CLUSTER = ("kube-config", "kube-context")
@@ -82,9 +81,6 @@ def webhooks() -> None:
     hookrunner webhooks list                                what leads to any hookrunner
     hookrunner webhooks remove --namespace hooks --dry-run  what would go
     """
-
-
-_Registration: TypeAlias = Configuration | Definition
 
 
 class _List(click.Command):
@@ -162,7 +158,8 @@ class _Remove(click.Command):
 
 async def _remove(asked: Settings, dry_run: bool) -> int:
     async with _client(asked) as (client, namespace):
-        gone = [one async for one in _ours(client, asked, namespace) if await _taken(client, one, dry_run)]
+        ours = unwanted(client, _nothing(asked, namespace))
+        gone = [one async for one in ours if await _taken(client, one, dry_run)]
         if not gone:
             click.echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
         if dry_run or not gone:
@@ -174,19 +171,13 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
     return 1 if back else 0
 
 
-async def _ours(client: Client, asked: Settings, namespace: str) -> AsyncIterator[_Registration]:
-    """Where something of this installation may be, wished away. The names of definitions are in the cluster only."""
-    url, namespace = asked.webhooks.url, asked.kube.namespace or namespace or "default"
-    admission = Target(url, namespace, asked.validating.service)
-    conversion = Target(url, namespace, asked.conversion.service)
-    for resource in (VALIDATING, MUTATING):
-        yield Configuration(resource, asked.validating.configuration, admission, ())
-    listed = await client.get(DEFINITION.path(), {"labelSelector": _LABELS[DEFINITION]})
-    for obj in listed["items"]:
-        yield Definition(obj["metadata"]["name"], conversion, None)
+def _nothing(asked: Settings, namespace: str) -> Wish:
+    """What this installation is to have: nothing."""
+    names = targets(asked, asked.kube.namespace or namespace or "default")
+    return Wish(asked.validating.configuration, *names)
 
 
-async def _taken(client: Client, one: _Registration, dry_run: bool) -> bool:
+async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     """Take away what is ours, and tell. False if there is nothing of ours."""
     existing = await _read(client, one)
     found = step(one, existing, Trust(), _BY_HAND)
@@ -201,13 +192,13 @@ async def _taken(client: Client, one: _Registration, dry_run: bool) -> bool:
     return True
 
 
-async def _read(client: Client, one: _Registration) -> JSON:
+async def _read(client: Client, one: Registration) -> JSON:
     with suppress(NotFound):
         return await client.get(one.resource.path(name=one.name))
     return None
 
 
-def _named(one: _Registration) -> str:
+def _named(one: Registration) -> str:
     return f"{one.resource.kind} {one.name}"
 
 

@@ -29,7 +29,6 @@ from hookrunner.errors import (
     Silent,
     Throttled,
     UnknownKind,
-    Unreachable,
 )
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
@@ -249,8 +248,7 @@ def _is_internal(error: KubeError) -> bool:
 
 def _loss(error: KubeError) -> Lost:
     """Short, unless a person has to act: install a CRD, give rights, correct a selector."""
-    brief = isinstance(error, Unreachable | Throttled) or (isinstance(error, ApiError) and error.status >= 500)
-    return Lost(str(error), brief)
+    return Lost(str(error), error.brief)
 
 
 def _error_type(error: KubeError) -> str:

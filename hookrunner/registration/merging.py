@@ -44,6 +44,11 @@ class Registration(Protocol):
     def name(self) -> str: ...
 
     @property
+    def target(self) -> Target:
+        """Where what stands in it leads, if it is ours."""
+        ...
+
+    @property
     def digest(self) -> str:
         """Of what is wanted, but for whom to trust; empty if nothing is."""
         ...

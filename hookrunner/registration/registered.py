@@ -14,7 +14,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 
 from hookrunner import log
-from hookrunner.errors import ApiError, KubeError, Throttled, Unreachable
+from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
@@ -89,7 +89,7 @@ class Registered:
             found, before = await advanced(self._client, self.registration, trust, self._claim)
         except KubeError as error:
             self._fails(str(error))
-            return not _brief(error)
+            return not error.brief
         if isinstance(found, Write):
             _LOG.info("writing a registration", object=str(self), method=found.method)
             overwritten.append(before)
@@ -182,8 +182,3 @@ def _left(found: Left) -> str:
         f"left as it is: another process, started later ({found.generation}), wants something else there. If that one "
         "is gone, we take over in a minute; if it is another installation, give each its own configuration name"
     )
-
-
-def _brief(error: KubeError) -> bool:
-    """Does it pass by itself? Otherwise somebody has to act: give rights, correct what is refused."""
-    return isinstance(error, Unreachable | Throttled) or (isinstance(error, ApiError) and error.status >= 500)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from hookrunner.model.bindings import Admission, Hook
 from hookrunner.model.paths import admission_path, conversion_path, webhook_id
 from hookrunner.model.resources import JSON
+from hookrunner.settings import Settings
 
 _REVIEWS = ("v1", "v1beta1")
 _PORT = 443
@@ -59,6 +60,13 @@ class Wish:
     conversions: Mapping[str, JSON] = field(default_factory=dict)
     clashes: tuple[str, ...] = ()
     incomplete: bool = False
+
+
+def targets(settings: Settings, namespace: str) -> tuple[Target, Target]:
+    """Where admission and conversion webhooks of these settings are found, by URL or by Services of the namespace."""
+    url = settings.webhooks.url
+    services = (settings.validating.service, settings.conversion.service)
+    return Target(url, namespace, services[0]), Target(url, namespace, services[1])
 
 
 def wish(

@@ -10,7 +10,7 @@ from pathlib import Path
 from hookrunner.certificates.issuing import service_names, url_names
 from hookrunner.errors import StartRefused
 from hookrunner.model.bindings import Hook
-from hookrunner.registration.wanted import Target
+from hookrunner.registration.wanted import Target, targets
 from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
 from hookrunner.web.reviews import Kind
 
@@ -104,9 +104,7 @@ def plan(settings: Settings, wanted: frozenset[Kind], where: Where) -> Plan:
             "--webhook-url leads to one port, and hooks declare both admission and conversion webhooks: "
             "give that port with --webhook-port"
         )
-    admission = Target(url, namespace, settings.validating.service)
-    conversion = Target(url, namespace, settings.conversion.service)
-    return Plan(servers, admission, conversion, by_port=sandbox and not url)
+    return Plan(servers, *targets(settings, namespace), by_port=sandbox and not url)
 
 
 def _in_sandbox(settings: Settings) -> Settings:

@@ -1,0 +1,52 @@
+"""Finds what an installation has registered and wants no more, and takes it away at a start without webhooks.
+
+Whoever stops asking hooks must not leave the API server asking: with the failure policy `Fail` that blocks everybody.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TypeAlias
+
+from hookrunner import log
+from hookrunner.errors import KubeError
+from hookrunner.kube.client import Client
+from hookrunner.registration.claims import Claim
+from hookrunner.registration.merging import CONVERSION, DEFINITION, US, Definition, Registration, registrations
+from hookrunner.registration.registered import Registered
+from hookrunner.registration.wanted import Wish
+
+Found: TypeAlias = AsyncIterator[Registration]
+
+LABELLED = f"{CONVERSION}={US}"
+"""Selects the CRDs whose conversion any hookrunner has set."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+
+_log = log.get("registration")
+
+
+async def unwanted(client: Client, wish: Wish) -> Found:
+    """Where something may be of an installation whose `wish` is empty: names and targets count, nothing else in it.
+    Raises KubeError."""
+    for one in registrations(wish):
+        yield one
+    listed = await client.get(DEFINITION.path(), {"labelSelector": LABELLED})
+    for obj in listed["items"]:
+        yield Definition(obj["metadata"]["name"], wish.conversion, None)
+
+
+async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:
+    """Take all of it away, as soon as that can be done. Who lacks the right to look has never registered anything."""
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            async for one in unwanted(client, wish):
+                await Registered(client, one, claim).settle()
+        except KubeError as error:
+            _log.debug("what was registered earlier cannot be looked for", error=error)
+            if not error.brief:
+                return
+        else:
+            return
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)

@@ -1,0 +1,49 @@
+"""What nobody asks for any more is taken away at the next start."""
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.metrics.requests import Requests
+from hookrunner.registration.claims import claim
+from hookrunner.registration.merging import DEFINITION, VALIDATING
+from hookrunner.registration.removal import withdraw
+from hookrunner.registration.wanted import Target, Wish
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+from tests.registration.world import World
+
+ONE = "one.example.com"
+
+
+async def test_a_start_without_webhooks_takes_away_what_an_earlier_one_has_registered(world: World) -> None:
+    await world.create(DEFINITION, world.definition())
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE), world.converting()))
+    await registrar.publish(b"")
+    assert await world.get(VALIDATING)
+    await withdraw(world.other, world.wish(), claim(2.0))
+    assert await world.get(VALIDATING) is None
+    definition = await world.get(DEFINITION, world.things)
+    assert definition["spec"]["conversion"]["strategy"] == "None"
+
+
+async def test_an_old_process_takes_nothing_from_a_younger_one(world: World) -> None:
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE)), started=2.0)
+    await registrar.publish(b"")
+    await withdraw(world.other, world.wish(), claim(1.0))
+    assert await world.get(VALIDATING)
+
+
+async def test_other_installations_keep_theirs(world: World) -> None:
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    await registrar.publish(b"")
+    elsewhere = Target("https://127.0.0.1:8", "", "")
+    await withdraw(world.other, Wish(world.name, elsewhere, elsewhere), claim(2.0))
+    assert await world.get(VALIDATING)
+
+
+async def test_whoever_may_not_look_takes_nothing_and_does_not_complain(
+    cluster: Cluster, namespace: str, world: World
+) -> None:
+    user = cluster.user("nobody", namespace, [])
+    connection = Connection(cluster.url, ca=cluster.ca.read_text(), authorization=f"Bearer {user.token}")
+    async with Client(Credentials(KubeSettings(), connection), Requests(world.metrics)) as client:
+        await withdraw(client, world.wish(), claim(2.0))
