@@ -114,10 +114,11 @@ class Operator:
         return await until(reached, f"{count} events for {hook}")
 
     def logs(self) -> list[dict[str, Any]]:
-        """All log records so far."""
+        """All log records so far. What `--sandbox` tells about itself comes before them."""
         file = self.directory / "log"
         text = file.read_text() if file.exists() else ""
-        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+        lines = text[: text.rfind("\n") + 1].splitlines()
+        return [json.loads(line) for line in lines if not line.startswith(("sandbox: ", "export KUBECONFIG="))]
 
     async def wait_log(self, words: str) -> dict[str, Any]:
         """Wait for a record that holds these words anywhere."""
