@@ -1,7 +1,7 @@
 """The files and the environment of one hook run (shell-operator.md §5.1): made before it, read and removed after it."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,22 +37,33 @@ class Workspace:
         }
 
 
-@contextmanager
-def workspace(directory: Path, hook: str, keep: bool) -> Iterator[Workspace]:
-    """Make the files, all empty, and remove them in the end unless they are to be kept.
+def remove(files: Workspace) -> None:
+    """Remove them, as far as they are there."""
+    for path in (files.context, files.metrics, files.conversion, files.admission, files.patch):
+        with suppress(OSError):  # the hook may have removed it, or made a directory of it
+            os.unlink(path)
 
-    `hook` is the hook's name. Raises HookFailed if a file cannot be made.
+
+def keep(_files: Workspace) -> None:
+    """Leave them for whoever looks for a mistake."""
+
+
+@contextmanager
+def workspace(directory: Path, hook: str, end: Callable[[Workspace], object] = remove) -> Iterator[Workspace]:
+    """Make the files, all empty; `end` is what becomes of them. `hook` is the hook's name.
+
+    Raises HookFailed if a file cannot be made.
     """
     files = _names(directory, hook)
     try:
-        try:
-            _make(directory, files)
-        except OSError as error:
-            raise _refusal(files, error) from error
+        _make(directory, files)
+    except OSError as error:
+        remove(files)
+        raise _refusal(files, error) from error
+    try:
         yield files
     finally:
-        if not keep:
-            _remove(files)
+        end(files)
 
 
 def write_context(files: Workspace, pieces: Iterable[bytes]) -> None:
@@ -103,9 +114,3 @@ def _refusal(files: Workspace, error: OSError) -> HookFailed:
     path = error.filename or files.context
     mend = f"free space in {os.path.dirname(files.context)}, or set --tmp-dir"
     return HookFailed(f"cannot write {path}: {error.strerror}; {mend}")
-
-
-def _remove(files: Workspace) -> None:
-    for path in (files.context, files.metrics, files.conversion, files.admission, files.patch):
-        with suppress(OSError):  # the hook may have removed it, or made a directory of it
-            os.unlink(path)

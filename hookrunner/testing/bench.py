@@ -165,7 +165,7 @@ class Bench:
 
     async def _run(self, hook: Hook, planned: Plan, values: ValuesFiles | None) -> Result:
         lines = _Lines()
-        with workspace(self.settings.tmp_dir, hook.name, keep=False) as files:
+        with workspace(self.settings.tmp_dir, hook.name) as files:
             await write(files, hook, planned.contexts, planned.snapshots)
             contexts = orjson.loads(read(files.context))
             result = Result(contexts=contexts, objects=planned.objects, dry_run=_is_dry(contexts), notes=planned.notes)

@@ -48,7 +48,7 @@ async def test_a_run_whose_files_find_no_space_waits_until_there_is_some(
         assert "free space in" in record["error"]
     assert await one.hears("h.sh", 1) == [("Added", "large")]
     await until(lambda: not any(one.queue_list().values()), "empty queues")
-    assert os.listdir(one.tmp) == []
+    await until(lambda: os.listdir(one.tmp) == [], "no files of runs")
 
 
 async def test_a_hook_that_is_deleted_fails_until_it_is_there_again(operator: Start, cms: ConfigMaps) -> None:
@@ -96,7 +96,7 @@ async def test_a_half_written_patch_file_changes_nothing_and_is_repeated(operato
 
 async def test_a_failed_hook_leaves_no_files_behind(operator: Start, cms: ConfigMaps) -> None:
     one = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ONCE)})
-    assert os.listdir(one.tmp) == []
+    await until(lambda: os.listdir(one.tmp) == [], "no files of runs")
     assert len(one.runs("h.sh")) == 2
 
 

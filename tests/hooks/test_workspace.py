@@ -4,18 +4,19 @@ import os
 import re
 import resource
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks.workspace import read, workspace, write_context
+from hookrunner.hooks.workspace import Workspace, keep, read, remove, workspace, write_context
 
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 def test_the_hook_gets_six_variables_beside_those_it_inherits(tmp_path: Path) -> None:
-    with workspace(tmp_path, "a/b.sh", keep=False) as files:
+    with workspace(tmp_path, "a/b.sh") as files:
         environment = files.environment({"HOME": "/root", "METRICS_PATH": "stale"})
     patterns = {
         "HOME": "/root",
@@ -32,7 +33,7 @@ def test_the_hook_gets_six_variables_beside_those_it_inherits(tmp_path: Path) ->
 
 
 def test_the_context_is_written_and_the_other_files_are_empty(tmp_path: Path) -> None:
-    with workspace(tmp_path, "a.sh", keep=False) as files:
+    with workspace(tmp_path, "a.sh") as files:
         write_context(files, [b"[", b"", b"1]\n"])
         assert Path(files.context).read_bytes() == b"[1]\n"
         others = [files.metrics, files.conversion, files.admission, files.patch]
@@ -42,14 +43,16 @@ def test_the_context_is_written_and_the_other_files_are_empty(tmp_path: Path) ->
 
 
 def test_two_runs_share_no_file(tmp_path: Path) -> None:
-    with workspace(tmp_path, "a.sh", keep=False), workspace(tmp_path, "a.sh", keep=False):
+    with workspace(tmp_path, "a.sh"), workspace(tmp_path, "a.sh"):
         assert len(list(tmp_path.iterdir())) == 10
 
 
-@pytest.mark.parametrize(("keep", "left"), [(False, 0), (True, 5)])
-def test_the_files_go_when_the_run_ends_unless_they_are_to_be_kept(tmp_path: Path, keep: bool, left: int) -> None:
+@pytest.mark.parametrize(("end", "left"), [(remove, 0), (keep, 5)])
+def test_the_files_go_when_the_run_ends_unless_they_are_to_be_kept(
+    tmp_path: Path, end: Callable[[Workspace], object], left: int
+) -> None:
     def fail() -> None:
-        with workspace(tmp_path, "a.sh", keep):
+        with workspace(tmp_path, "a.sh", end):
             raise HookFailed("exit status 1")
 
     with pytest.raises(HookFailed, match="exit status 1"):
@@ -58,7 +61,7 @@ def test_the_files_go_when_the_run_ends_unless_they_are_to_be_kept(tmp_path: Pat
 
 
 def test_a_hook_may_have_removed_its_files_or_made_directories_of_them(tmp_path: Path) -> None:
-    with workspace(tmp_path, "a.sh", keep=False) as files:
+    with workspace(tmp_path, "a.sh") as files:
         os.unlink(files.context)
         os.unlink(files.patch)
         os.mkdir(files.patch)
@@ -66,7 +69,7 @@ def test_a_hook_may_have_removed_its_files_or_made_directories_of_them(tmp_path:
 
 
 def test_a_file_that_the_hook_removed_cannot_be_read(tmp_path: Path) -> None:
-    with workspace(tmp_path, "a.sh", keep=False) as files:
+    with workspace(tmp_path, "a.sh") as files:
         assert read(files.metrics) == b""
         Path(files.metrics).write_bytes(b"{}")
         assert read(files.metrics) == b"{}"
@@ -77,7 +80,7 @@ def test_a_file_that_the_hook_removed_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_temp_directory_that_was_cleaned_away_is_made_again(tmp_path: Path) -> None:
     directory = tmp_path / "gone"
-    with workspace(directory, "a.sh", keep=False) as files:
+    with workspace(directory, "a.sh") as files:
         assert Path(files.context).read_bytes() == b""
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
@@ -86,7 +89,7 @@ def test_a_directory_that_cannot_be_written_fails_the_run_and_says_what_to_do(tm
     (tmp_path / "file").touch()
     with (
         pytest.raises(HookFailed, match=r"^cannot write .*Not a directory; free space in .*--tmp-dir"),
-        workspace(tmp_path / "file", "a.sh", keep=False),
+        workspace(tmp_path / "file", "a.sh"),
     ):
         raise AssertionError("there is no workspace")
 
@@ -97,7 +100,7 @@ def test_a_disk_that_takes_no_more_fails_the_run_and_leaves_nothing_behind(tmp_p
     try:
         with (
             pytest.raises(HookFailed, match=r"binding-context-.*: File too large; free space in .*, or set --tmp-dir"),
-            workspace(tmp_path, "a.sh", keep=False) as files,
+            workspace(tmp_path, "a.sh") as files,
         ):
             write_context(files, [b"x" * 100])
     finally:
@@ -106,7 +109,7 @@ def test_a_disk_that_takes_no_more_fails_the_run_and_leaves_nothing_behind(tmp_p
 
 
 def test_a_context_that_is_written_too_late_leaves_no_file(tmp_path: Path) -> None:
-    with workspace(tmp_path, "a.sh", keep=False) as files:
+    with workspace(tmp_path, "a.sh") as files:
         pass
     with pytest.raises(HookFailed, match="No such file"):
         write_context(files, [b"[]"])
