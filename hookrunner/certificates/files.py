@@ -20,9 +20,8 @@ INTERVAL = 1.0
 _LARGEST = 1024 * 1024
 
 
-async def files(cert: Path, key: Path, ca: Path) -> AsyncGenerator[Material, None]:
-    """The material in these files, and whatever replaces it, for ever."""
-    latest = Latest(f"{cert}, {key}, {ca}")
+async def files(latest: Latest, cert: Path, key: Path, ca: Path) -> AsyncGenerator[Material, None]:
+    """The material in these files, and whatever replaces it, for ever. `latest` is told what is wrong."""
     before = judged = None
     while True:
         now = [_contents(path) for path in (cert, key, ca)]

@@ -18,12 +18,13 @@ _LOG = log.get("certificates")
 
 
 class Latest:
-    """`source` names where the material comes from."""
+    """`source` names where the material comes from. `problem` is why what is there now cannot be used; empty if it can
+    be, or if nothing is known yet."""
 
     def __init__(self, source: str) -> None:
         self.material: Material | None = None
+        self.problem = ""
         self._source = source
-        self._problem = ""
         self._told_at = -math.inf
 
     def take(self, found: Material | BadCertificate) -> Material | None:
@@ -31,9 +32,9 @@ class Latest:
         if isinstance(found, BadCertificate):
             self.complain(str(found))
             return None
-        if self._problem:
+        if self.problem:
             _LOG.info("certificate is usable again", where=self._source)
-            self._problem = ""
+            self.problem = ""
         if found == self.material:
             return None
         self._tell(found)
@@ -43,9 +44,9 @@ class Latest:
     def complain(self, problem: str) -> None:
         """Say what is wrong, unless that was said already."""
         now = asyncio.get_running_loop().time()
-        if problem == self._problem and (self.material or now - self._told_at < REMINDER):
+        if problem == self.problem and (self.material or now - self._told_at < REMINDER):
             return
-        self._problem, self._told_at = problem, now
+        self.problem, self._told_at = problem, now
         keeps = "the last good certificate stays" if self.material else "there is no certificate yet, trying on"
         _LOG.error(f"certificate cannot be used: {keeps}", where=self._source, error=problem)
 

@@ -86,22 +86,29 @@ def _defect(material: Material, names: Sequence[str], now: float) -> str:
     return f"it is not for {', '.join(missing)}" if missing else "; ".join(doubts(material, now))
 
 
-def own(
-    client: Client, watches: Watches, namespace: str, name: str, names: Sequence[str]
-) -> AsyncGenerator[Material, None]:
-    """The material in this Secret, and whatever replaces it, for ever. `names` are the hosts and IP addresses that the
-    certificate has to be for. What cannot be done is told in the log and tried again."""
-    return _Own(client, watches, namespace, name, names).materials()
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A Secret, and the host names and IP addresses that the certificate in it has to be for."""
+
+    namespace: str
+    name: str
+    names: Sequence[str]
+
+
+def own(latest: Latest, client: Client, watches: Watches, wanted: Wanted) -> AsyncGenerator[Material, None]:
+    """The material in this Secret, and whatever replaces it, for ever. `latest` is told what cannot be done; it is
+    tried again."""
+    return _Own(latest, client, watches, wanted).materials()
 
 
 class _Own:
-    def __init__(self, client: Client, watches: Watches, namespace: str, name: str, names: Sequence[str]) -> None:
+    def __init__(self, latest: Latest, client: Client, watches: Watches, wanted: Wanted) -> None:
+        self._latest = latest
         self._client = client
-        self._namespace = namespace
-        self._name = name
-        self._names = names
-        self._secret = Followed(watches, namespace, name)
-        self._latest = Latest(self._secret.contents.where)
+        self._namespace = wanted.namespace
+        self._name = wanted.name
+        self._names = wanted.names
+        self._secret = Followed(watches, wanted.namespace, wanted.name)
         self._late = random.uniform(0, LATENESS)
         self._problem = ""
         self._attempts = 0

@@ -22,10 +22,10 @@ from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 
 
-async def from_secret(watches: Watches, namespace: str, name: str) -> AsyncGenerator[Material, None]:
-    """The material in this Secret, and whatever replaces it, for ever. A Secret that goes away takes nothing away."""
+async def from_secret(latest: Latest, watches: Watches, namespace: str, name: str) -> AsyncGenerator[Material, None]:
+    """The material in this Secret, and whatever replaces it, for ever. A Secret that goes away takes nothing away.
+    `latest` is told what is wrong."""
     async with Followed(watches, namespace, name) as secret:
-        latest = Latest(secret.contents.where)
         while True:
             if secret.lost:
                 latest.complain(secret.lost)
@@ -50,7 +50,8 @@ class Contents:
 class Followed:
     """One Secret, kept up to date by a watch: an asynchronous context manager.
 
-    `contents` are valid once it is `known`. `lost` is why nothing more can be heard of it until somebody acts.
+    `contents` are valid once it is `known`. `lost` is why nothing more can be heard of it until somebody acts, or why
+    nothing was heard so far.
     """
 
     def __init__(self, watches: Watches, namespace: str, name: str) -> None:
@@ -97,6 +98,8 @@ class Followed:
                 self.lost = ""
             case Lost(brief=False):
                 self.lost = f"{report.reason}: a Role in its namespace must allow to get, list and watch it"
+            case Lost() if not self.known:
+                self.lost = report.reason
 
 
 def _material(secret: Contents) -> Material | BadCertificate:

@@ -33,6 +33,9 @@ class Files:
     key: Path
     ca: Path
 
+    def __str__(self) -> str:
+        return f"{self.cert}, {self.key}, {self.ca}"
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:
@@ -41,6 +44,9 @@ class Secret:
     namespace: str
     name: str
     own: bool
+
+    def __str__(self) -> str:
+        return f"Secret {self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import TypeAlias
 
 from hookrunner import log
+from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import OVERLAP, Material, overlap
 from hookrunner.errors import BadConfig
 
@@ -37,12 +38,22 @@ class Rotation:
     def __init__(self, server: str, show: Show, publish: Publish, now: Callable[[], float] = time.time) -> None:
         self.shown: Material | None = None
         self.server = server
+        self._latest = Latest("")
         self._show = show
         self._publish = publish
         self._now = now
 
-    async def follow(self, materials: AsyncGenerator[Material, None]) -> None:
-        """Show each certificate in its turn, for ever."""
+    @property
+    def problem(self) -> str:
+        """Why there is no certificate yet, or no newer one; empty without a problem."""
+        problem = self._latest.problem
+        if self.shown is None:
+            return f"{self.server}: no certificate yet" + (f": {problem}" if problem else "")
+        return f"{self.server}: the certificate in use stays: {problem}" if problem else ""
+
+    async def follow(self, latest: Latest, materials: AsyncGenerator[Material, None]) -> None:
+        """Show each certificate in its turn, for ever. `latest` knows why one does not come."""
+        self._latest = latest
         forgetting: asyncio.Task[None] | None = None
         try:
             async with aclosing(materials):

@@ -10,14 +10,15 @@ API is away: it goes on in the background, and `conditions` says how far it has 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from hookrunner.background import Background
 from hookrunner.certificates.files import files
+from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
-from hookrunner.certificates.own import own
+from hookrunner.certificates.own import Wanted, own
 from hookrunner.certificates.secret import from_secret
 from hookrunner.engine.reviews.reviewer import Declared
 from hookrunner.kube.client import Client
@@ -68,10 +69,10 @@ class Webhooks:
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """For `/readyz`."""
-        waiting = [f"{one.server}: no certificate yet" for one in self.rotations if one.shown is None]
         registered, message = self.registrar.condition()
-        told = [*waiting, *[message] * bool(message)]
-        return {"webhooks": (registered and not waiting, "; ".join(told))}
+        shown = all(one.shown for one in self.rotations)
+        told = [*(one.problem for one in self.rotations), message]
+        return {"webhooks": (registered and shown, "; ".join(filter(None, told)))}
 
     def expiries(self) -> Iterator[tuple[tuple[str], float]]:
         """When the certificate of each server expires, for the metrics."""
@@ -134,19 +135,23 @@ async def serving(
 def _follow(
     server: Server, listener: TlsListener, rotation: Rotation, cluster: Cluster, background: Background
 ) -> None:
-    background.keep(f"certificates of {server.name}", lambda: rotation.follow(_materials(server, cluster)))
+    def shown() -> Coroutine[None, None, None]:
+        latest = Latest(str(server.certificates))
+        return rotation.follow(latest, _materials(latest, server, cluster))
+
+    background.keep(f"certificates of {server.name}", shown)
     if server.client_cas:
         background.keep(f"client CAs of {server.name}", listener.follow_client_cas)
 
 
-def _materials(server: Server, cluster: Cluster) -> AsyncGenerator[Material, None]:
+def _materials(latest: Latest, server: Server, cluster: Cluster) -> AsyncGenerator[Material, None]:
     match server.certificates:
         case Files(cert, key, ca):
-            return files(cert, key, ca)
+            return files(latest, cert, key, ca)
         case Secret(namespace, name, True):
-            return own(cluster.client, cluster.watches, namespace, name, server.names)
+            return own(latest, cluster.client, cluster.watches, Wanted(namespace, name, server.names))
         case Secret(namespace, name):
-            return from_secret(cluster.watches, namespace, name)
+            return from_secret(latest, cluster.watches, namespace, name)
 
 
 def _wish(settings: Settings, declared: Declared, planned: Plan) -> Wish:

@@ -15,8 +15,9 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from hookrunner.certificates.issuing import issue, renewal, service_names
+from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import OVERLAP, Material, lacking
-from hookrunner.certificates.own import LATENESS, judged, own
+from hookrunner.certificates.own import LATENESS, Wanted, judged, own
 from hookrunner.certificates.secret import Contents
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
@@ -57,7 +58,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 async def replicas(client: Client, watches: Watches) -> AsyncIterator[list[Reader]]:
     async with AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(reading(own(client, watches, "default", NAME, NAMES))) for _ in range(10)
+            await stack.enter_async_context(reading(own(Latest(NAME), client, watches, Wanted("default", NAME, NAMES))))
+            for _ in range(10)
         ]
 
 
@@ -189,7 +191,7 @@ async def test_names_that_nobody_wants_are_forgotten_when_it_is_renewed(api: Api
 async def test_two_releases_with_different_names_come_to_rest(
     api: ApiServer, client: Client, watches: Watches, replica: Reader
 ) -> None:
-    async with reading(own(client, watches, "default", NAME, ["other"])) as other:
+    async with reading(own(Latest(NAME), client, watches, Wanted("default", NAME, ["other"]))) as other:
         await asyncio.gather(other.next(), replica.next())
         await asyncio.gather(other.quiet(10), replica.quiet(10))
         assert all(await asyncio.gather(other.quiet(40), replica.quiet(40)))

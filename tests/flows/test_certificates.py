@@ -4,25 +4,20 @@ Each exchange is one of the CA as well, which clients have to trust before they 
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookrunner.certificates.material import Material
-from tests.certificates.made import Wish, authority, material
-from tests.certificates.secrets import NAME, data, secret, serial_of
+from tests.certificates.secrets import NAME
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.processes import free_port
+from tests.flows.certificates import LIFE, Secrets, made, write_files
 from tests.flows.conftest import Start
 from tests.flows.service import Service
 from tests.flows.traffic import Traffic, quick
 from tests.flows.webhooks import Site, is_asked
-
-DAY = 86400.0
-LIFE = 3 * DAY
 
 
 @pytest.fixture
@@ -36,41 +31,6 @@ def site(cluster: Cluster, namespace: str) -> Iterator[Site]:
 def start(site: Site, operator: Start) -> Start:
     """Its operators end before the registrations of `site` are removed, since they would put them back."""
     return operator
-
-
-def made(name: str, age: float = DAY) -> Material:
-    """By a CA of its own."""
-    return material(Wish(("127.0.0.1",), time.time() - age, LIFE), authority(name))
-
-
-class Secrets:
-    """The Secret with the certificate."""
-
-    def __init__(self, site: Site) -> None:
-        self._request = site.cluster.request
-        self._namespace = site.namespace
-        self._all = f"/api/v1/namespaces/{site.namespace}/secrets"
-        self._path = f"{self._all}/{NAME}"
-
-    def write(self, material: Material) -> None:
-        """As cert-manager does."""
-        body = secret(self._namespace, data(material))
-        if self._request("PUT", self._path, body).status == 404:
-            assert self._request("POST", self._all, body).status == 201
-
-    def delete(self) -> None:
-        assert self._request("DELETE", self._path).status == 200
-
-    def serial(self) -> int:
-        return serial_of(self._request("GET", self._path).body)
-
-
-def write_files(directory: Path, material: Material) -> tuple[str, ...]:
-    """One after the other, as somebody would by hand; the flags that name them."""
-    contents = {"server-cert": material.certificate, "server-key": material.key, "ca": material.trust}
-    for name, content in contents.items():
-        (directory / name).write_bytes(content)
-    return ("--webhook-certs=files", *(f"--validating-webhook-{name}={directory / name}" for name in contents))
 
 
 async def exchanged(site: Site, exchange: Callable[[], Any]) -> Traffic:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hookrunner.certificates.issuing import issue
+from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
 from hookrunner.errors import BadConfig
 from hookrunner.webhooks.rotation import SETTLE, Rotation
@@ -66,10 +67,24 @@ async def server() -> AsyncIterator[Server]:
     rotation = Rotation(
         "admission", server.show, server.publish, lambda: server.start + asyncio.get_running_loop().time()
     )
-    following = asyncio.create_task(rotation.follow(server.given()))
+    following = asyncio.create_task(rotation.follow(Latest("a"), server.given()))
     yield server
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_why_there_is_none_and_why_there_is_no_newer_one_is_told() -> None:
+    server, latest = Server(), Latest("/certs")
+    rotation = Rotation("admission", server.show, server.publish)
+    following = asyncio.create_task(rotation.follow(latest, server.given()))
+    await until(server, 1)
+    assert rotation.problem == "admission: no certificate yet"
+    latest.complain("there is no such file")
+    assert rotation.problem == "admission: no certificate yet: there is no such file"
+    server.issue("a")
+    await until(server, 2)
+    assert rotation.problem == "admission: the certificate in use stays: there is no such file"
+    following.cancel()
 
 
 async def test_the_first_certificate_is_shown_at_once(server: Server) -> None:

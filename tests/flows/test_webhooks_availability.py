@@ -1,0 +1,159 @@
+"""What happens to reviews when something is away, missing, forbidden or ends (issue 5, §3; R26)."""
+
+import asyncio
+import json
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from signal import SIGKILL, SIGTERM
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.controlplane.cluster import Cluster
+from tests.faults.proxy import Proxy
+from tests.flows.certificates import made, write_files
+from tests.flows.conftest import Start
+from tests.flows.operator import Operator
+from tests.flows.scripts import HOLD
+from tests.flows.waiting import until
+from tests.flows.webhooks import Site, answer, is_asked, validating
+
+ALLOW = answer(allowed=True)
+HELD = f'if grep -q \'"name":"held\' "$BINDING_CONTEXT_PATH"; then\n{HOLD}fi\n{ALLOW}'
+"""Holds what is called `held…`, and allows everything."""
+
+REGISTER = {
+    "apiGroups": ["admissionregistration.k8s.io"],
+    "resources": ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
+    "verbs": ["*"],
+}
+SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}
+RIGHTS = [
+    (REGISTER, "a Role in its namespace must allow to get, list and watch it"),
+    (SECRETS, "resources: [validatingwebhookconfigurations], verbs: [get]"),
+]
+"""What somebody may do, and what is said of the rest."""
+
+
+@pytest.fixture
+def site(cluster: Cluster, namespace: str) -> Iterator[Site]:
+    site = Site(cluster, namespace)
+    yield site
+    site.remove()
+
+
+@pytest.fixture
+def start(site: Site, operator: Start) -> Start:
+    """Its operators end before the registrations of `site` are removed, since they would put them back."""
+    return operator
+
+
+def registration(site: Site) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        site.kubectl("get", "validatingwebhookconfiguration", site.name, "-o", "json")[1]
+    )
+    return found
+
+
+async def created(site: Site, name: str) -> tuple[int, str]:
+    return await asyncio.to_thread(site.kubectl, "create", "configmap", name)
+
+
+async def holding(site: Site, one: Operator, name: str) -> asyncio.Task[tuple[int, str]]:
+    """A review that the hook is working on."""
+    task = asyncio.create_task(created(site, name))
+    await until(lambda: name in json.dumps(one.contexts("h.sh")), f"{name} is reviewed")
+    return task
+
+
+async def test_an_api_server_that_is_away_at_the_start_is_waited_for(site: Site, start: Start, proxy: Proxy) -> None:
+    """With certificates of our own, whose Secret cannot be had either."""
+    await proxy.refuse()
+    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, kubeconfig=proxy.kubeconfig, ready=False)
+    await one.not_ready("admission: no certificate yet: ")
+    await one.not_ready("Connection refused")
+    await proxy.accept()
+    await one.ready()
+    await is_asked(site, one)
+
+
+async def test_running_reviews_are_answered_at_the_end_and_later_ones_fail_at_once(site: Site, start: Start) -> None:
+    one = await start({"h.sh": validating(site, HELD)}, *site.flags)
+    await is_asked(site, one)
+    held = [await holding(site, one, f"held-{number}") for number in range(3)]
+    one.send(SIGTERM)
+    await one.wait_log("stopping")
+    code, shown = await created(site, "late")
+    assert code == 1
+    assert "failed calling webhook" in shown
+    one.tell("go")
+    assert [await review for review in held] == [(0, f"configmap/held-{number} created\n") for number in range(3)]
+    assert await one.ended() == 0
+    assert len(registration(site)["webhooks"]) == 1
+
+
+async def test_after_a_kill_the_same_certificate_is_shown(site: Site, start: Start) -> None:
+    one = await start({"h.sh": validating(site, HELD)}, *site.flags)
+    await is_asked(site, one)
+    before = registration(site)["webhooks"]
+    secret = site.kubectl("get", "secret", "hookrunner-webhook-certs", "-o", "json")[1]
+    held = await holding(site, one, "held")
+    one.send(SIGKILL)
+    assert (await held)[0] == 1
+    await one.ended()
+    one.tell("go")
+    one.start()
+    await one.ready()
+    assert await created(site, "a") == (0, "configmap/a created\n")
+    assert registration(site)["webhooks"] == before
+    assert site.kubectl("get", "secret", "hookrunner-webhook-certs", "-o", "json")[1] == secret
+
+
+async def test_a_port_that_is_taken_refuses_the_start(site: Site, start: Start) -> None:
+    with socket.create_server(("127.0.0.1", site.port)):
+        one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, ready=False)
+        assert await one.ended() == 1
+    assert f"port {site.port}: another process listens there" in (one.directory / "errors").read_text()
+
+
+async def test_files_that_are_missing_are_named_and_waited_for(site: Site, start: Start, tmp_path: Path) -> None:
+    flags = write_files(tmp_path, made("ca"))
+    (tmp_path / "ca").unlink()
+    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *flags, ready=False)
+    await one.not_ready(f"{tmp_path / 'ca'} cannot be read: No such file or directory")
+    write_files(tmp_path, made("ca"))
+    await one.ready()
+    await is_asked(site, one)
+
+
+@pytest.mark.parametrize(("may", "missing"), RIGHTS)
+async def test_rights_that_are_missing_are_named(
+    site: Site, start: Start, cluster: Cluster, may: dict[str, list[str]], missing: str
+) -> None:
+    user = cluster.user("few", site.namespace, [may], everywhere=True)
+    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, kubeconfig=user.kubeconfig, ready=False)
+    await one.not_ready(missing)
+
+
+async def test_nothing_but_webhooks_is_answered_on_that_port(site: Site, start: Start, tmp_path: Path) -> None:
+    certificate = made("ca")
+    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *write_files(tmp_path, certificate))
+    trust = ssl.create_default_context(cadata=certificate.trust.decode())
+    trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
+
+    async with aiohttp.ClientSession(f"https://127.0.0.1:{site.port}") as session:
+
+        async def status(path: str, method: str = "GET") -> int:
+            async with session.request(method, path, ssl=trust) as reply:
+                return reply.status
+
+        for path in ("/", "/metrics", "/metrics/hooks", "/queue/list.json", "/config/list", "/debug/pprof/", "/hooks/"):
+            assert (path, await status(path)) == (path, 404)
+            assert (path, await status(path, "POST")) == (path, 404)
+        assert [await status(path) for path in ("/healthz", "/readyz")] == [200, 200]
+        [webhook] = registration(site)["webhooks"]
+        assert await status(webhook["clientConfig"]["url"].removeprefix(f"https://127.0.0.1:{site.port}")) == 405
+    assert one.get("/hooks/x")[0] == 404
