@@ -13,6 +13,7 @@ from hookrunner.sandbox import conditions, status
 from hookrunner.sandbox.builtin import decode, metadata, strategy, validation
 from hookrunner.sandbox.builtin import defaults as builtin_defaults
 from hookrunner.sandbox.builtin.strategy import (
+    admitted,
     created_by_update,
     default_propagation,
     ending,
@@ -25,7 +26,7 @@ from hookrunner.sandbox.status import Cause, Refused, bad_request
 from hookrunner.sandbox.structural import defaults, definition, expressions, prune, scaling, validate
 from hookrunner.sandbox.structural import names as structural_names
 
-__all__ = ["created_by_update", "default_propagation", "ending", "grace", "unconditional"]
+__all__ = ["admitted", "created_by_update", "default_propagation", "ending", "grace", "unconditional"]
 
 Object = dict[str, Any]
 

@@ -5,9 +5,7 @@ Who may ask is in `guard.py`.
 """
 
 import asyncio
-import json
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -28,6 +26,7 @@ from hookrunner.sandbox import (
     rules,
     status,
     subresources,
+    warned,
     watching,
 )
 from hookrunner.sandbox.api import Api
@@ -45,10 +44,6 @@ WATCH_SECONDS = 3600
 """How long a watch lasts whose client names no timeout; real servers take 30 to 60 minutes."""
 
 SUCCESS: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-WARNINGS_LIMIT, WARNING_LIMIT = 4096, 256
-"""Characters that the warnings of an answer may have; if they are more, characters that each may have."""
 
 LEEWAY = 0.1
 """Seconds that a watch lasts longer than it was asked to: a client that gives up after the same time does so first."""
@@ -99,7 +94,7 @@ class Server:
         except Refused as refused:
             response = _refusal(http, refused)
         if not response.prepared:
-            _warn(response, [*asked.warnings, asked.kind.deprecation])
+            response.headers.extend(warned.headers([*asked.warnings, asked.kind.deprecation]))
         return response
 
     async def _administer(self, http: web.BaseRequest) -> web.Response:
@@ -240,14 +235,6 @@ async def _delete_options(asked: Asked) -> DeleteOptions:
 
 def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Response:
     return web.Response(body=body, status=code, headers={"Content-Type": asked.form.content_type})
-
-
-def _warn(response: web.StreamResponse, texts: Sequence[str]) -> None:
-    """Each text once, quoted, in headers; shorter where all together are long. A header holds no control characters."""
-    said = [text for text in dict.fromkeys(texts) if text and not CONTROL.search(text)]
-    most = WARNING_LIMIT if sum(map(len, said)) > WARNINGS_LIMIT else None
-    for text in said:
-        response.headers.add("Warning", f"299 - {json.dumps(text[:most], ensure_ascii=False)}")
 
 
 def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:

@@ -9,13 +9,10 @@ Reading is in `reading.py` and `watching.py`.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from http import HTTPStatus
 from uuid import uuid4
 
-import orjson
-
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import deleting, names, reading, rules, status
+from hookrunner.sandbox import deleting, identity, names, reading, rules, status
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.fields import writes as fields
 from hookrunner.sandbox.fields.writes import Write
@@ -28,8 +25,6 @@ from hookrunner.sandbox.status import Cause, Refused
 from hookrunner.sandbox.store import Key, Store, Stored
 from hookrunner.sandbox.times import rfc3339
 
-STAYING = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
-OURS = ("generation", "creationTimestamp")
 PRIORITIES = "priorityclasses.scheduling.k8s.io"
 DEFINITION_ENDS = "create not allowed while custom resource definition is terminating"
 BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
@@ -65,7 +60,7 @@ class Verbs:
     async def create(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
         """Raises Refused 400, 403, 404, 409, 422."""
         obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
-        obj = rules.defaulted(kind, _bare(rules.placed(kind, where, obj)))
+        obj = rules.defaulted(kind, identity.bare(rules.placed(kind, where, obj)))
         obj = fields.updated(None, obj, kind, self._write(where, options))
         return await self._stored(kind, await self._checked(kind, where, obj), options, warnings)
 
@@ -73,9 +68,9 @@ class Verbs:
         """What creating makes of it, and it is right so."""
         self._check_namespace(kind, where.namespace, obj["metadata"].get("name", ""))
         self._check_definition(kind, obj["metadata"].get("name", ""))
-        obj = self._born(await self.gate.mutated(obj, None))
-        classes = self.store.select(PRIORITIES) if kind.stored == "pods" else []
-        obj = rules.for_create(kind, obj, [one.json() for one in classes])
+        classes = [one.json() for one in self.store.select(PRIORITIES)] if kind.stored == "pods" else []
+        obj = self._born(await self.gate.mutated(rules.admitted(kind, obj, classes), None))
+        obj = rules.for_create(kind, obj, classes)
         rules.check(kind, obj, None)
         await self.gate.check(obj, None)
         return obj
@@ -136,7 +131,7 @@ class Verbs:
                 await self.update(kind, where, options, body)
             )
         obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
-        return await self.modify(kind, where, options, lambda old: _meant(kind, obj, old), warnings)
+        return await self.modify(kind, where, options, lambda old: identity.meant(kind, obj, old), warnings)
 
     async def _unless_there(self, kind: Kind, where: Place, creation: Awaitable[Written]) -> Written | None:
         """What a creation comes to; None if another one was faster."""
@@ -200,7 +195,7 @@ class Verbs:
             raise status.conflict(kind.resource(where.name), why)
         merged = fields.applied(None, config, kind, self._write(where, options), options.force)
         obj, warnings = rules.decoded(kind, merged, options.validation)
-        obj = rules.defaulted(kind, _bare(rules.placed(kind, where, obj)))
+        obj = rules.defaulted(kind, identity.bare(rules.placed(kind, where, obj)))
         return await self._stored(kind, await self._checked(kind, where, obj), options, warnings)
 
     async def _replaced(self, kind: Kind, where: Place, options: WriteOptions, change: Change) -> Written:
@@ -214,7 +209,7 @@ class Verbs:
             kept = await self.converter.kept(kind, obj)
             if self.store.get(stored.key) is stored:
                 break
-        if options.dry_run or _same(kept, stored):
+        if options.dry_run or identity.same(kept, stored):
             return Written(obj, warnings=warnings)
         if deleting.finished(obj):
             self.store.delete(stored.key)
@@ -231,7 +226,7 @@ class Verbs:
     async def _next(self, kind: Kind, where: Place, obj: Object, old: Object) -> Object:
         """What an update makes of it, and it is right so."""
         obj = await self.gate.mutated(obj, old)
-        obj = fields.settled(old, _continued(kind, obj, old))
+        obj = fields.settled(old, identity.continued(kind, obj, old))
         obj = rules.for_update(kind, obj, old, where.subresource)
         rules.check(kind, obj, old, where.subresource)
         await self.gate.check(obj, old)
@@ -276,53 +271,3 @@ class Verbs:
 
     def _write(self, where: Place, options: WriteOptions) -> Write:
         return Write(options.manager, rfc3339(self.now()), where.subresource)
-
-
-def _bare(obj: Object) -> Object:
-    """Without the metadata that only the server gives. In place. Raises Refused 500."""
-    meta = obj["metadata"]
-    if meta.pop("resourceVersion", "") not in ("", "0"):
-        message = "resourceVersion should not be set on objects to be created"
-        raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", message)
-    for key in ("selfLink", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        meta.pop(key, None)
-    return obj
-
-
-def _same(obj: Object, stored: Stored) -> bool:
-    """Whether nothing has changed. To Python true is 1, to JSON it is not."""
-    known = stored.json()
-    order = orjson.OPT_SORT_KEYS
-    return obj == known and orjson.dumps(obj, option=order) == orjson.dumps(known, option=order)
-
-
-def _meant(kind: Kind, obj: Object, old: Object) -> Object:
-    """The object of a PUT, if it is meant for the one that is there. Raises Refused 409."""
-    there, uid = old["metadata"]["uid"], (obj.get("metadata") or {}).get("uid")
-    if uid and uid != there:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"
-        raise status.conflict(kind.resource(old["metadata"]["name"]), why)
-    return obj
-
-
-def _continued(kind: Kind, obj: Object, old: Object) -> Object:
-    """With the metadata that stays as it is where an update does not say it. Raises Refused 409, 422, 500."""
-    meta, known = obj["metadata"], old["metadata"]
-    wanted = meta.get("resourceVersion", "")
-    if wanted not in ("", known["resourceVersion"]):
-        if not wanted.isdigit():
-            why = f'strconv.ParseUint: parsing "{wanted}": invalid syntax'
-            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", why)
-        raise status.conflict(kind.resource(known["name"]), status.STALE)
-    if not wanted and not rules.unconditional(kind):
-        cause = status.wrong("metadata.resourceVersion", 0, "must be specified for an update")
-        raise status.invalid(kind.resource(known["name"]), [cause])
-    meta["resourceVersion"] = known["resourceVersion"]
-    for key in STAYING:
-        if key in known:
-            meta.setdefault(key, known[key])
-    for key in OURS:
-        meta.pop(key, None)
-        if key in known:
-            meta[key] = known[key]
-    return obj

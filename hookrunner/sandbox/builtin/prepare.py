@@ -20,6 +20,7 @@ GATED = {
     "lastProbeTime": None,
     "lastTransitionTime": None,
 }
+CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 COMPUTE = ("cpu", "memory")
 JOB_NAME, CONTROLLER_UID = "job-name", "controller-uid"
 DATA_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
@@ -172,12 +173,27 @@ def _changed_namespace(namespace: Object, old: Object) -> Object:
     return {**namespace, "spec": old.get("spec") or {}}
 
 
+def _tolerant(pod: Object) -> Object:
+    return {**pod, "spec": {**pod["spec"], "tolerations": _tolerations(pod["spec"].get("tolerations") or [])}}
+
+
+def _kept_while_used(finalizer: str) -> Callable[[Object], Object]:
+    return lambda obj: {**obj, "metadata": with_finalizer(obj["metadata"], finalizer)}
+
+
+ADMITTED: dict[str, Callable[[Object], Object]] = {
+    "pods": _tolerant,
+    "persistentvolumeclaims": _kept_while_used(CLAIM),
+    "persistentvolumes": _kept_while_used(VOLUME),
+    "nodes": _node,
+}
+"""What webhooks see already of what creating adds: it comes from the API's own admission."""
 CREATED: dict[str, Callable[[Object], Object]] = {
     "pods": _pod,
     "jobs.batch": _job,
     "daemonsets.apps": _daemon_set,
-    "persistentvolumeclaims": _protected("kubernetes.io/pvc-protection"),
-    "persistentvolumes": _protected("kubernetes.io/pv-protection"),
+    "persistentvolumeclaims": _protected(CLAIM),
+    "persistentvolumes": _protected(VOLUME),
     "volumeattributesclasses.storage.k8s.io": _attributes_class,
     "namespaces": _namespace,
     "limitranges": _limit_range,

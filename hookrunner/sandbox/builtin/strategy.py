@@ -114,6 +114,17 @@ def ending(kind: Kind, obj: Object) -> Object:
     return obj
 
 
+def admitted(kind: Kind, obj: Object, classes: Sequence[Object]) -> Object:
+    """A new object as webhooks are to see it: with what the API's own admission fills in. A new object.
+
+    `classes` are all PriorityClasses, for Pods. Raises `Refused` (403) for a Pod that asks for another priority than it
+    has.
+    """
+    extra = prepare.ADMITTED.get(kind.stored)
+    made = extra(obj) if extra else obj
+    return prioritised(made, classes) if kind.stored == "pods" else made
+
+
 def for_create(kind: Kind, obj: Object, classes: Sequence[Object] | None = None) -> Object:
     """The object, defaults filled in and `metadata.uid` given, as it is stored first. A new object.
 

@@ -9,11 +9,11 @@ https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-reso
 from collections.abc import Iterator, Sequence
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import names
+from hookrunner.sandbox import names, trust
 from hookrunner.sandbox.builtin.validation import webhooks
 from hookrunner.sandbox.status import Cause, forbidden_field, required, unsupported, wrong
 from hookrunner.sandbox.structural import approval, columns, constructs, rules, served, structure
-from hookrunner.sandbox.structural.names import stored_versions
+from hookrunner.sandbox.structural.names import ca_bundle, stored_versions
 
 MOVED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 SCOPES = ("Cluster", "Namespaced")
@@ -46,7 +46,7 @@ def problems(crd: JSON, old: JSON | None) -> list[Cause]:
     found = [] if old else list(_name(crd))
     found += _spec(spec)
     if old is not None:
-        found += _unchanged(spec, old)
+        found += [*_unchanged(spec, old), *_trust(crd, old)]
     found += _stored(crd)
     found += approval.problems(crd, old)
     if spec.get("preserveUnknownFields"):
@@ -200,6 +200,14 @@ def _conversion(said: JSON) -> Iterator[Cause]:
     else:
         yield from webhooks.client(client, at_client)
     yield from webhooks.review_versions(reviews or [], at_reviews, "")
+
+
+def _trust(crd: JSON, old: JSON) -> Iterator[Cause]:
+    """Whoever is served keeps a `caBundle` that can be read, if it had one."""
+    bundle, known = ca_bundle(crd), ca_bundle(old)
+    if served.established(old) and bundle and not trust.readable(bundle) and (not known or trust.readable(known)):
+        why = "unable to load root certificates: unable to parse bytes as PEM block"
+        yield wrong("spec.conversion.webhookClientConfig.caBundle", bundle, why)
 
 
 def _unchanged(spec: JSON, old: JSON) -> Iterator[Cause]:

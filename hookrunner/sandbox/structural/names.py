@@ -9,6 +9,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from collections.abc import Iterable, Iterator
 
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox import trust
 from hookrunner.sandbox.status import shown
 from hookrunner.sandbox.structural import approval
 
@@ -31,7 +32,7 @@ def status(crd: JSON, others: Iterable[JSON], now: str) -> JSON:
     rivals = [one for one in others if one["metadata"]["name"] != crd["metadata"]["name"]]
     taken = [_accepted(one) for one in rivals if one["spec"]["group"] == crd["spec"]["group"]]
     accepted, conflict = _decided(crd["spec"]["names"], old.get("acceptedNames") or {}, taken)
-    conditions = [_names_condition(conflict), _established(old, conflict), *approval.conditions(crd)]
+    conditions = [_names_condition(conflict), _established(crd, old, conflict), *approval.conditions(crd)]
     return old | {
         "conditions": [_since(condition, old, now) for condition in conditions],
         "acceptedNames": accepted,
@@ -84,13 +85,21 @@ def _names_condition(conflict: tuple[str, str] | None) -> JSON:
     return {"type": "NamesAccepted", "status": "False" if conflict else "True", "reason": reason, "message": message}
 
 
-def _established(old: JSON, conflict: tuple[str, str] | None) -> JSON:
+def ca_bundle(crd: JSON) -> str:
+    """Whom to trust as the conversion's webhook, "" where nothing is said of it."""
+    client = ((crd["spec"].get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
+    return client.get("caBundle") or ""
+
+
+def _established(crd: JSON, old: JSON, conflict: tuple[str, str] | None) -> JSON:
     before = _condition(old, "Established")
     if before.get("status") == "True":
         return before
     state = {"type": "Established", "status": "False", "reason": "NotAccepted", "message": "not all names are accepted"}
     if conflict:
         return before or state
+    if (bundle := ca_bundle(crd)) and not trust.readable(bundle):
+        return state | {"reason": "InvalidCABundle", "message": "The conversion webhook CABundle is invalid"}
     message = "the initial names have been accepted"
     return state | {"status": "True", "reason": "InitialNamesAccepted", "message": message}
 

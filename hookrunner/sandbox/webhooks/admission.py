@@ -16,14 +16,14 @@ from hookrunner.sandbox.outside import Converter
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.store import Key, Store
 from hookrunner.sandbox.webhooks import conditions, mutations, replies, reviews
-from hookrunner.sandbox.webhooks.asking import Asking, Unanswered
+from hookrunner.sandbox.webhooks.asking import Asking
 from hookrunner.sandbox.webhooks.conditions import Undecided
 from hookrunner.sandbox.webhooks.configured import Configured, Webhook
+from hookrunner.sandbox.webhooks.failures import Unanswered
 from hookrunner.sandbox.webhooks.matching import Attempt, labels, matched, selected
 from hookrunner.sandbox.webhooks.mutations import Unusable, internal
 from hookrunner.sandbox.webhooks.replies import BadReply, BadReview, Reply
 
-AGENT = "kube-apiserver-admission"
 _log = log.get("sandbox")
 
 
@@ -179,7 +179,7 @@ class Admission:
         version = reviews.version_for(hook.said["admissionReviewVersions"])
         review = reviews.review(version, self._request(call, uid))
         try:
-            text = await self._around.asking.ask(hook.client, review, AGENT, hook.timeout)
+            text = await self._around.asking.ask(hook.client, review, hook.timeout)
             reply = replies.checked(replies.read(text, version), version, uid, mutating=mutating)
         except (Unanswered, BadReply) as error:
             self._failed(hook, f"failed to call webhook: {error}")

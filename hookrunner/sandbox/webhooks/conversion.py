@@ -18,12 +18,12 @@ from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Stored
 from hookrunner.sandbox.structural import versions
 from hookrunner.sandbox.webhooks import converted
-from hookrunner.sandbox.webhooks.asking import Asking, Unanswered
+from hookrunner.sandbox.webhooks.asking import Asking
 from hookrunner.sandbox.webhooks.converted import BadObject
+from hookrunner.sandbox.webhooks.failures import Unanswered
 from hookrunner.sandbox.webhooks.replies import BadReply, BadReview
 from hookrunner.sandbox.webhooks.reviews import version_for
 
-AGENT = "kube-apiserver-admission"
 SECONDS = 30
 """How long a webhook may take; a definition cannot say."""
 
@@ -81,7 +81,7 @@ class Conversion:
     async def _asked(self, webhook: Object, objects: Sequence[Object], wanted: str) -> list[Object]:
         version, uid = version_for(webhook["conversionReviewVersions"]), str(uuid4())
         review = converted.review(version, uid, objects, wanted)
-        text = await self._asking.ask(webhook["clientConfig"], review, AGENT, SECONDS)
+        text = await self._asking.ask(webhook["clientConfig"], review, SECONDS)
         return converted.read(text, version, uid)
 
 

@@ -229,6 +229,19 @@ def test_a_refusal_ends_a_deletion_of_many(case: Case) -> None:
     assert [one["metadata"]["name"] for one in left] == names[1:]
 
 
+def test_webhooks_see_what_the_servers_own_admission_adds(both: Case) -> None:
+    labels = {"case": both.name}
+    both.send("POST", "pods", pod(both.name, labels=labels))
+    spec = both.asked("m")[0]["object"]["spec"]
+    assert (spec["priority"], spec["preemptionPolicy"]) == (0, "PreemptLowerPriority")
+    assert [one["key"].partition("/")[2] for one in spec["tolerations"]] == ["not-ready", "unreachable"]
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    meta = {"name": both.name, "labels": labels}
+    both.send("POST", "persistentvolumeclaims", {"metadata": meta, "spec": claim})
+    (asked,) = [one for one in both.asked("m") if one["kind"]["kind"] == "PersistentVolumeClaim"]
+    assert asked["object"]["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+
+
 def test_a_status(both: Case) -> None:
     made = both.send("POST", "pods", pod(both.name, labels={"case": both.name})).body
     both.webhook.asked.clear()

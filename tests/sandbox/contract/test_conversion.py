@@ -1,5 +1,6 @@
 """Definitions whose objects a webhook converts: what is stored, what is shown, what goes wrong."""
 
+import base64
 import json
 import secrets
 from collections.abc import Callable, Iterator
@@ -486,3 +487,28 @@ def test_what_is_wrong_with_a_conversion_is_told(api: Api, said: JSON, causes: l
     assert len(told) == len(causes)
     for one, wanted in zip(told, causes, strict=True):
         assert one.startswith(f"spec.conversion.{wanted}")
+
+
+def test_a_bundle_of_authorities_must_be_readable(api: Api, webhook: Webhook) -> None:
+    """Before, the definition waits; when it is served, it is refused."""
+    nonsense = {"url": webhook.url + "/c", "caBundle": base64.b64encode(b"nonsense").decode()}
+    said = {"strategy": "Webhook", "webhook": {"clientConfig": nonsense, "conversionReviewVersions": ["v1"]}}
+    group = f"g{secrets.token_hex(4)}.example.com"
+    path = at("customresourcedefinitions", name=f"cats.{group}")
+    api.post(at("customresourcedefinitions"), crd(group, "cats", conversion=said))
+
+    def established() -> JSON:
+        conditions = api.get(path).get("status", {}).get("conditions") or []
+        return next((one for one in conditions if one["type"] == "Established"), JSON())
+
+    told = until(established)
+    assert (told["status"], told["reason"]) == ("False", "InvalidCABundle")
+    change = {"spec": {"conversion": {"webhook": {"clientConfig": webhook.client("/c")}}}}
+    api.patch(path, change)
+    until(lambda: established()["status"] == "True")
+    change["spec"]["conversion"]["webhook"]["clientConfig"] = nonsense
+    refused = api.request("PATCH", path, change, content_type=MERGE)
+    (cause,) = refused.body["details"]["causes"]
+    assert cause["field"] == "spec.conversion.webhookClientConfig.caBundle"
+    assert "unable to load root certificates: unable to parse bytes as PEM block" in cause["message"]
+    api.delete(path)
