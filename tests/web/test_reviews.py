@@ -305,7 +305,9 @@ async def test_one_review_too_many_is_told_at_once_to_come_again() -> None:
         told.going_on.set()
         assert [status for status, _ in await asyncio.gather(*waiting)] == [200, 200]
         assert (await server.post("/hooks/a", admission()))[0] == 200
-        assert b"hookrunner_webhook_running 0\n" in server.metrics.exposition()
+        shown = server.metrics.exposition()
+        assert b"hookrunner_webhook_running 0\n" in shown
+        assert count(shown, 'type="conversion"', 'result="limit"') == count(shown, 'result="limit"') == 1
 
 
 async def test_a_review_that_was_given_up_makes_room() -> None:
