@@ -21,8 +21,8 @@ TYPES: dict[str, tuple[type, str]] = {
     "warnings": (list, "[]string"), "auditAnnotations": (dict, "map[string]string"), "status": (dict, "v1.Status"),
 }  # fmt: skip
 GO_TYPES: dict[type, str] = {str: "string", list: "array", dict: "object", bool: "bool"}
-LOWEST = 400
-"""No refusal has a lower code, whatever the webhook says."""
+LOWEST, HIGHEST = 400, 999
+"""Codes that a refusal may have, whatever the webhook says."""
 
 
 class BadReply(Exception):
@@ -130,18 +130,23 @@ def _check_no_patch(patch: bytes, patch_type: str | None) -> None:
 
 def denial(name: str, said: Object) -> Refused:
     """The refusal that the `status` of a webhook's reply comes to."""
-    code = said["code"] if type(said.get("code")) is int else 0
+    code = _number(said.get("code"))
     reason, message = str(said.get("reason") or ""), str(said.get("message") or "")
     why = f": {message or reason}" if message or reason else " without explanation"
     given = said.get("details")
     details = given if isinstance(given, dict) else {}
     about = About(*(str(details.get(key) or "") for key in ("group", "kind", "name", "uid"))) if details else None
     text = f'admission webhook "{name}" denied the request{why}'
-    refused = Refused(max(code, LOWEST), reason, text, about, _causes(details))
-    refused.retry_after = int(details.get("retryAfterSeconds") or 0)
+    refused = Refused(min(max(code, LOWEST), HIGHEST), reason, text, about, _causes(details))
+    refused.retry_after = _number(details.get("retryAfterSeconds"))
     return refused
 
 
+def _number(value: JSON) -> int:
+    return value if type(value) is int else 0
+
+
 def _causes(details: Object) -> list[Cause]:
-    said = [one for one in details.get("causes") or () if isinstance(one, dict)]
+    given = details.get("causes")
+    said = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
     return [Cause(*(str(one.get(key) or "") for key in ("reason", "message", "field"))) for one in said]

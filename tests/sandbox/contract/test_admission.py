@@ -27,6 +27,7 @@ def test_what_is_allowed_is_written(case: Case, kind: Kind) -> None:
         ({"message": "not today"}, 400, None, f"{DENIED}: not today"),
         ({"code": 409, "reason": "Conflict"}, 409, "Conflict", f"{DENIED}: Conflict"),
         ({"code": 200, "status": "Success"}, 400, None, f"{DENIED} without explanation"),
+        ({"code": 700}, 700, None, f"{DENIED} without explanation"),
         ({"code": 403, "message": "no", "reason": "Forbidden"}, 403, "Forbidden", f"{DENIED}: no"),
     ],
 )
