@@ -12,6 +12,7 @@ from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.reviews import conversion
 from hookrunner.engine.reviews.chains import Chains, Step
+from hookrunner.engine.reviews.circles import circle
 from hookrunner.engine.reviews.runs import Asked, ReviewRuns
 from hookrunner.errors import HookFailed, NoAnswer, PatchFailed, ReviewFailed
 from hookrunner.hooks import verdicts
@@ -22,6 +23,9 @@ from hookrunner.model.paths import webhook_id
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict
 from hookrunner.model.tasks import HookRun
+
+_CIRCLE = 2.0
+"""Seconds for a snapshot that perhaps comes without the conversion that waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ class HookReviewer:
         order = dispatch.for_conversion(step.hook, step.place, extra)
         labels = ("conversion", review.definition)
         with self._told(step.hook, order):
+            if (told := circle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
+                raise HookFailed(told)
             return verdicts.converted(await self._runs.run(Asked(step.hook, order, review.deadline, labels)))
 
     @contextmanager

@@ -8,7 +8,7 @@ server has gone, it stops wherever it is, and a process that runs for it is ende
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
@@ -22,6 +22,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer
 from hookrunner.model.tasks import HookRun
+
+_LONGEST_REASON = 400
+"""Characters. The reason for which there is no snapshot may be what we have answered to somebody else's review, with
+the reason in it for which that one had none, and so on."""
 
 KILL_AFTER = 1.0
 """Seconds from SIGTERM to SIGKILL for a hook whose answer nobody waits for any more."""
@@ -75,6 +79,13 @@ class ReviewRuns:
         found = readings.obstacle(self._executions.monitors, order)
         return found.reason if found else ""
 
+    async def can_run(self, order: HookRun, within: float) -> bool:
+        """Wait so many seconds for the snapshots that the run reads; are they there?"""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._snapshots(order, _Stage())
+        return not self.obstacle(order)
+
     async def run(self, asked: Asked) -> Answer:
         """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, PatchFailed."""
         stage, now = _Stage(), asyncio.get_running_loop().time
@@ -118,7 +129,7 @@ class ReviewRuns:
 
     async def _snapshots(self, order: HookRun, stage: _Stage) -> None:
         while reason := self.obstacle(order):
-            stage.waits_for = f"the snapshot of {reason}"
+            stage.waits_for = f"the snapshot of {_cut(reason)}"
             await self._progress.next()
 
     async def _pace(self, hook: Hook, stage: _Stage) -> None:
@@ -135,3 +146,7 @@ class ReviewRuns:
             yield
         finally:
             self._metrics.webhook_seconds.observe(clock() - began, *asked.labels, stage)
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"

@@ -248,3 +248,34 @@ async def test_what_nests_too_deep_is_refused(bench: Bench, start: Any) -> None:
         deep = {"x": deep}
     with pytest.raises(ReviewFailed, match="binding context cannot be written"):
         await reviewed.admit(object=deep)
+
+
+def reading_its_own(bench: Bench) -> None:
+    """A hook that converts CronTabs to v2, and reads a snapshot of them in v2."""
+    rule, script = {"fromVersion": "v1", "toVersion": "v2"}, CONVERT
+    binding = {"name": "up", "crdName": CRD, "conversions": [rule], "includeSnapshotsFrom": ["tabs"]}
+    watched = {"name": "tabs", "apiVersion": "example.com/v2", "kind": "CronTab"}
+    bench.hook("a", {"kubernetes": [watched], "kubernetesCustomResourceConversion": [binding]}, script)
+
+
+CONVERT = """[ -s "$CONVERSION_RESPONSE_PATH" ] || jq '{convertedObjects: [.[0].review.request.objects // [] | .[]
+  | .apiVersion = "example.com/v2"]}' $BINDING_CONTEXT_PATH > $CONVERSION_RESPONSE_PATH"""
+TAB = {"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "uid": "1"}}
+
+
+async def test_a_conversion_that_waits_for_itself_is_ended_and_says_so(bench: Bench, start: Any) -> None:
+    reading_its_own(bench)
+    bench.cluster.listing.clear()
+    reviewed = await start()
+    with pytest.raises(ReviewFailed, match="'tabs', which lists its own objects"):
+        await reviewed.convert("v2", TAB)
+
+
+async def test_it_is_not_if_the_snapshot_comes_without_it(bench: Bench, start: Any) -> None:
+    reading_its_own(bench)
+    bench.cluster.listing.clear()
+    reviewed = await start()
+    waiting = asyncio.create_task(reviewed.convert("v2", TAB))
+    await settle()
+    bench.cluster.listing.set()
+    assert (await waiting)[0]["apiVersion"] == "example.com/v2"

@@ -1,0 +1,40 @@
+"""A conversion that reads the snapshot of its own objects may wait for ever, and is told from those that do not."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.engine import dispatch
+from hookrunner.engine.reviews.circles import circle
+from hookrunner.model.bindings import Conversion, Hook, HookConfig, Kubernetes
+from hookrunner.model.reviews import ConversionReview
+
+CRD = "crontabs.example.com"
+
+
+def found(watched: Kubernetes, *snapshots: str) -> str:
+    conversion = Conversion("up", CRD, (("v1", "v2"),), snapshots=snapshots)
+    hook = Hook("h", Path("/h"), HookConfig("v1", kubernetes=(watched,), conversions=(conversion,)))
+    request = {"desiredAPIVersion": "example.com/v2", "objects": [{"kind": "CronTab"}]}
+    review = ConversionReview(CRD, "apiextensions.k8s.io/v1", request, 0.0)
+    return circle(hook, dispatch.for_conversion(hook, 0, None), review)
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"), [("CronTab", "example.com/v2"), ("crontabs", "example.com/v2"), ("crontab", "")]
+)
+def test_a_snapshot_of_the_wanted_version_makes_a_circle(kind: str, version: str) -> None:
+    told = found(Kubernetes("tabs", kind, version), "tabs")
+    assert told.startswith("it needs the snapshot of 'tabs', which lists its own objects in example.com/v2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [("CronTab", "example.com/v1"), ("CronTab", "other.com/v2"), ("Pod", ""), ("Tea", "example.com/v2")],
+)
+def test_other_snapshots_do_not(kind: str, version: str) -> None:
+    assert found(Kubernetes("tabs", kind, version), "tabs") == ""
+
+
+def test_a_binding_that_is_not_included_does_not() -> None:
+    assert found(Kubernetes("tabs", "CronTab", "example.com/v2")) == ""
