@@ -145,9 +145,12 @@ class Registered:
                 continue
             self._wrong.clear()
             await asyncio.sleep(self._undone.pause)
+            was_right = self.right
             for before in await self.settle():
-                self._undone.repaired(before)
-                _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
+                # Whoever brings a CRD, or gives us a right, has changed nothing back.
+                if was_right:
+                    self._undone.repaired(before)
+                    _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
 
     async def _contest(self) -> None:
         """Take over from a younger process that is gone."""

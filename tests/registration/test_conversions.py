@@ -3,6 +3,8 @@
 import base64
 from typing import Any
 
+import pytest
+
 from hookrunner.registration.claims import WANTED
 from hookrunner.registration.merging import CONVERSION, DEFINITION
 from hookrunner.registration.trust import certificates
@@ -21,7 +23,9 @@ async def test_a_hook_that_cannot_be_read_keeps_its_conversion(world: World) -> 
         assert converts(await world.get(DEFINITION, world.things))
 
 
-async def test_a_definition_is_configured_when_it_appears(world: World, authorities: tuple[bytes, bytes]) -> None:
+async def test_a_definition_is_configured_when_it_appears(
+    world: World, authorities: tuple[bytes, bytes], capfd: pytest.CaptureFixture[str]
+) -> None:
     registrar, _ = await world.registrar(world.wish(world.converting()))
     async with world.kept(registrar, trust=authorities[0]):
         assert registrar.condition()[0]
@@ -32,6 +36,7 @@ async def test_a_definition_is_configured_when_it_appears(world: World, authorit
     assert client["url"] == f"{world.target.url}/{world.things}"
     assert set(certificates(base64.b64decode(client["caBundle"]))) == set(certificates(authorities[0]))
     assert registrar.condition() == (True, "")
+    assert "changed" not in capfd.readouterr().err
 
 
 def converts(obj: JSON) -> bool:
