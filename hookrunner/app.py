@@ -106,7 +106,7 @@ class Answering(Protocol):
 
     def leave(self) -> None: ...
 
-    async def finish(self) -> None: ...
+    async def finish(self, grace: float) -> None: ...
 
 
 @dataclass(eq=False)
@@ -238,4 +238,4 @@ async def _finished(settings: Settings, queues: Queues, face: Face) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(queues.stop(settings.engine.shutdown_grace))
         if face.webhooks:
-            tasks.create_task(face.webhooks.finish())
+            tasks.create_task(face.webhooks.finish(settings.engine.shutdown_grace))

@@ -52,11 +52,11 @@ class Connections(web.Server):
         connection.answered()
         return response
 
-    async def finish(self) -> None:
-        """Close idle connections at once, and the others when they have answered, or when their grace is over."""
+    async def finish(self, grace: float | None) -> None:
+        """Close idle connections at once, and the others when they have answered, or after so many seconds."""
         self.pre_shutdown()
         # aiohttp waits twice: for the answer, then for the task of the connection.
-        await self.shutdown(self._limits.grace / 2)
+        await self.shutdown(None if grace is None else grace / 2)
 
 
 class Connection(web.RequestHandler):

@@ -12,7 +12,7 @@ import socket
 import ssl
 from asyncio import sslproto
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from aiohttp import web
@@ -96,8 +96,20 @@ class TlsListener:
         """Answer as before, and close each connection after its answer: whoever comes again finds another server."""
         self._leaving = True
 
+    async def finish(self, grace: float) -> None:
+        """Accept no more, and return when all is answered, or after so many seconds: what still runs goes on then."""
+        await self._shut()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._connections.finish(None)
+
     async def close(self) -> None:
-        """Accept no more, let what runs end within its grace, close. May be called twice."""
+        """Accept no more, let what runs end within its grace, close."""
+        await self._shut()
+        await self._connections.finish(self._limits.grace)
+
+    async def _shut(self) -> None:
+        """No new connections."""
         if self._sock.fileno() < 0:
             return
         self._context = None
@@ -109,7 +121,6 @@ class TlsListener:
         await asyncio.gather(*greeting, return_exceptions=True)
         for accepted in greeting.values():
             accepted.close()  # a task that never came to its first step has no transport that would do it
-        await self._connections.finish()
 
     def _follow(self) -> None:
         try:

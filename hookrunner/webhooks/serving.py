@@ -63,9 +63,9 @@ class Webhooks:
         for listener in self.listeners:
             listener.leave()
 
-    async def finish(self) -> None:
-        """Take no more reviews; those that run are answered, if that does not take too long."""
-        await asyncio.gather(*(listener.close() for listener in self.listeners))
+    async def finish(self, grace: float) -> None:
+        """Take no more reviews, and return when those that run are answered, or after so many seconds."""
+        await asyncio.gather(*(listener.finish(grace) for listener in self.listeners))
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """For `/readyz`."""

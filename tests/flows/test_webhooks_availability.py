@@ -95,6 +95,30 @@ async def test_running_reviews_are_answered_at_the_end_and_later_ones_fail_at_on
     assert len(registration(site)["webhooks"]) == 1
 
 
+async def test_a_review_that_outlasts_the_grace_fails_and_its_hook_is_ended(site: Site, start: Start) -> None:
+    one = await start({"h.sh": validating(site, HELD)}, *site.flags, "--shutdown-grace=500ms")
+    await is_asked(site, one)
+    held = await holding(site, one, "held")
+    began = asyncio.get_running_loop().time()
+    assert await one.stop() == 1
+    code, shown = await held
+    assert code == 1
+    assert "Hook failed: h.sh" in shown
+    assert asyncio.get_running_loop().time() - began < 5
+    assert one.left_behind() == []
+
+
+async def test_a_second_signal_waits_for_no_review(site: Site, start: Start) -> None:
+    one = await start({"h.sh": validating(site, HELD)}, *site.flags)
+    await is_asked(site, one)
+    held = await holding(site, one, "held")
+    one.send(SIGTERM)
+    await one.wait_log("stopping")
+    assert await one.stop() == 1
+    assert (await held)[0] == 1
+    assert one.left_behind() == []
+
+
 async def test_after_a_kill_the_same_certificate_is_shown(site: Site, start: Start) -> None:
     one = await start({"h.sh": validating(site, HELD)}, *site.flags)
     await is_asked(site, one)

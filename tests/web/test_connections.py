@@ -174,6 +174,19 @@ async def test_a_review_that_outlives_its_grace_is_cancelled() -> None:
     assert told.cancelled == 1
 
 
+async def test_a_review_that_is_waited_for_no_longer_can_still_be_answered() -> None:
+    told = Told()
+    told.going_on.clear()
+    async with aiohttp.ClientSession() as session, asyncio.timeout(5):
+        async with served(told) as server:
+            url = f"https://127.0.0.1:{server.port}/hooks/a"
+            asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
+            await told.until_asked(1)
+            await server.listener.finish(0.01)
+            told.going_on.set()
+        assert (await asking).status == 200
+
+
 async def test_a_certificate_that_comes_after_the_end_is_not_shown() -> None:
     async with served(Told()) as server:
         pass
