@@ -73,6 +73,7 @@ class ReviewRuns:
         self._progress = progress
         self._metrics = metrics
         self._under_way = set[asyncio.Task[Answer]]()
+        self._lines: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def obstacle(self, order: HookRun) -> str:
         """What the run would have to wait for, empty if nothing."""
@@ -89,12 +90,14 @@ class ReviewRuns:
     async def run(self, asked: Asked) -> Answer:
         """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, PatchFailed."""
         stage, now = _Stage(), asyncio.get_running_loop().time
+        if asked.deadline <= now():
+            raise TooLate("the time for an answer was over before the hook could be asked")
         task = asyncio.create_task(self._run(asked, stage))
         self._under_way.add(task)
         task.add_done_callback(self._over)
         began = now()
         try:
-            await asyncio.wait({task}, timeout=max(asked.deadline - began, 0))
+            await asyncio.wait({task}, timeout=asked.deadline - began)
             if task.done():
                 return task.result()
             raise TooLate(f"no answer within {now() - began:.1f} s, which went by with waiting for {stage.waits_for}")
@@ -133,10 +136,12 @@ class ReviewRuns:
             await self._progress.next()
 
     async def _pace(self, hook: Hook, stage: _Stage) -> None:
+        """Those who wait stand in line: only the first of them looks whether it may go."""
         clock: Callable[[], float] = asyncio.get_running_loop().time
-        while (pause := self._rates.take(hook, clock())) > 0:
-            stage.waits_for = "the hook's own rate limit (settings.executionMinInterval)"
-            await asyncio.sleep(pause)
+        stage.waits_for = "the hook's own rate limit (settings.executionMinInterval)"
+        async with self._lines[hook.name]:
+            while (pause := self._rates.take(hook, clock())) > 0:
+                await asyncio.sleep(pause)
 
     @contextmanager
     def _measured(self, asked: Asked, stage: str) -> Iterator[None]:

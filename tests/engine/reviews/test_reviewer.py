@@ -279,3 +279,23 @@ async def test_it_is_not_if_the_snapshot_comes_without_it(bench: Bench, start: A
     await settle()
     bench.cluster.listing.set()
     assert (await waiting)[0]["apiVersion"] == "example.com/v2"
+
+
+async def test_those_who_wait_for_a_hooks_rate_go_in_the_order_in_which_they_came(bench: Bench, start: Any) -> None:
+    config = {"settings": {"executionMinInterval": "50ms", "executionBurst": 1}, **validating()}
+    bench.hook("a", config, answer('{"allowed": true}'))
+    reviewed = await start()
+    asked = [asyncio.create_task(reviewed.admit(seconds=30, uid=f"u-{number}")) for number in range(12)]
+    await asyncio.gather(*asked)
+    uids = [context["review"]["request"]["uid"] for (context,) in bench.runs("a")]
+    assert uids == [f"u-{number}" for number in range(12)]
+
+
+async def test_a_review_that_comes_too_late_costs_nothing(bench: Bench, start: Any) -> None:
+    config = {"settings": {"executionMinInterval": "10m", "executionBurst": 1}, **validating()}
+    bench.hook("a", config, answer('{"allowed": true}'))
+    reviewed = await start()
+    with pytest.raises(ReviewFailed, match="was over before"):
+        await reviewed.admit(seconds=-1)
+    assert (await reviewed.admit()).allowed
+    assert len(bench.runs("a")) == 1
