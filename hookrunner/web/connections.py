@@ -78,8 +78,10 @@ class Connection(web.RequestHandler):
         self._timer: asyncio.TimerHandle | None = None
 
     def asked(self, body: StreamReader) -> None:
-        """A head is complete; its body may still be on its way."""
+        """A head is complete; its body may still be on its way, also that of one which came before our last answer."""
         self._body = body
+        if not body.is_eof():
+            self._hurry()
 
     def answered(self) -> None:
         """The next byte is that of a new request, if the last one is complete."""
@@ -94,8 +96,8 @@ class Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """The clock runs from the first byte after an answer."""
-        if self._timer is None and self._body is None:
-            self._timer = asyncio.get_running_loop().call_later(self._arrival, self._give_up)
+        if self._body is None:
+            self._hurry()
         super().data_received(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -116,6 +118,10 @@ class Connection(web.RequestHandler):
         response = web.Response(status=status, text=f"this is not an HTTP/1.1 request: {message}\n")
         response.force_close()
         return response
+
+    def _hurry(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._arrival, self._give_up)
 
     def _give_up(self) -> None:
         if self._body is None or not self._body.is_eof():

@@ -51,6 +51,13 @@ async def test_a_drip_of_bytes_does_not_prolong_the_time() -> None:
             assert await reading == b""
 
 
+async def test_a_request_that_does_not_end_is_cut_behind_another_one_too() -> None:
+    async with served(Told(), Setup(limits=HASTY)) as server, asyncio.timeout(5), connected(server) as (reader, writer):
+        writer.write(WHOLE + WHOLE[:-1])
+        assert (await head(reader)).startswith(b"HTTP/1.1 200")
+        assert await reader.read() == b""
+
+
 async def test_a_connection_may_be_idle_for_longer_than_a_request_may_take() -> None:
     async with served(Told(), Setup(limits=HASTY)) as server, asyncio.timeout(5), connected(server) as (reader, writer):
         for _ in range(2):
