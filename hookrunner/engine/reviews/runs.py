@@ -140,8 +140,10 @@ class ReviewRuns:
         clock: Callable[[], float] = asyncio.get_running_loop().time
         stage.waits_for = "the hook's own rate limit (settings.executionMinInterval)"
         async with self._lines[hook.name]:
-            while (pause := self._rates.take(hook, clock())) > 0:
+            pause = self._rates.take(hook, clock())
+            while pause > 0:
                 await asyncio.sleep(pause)
+                pause = self._rates.take(hook, clock())
 
     @contextmanager
     def _measured(self, asked: Asked, stage: str) -> Iterator[None]:
