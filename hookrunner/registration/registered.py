@@ -145,12 +145,11 @@ class Registered:
                 continue
             self._wrong.clear()
             await asyncio.sleep(self._undone.pause)
-            was_right = self.right
-            for before in await self.settle():
-                # Whoever brings a CRD, or gives us a right, has changed nothing back.
-                if was_right:
-                    self._undone.repaired(before)
-                    _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
+            # Whoever brings a CRD, or gives us a right, has changed nothing back.
+            new = 0 if self.right else 1
+            for before in (await self.settle())[new:]:
+                self._undone.repaired(before)
+                _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
 
     async def _contest(self) -> None:
         """Take over from a younger process that is gone."""

@@ -23,9 +23,7 @@ async def test_a_hook_that_cannot_be_read_keeps_its_conversion(world: World) -> 
         assert converts(await world.get(DEFINITION, world.things))
 
 
-async def test_a_definition_is_configured_when_it_appears(
-    world: World, authorities: tuple[bytes, bytes], capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_definition_is_configured_when_it_appears(world: World, authorities: tuple[bytes, bytes]) -> None:
     registrar, _ = await world.registrar(world.wish(world.converting()))
     async with world.kept(registrar, trust=authorities[0]):
         assert registrar.condition()[0]
@@ -36,7 +34,24 @@ async def test_a_definition_is_configured_when_it_appears(
     assert client["url"] == f"{world.target.url}/{world.things}"
     assert set(certificates(base64.b64decode(client["caBundle"]))) == set(certificates(authorities[0]))
     assert registrar.condition() == (True, "")
-    assert "changed" not in capfd.readouterr().err
+
+
+async def test_who_brings_a_definition_is_not_said_to_have_changed_it(
+    world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    registrar, _ = await world.registrar(world.wish(world.converting()))
+    told = []
+
+    def of_changes() -> list[str]:
+        told.extend(line for line in capfd.readouterr().err.splitlines() if "was changed" in line)
+        return told
+
+    async with world.kept(registrar):
+        await world.create(DEFINITION, world.definition())
+        await world.seen(DEFINITION, lambda obj: obj and converts(obj), world.things)
+        await world.edit(DEFINITION, lambda obj: replaced(world, obj), world.things)
+        await until(lambda: bool(of_changes()), "a repair")
+    assert ["kubectl-edit" in line for line in told] == [True]
 
 
 def converts(obj: JSON) -> bool:
