@@ -39,6 +39,8 @@ class Rotation:
         self.shown: Material | None = None
         self.server = server
         self._latest = Latest("")
+        self._refused = ""
+        self._trusted = b""
         self._show = show
         self._publish = publish
         self._now = now
@@ -46,63 +48,56 @@ class Rotation:
     @property
     def problem(self) -> str:
         """Why there is no certificate yet, or no newer one; empty without a problem."""
-        problem = self._latest.problem
+        problem = self._latest.problem or self._refused
         if self.shown is None:
             return f"{self.server}: no certificate yet" + (f": {problem}" if problem else "")
         return f"{self.server}: the certificate in use stays: {problem}" if problem else ""
 
     async def follow(self, latest: Latest, materials: AsyncGenerator[Material, None]) -> None:
-        """Show each certificate in its turn, for ever. `latest` knows why one does not come."""
+        """Show each certificate in its turn, for ever. `latest` knows why one does not come. A turn takes an hour, or
+        for ever if nothing can be published; the next certificate ends it."""
         self._latest = latest
-        forgetting: asyncio.Task[None] | None = None
-        try:
-            async with aclosing(materials):
-                async for material in materials:
-                    if forgetting:
-                        forgetting.cancel()
-                    await self._exchange(material)
-                    forgetting = asyncio.create_task(self._forget_later(material))
-        finally:
-            if forgetting:
-                forgetting.cancel()
+        turn: asyncio.Task[None] | None = None
+        async with asyncio.TaskGroup() as turns, aclosing(materials):
+            async for material in materials:
+                if turn:
+                    turn.cancel()
+                turn = turns.create_task(self._turn(material))
 
-    async def _exchange(self, new: Material) -> None:
+    async def _turn(self, new: Material) -> None:
         """The first one is shown at once: nobody can be served without. If only the CAs have changed, whoever did that
         knows which ones are still needed."""
         old = self.shown
-        if old is None:
+        replaces = old is not None and old.certificate != new.certificate
+        self._trusted = overlap(self._trusted, new.trust, self._now()) if replaces else new.trust
+        async with asyncio.TaskGroup() as tasks:
+            settled = tasks.create_task(self._settled(self._trusted))
+            if old is not None and replaces and old.trust != new.trust:
+                await self._as_long_as(old, settled)
             self._present(new)
-            await self._publish(new.trust)
-            return
-        if old.certificate == new.certificate:
-            self.shown = new
-            await self._publish(new.trust)
-            return
-        if old.trust != new.trust:
-            await self._publish_both(old, new)
-        self._present(new)
-
-    async def _publish_both(self, old: Material, new: Material) -> None:
-        trust = overlap(old.trust, new.trust, self._now())
-        try:
-            async with asyncio.timeout(max(old.expires - MARGIN - self._now(), 0.0)):
-                await self._publish(trust)
-                await asyncio.sleep(SETTLE)
-        except TimeoutError:
-            _log.error("the new CA could not be published before the old certificate expires", server=self.server)
-
-    async def _forget_later(self, material: Material) -> None:
-        """The CAs of before are trusted for an hour more."""
         await asyncio.sleep(OVERLAP)
-        await self._publish(material.trust)
+        if self.shown is not None:
+            self._trusted = self.shown.trust
+            await self._publish(self._trusted)
+
+    async def _settled(self, trust: bytes) -> None:
+        await self._publish(trust)
+        await asyncio.sleep(SETTLE)
+
+    async def _as_long_as(self, old: Material, settled: asyncio.Task[None]) -> None:
+        """Wait as long as the old certificate can be shown."""
+        await asyncio.wait({settled}, timeout=max(old.expires - MARGIN - self._now(), 0.0))
+        if not settled.done():
+            _log.error("the old certificate expires before the new CA is known to be trusted", server=self.server)
 
     def _present(self, material: Material) -> None:
-        try:
-            self._show(material.certificate, material.key)
-        except BadConfig as error:
-            _log.error("a certificate cannot be shown, the one before stays", server=self.server, error=str(error))
-            return
-        self.shown = material
-        _log.info(
-            "certificate in use", server=self.server, serial=f"{material.serial:x}", expires=int(material.expires)
-        )
+        if self.shown is None or self.shown.certificate != material.certificate:
+            try:
+                self._show(material.certificate, material.key)
+            except BadConfig as error:
+                self._refused = str(error)
+                _log.error("a certificate cannot be shown, the one before stays", server=self.server, error=error)
+                return
+            serial, expires = f"{material.serial:x}", int(material.expires)
+            _log.info("certificate in use", server=self.server, serial=serial, expires=expires)
+        self.shown, self._refused = material, ""

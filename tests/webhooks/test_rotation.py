@@ -130,7 +130,7 @@ async def test_another_certificate_of_the_same_ca_is_shown_without_waiting(serve
     second = replace(first, certificate=first.certificate + first.trust)
     server.names[second.certificate] = "a2"
     server.materials.put_nowait(second)
-    assert await until(server, 2) == ["show a", "trust a", "show a2"]
+    assert await until(server, 2) == ["show a", "trust a", "show a2", "trust a"]
 
 
 async def test_if_only_the_cas_change_they_are_published_as_they_are(server: Server) -> None:
@@ -150,3 +150,79 @@ async def test_a_certificate_that_cannot_be_shown_does_not_replace_one_that_can(
     server.materials.put_nowait(replace(first, certificate=issue(["b"], NOW).certificate))
     server.issue("c")
     assert (await until(server, 20))[-1] == "show c"
+
+
+async def test_one_that_could_not_be_shown_does_not_take_the_trust_from_the_one_that_is(server: Server) -> None:
+    server.issue("a")
+    await until(server, 1)
+    new = server.issue("b")
+    del server.names[new.certificate]
+    assert (await until(server, 8000))[-1] == "trust a"
+
+
+async def test_if_the_old_one_has_expired_the_new_one_is_shown_at_once_and_published_all_the_same(
+    server: Server,
+) -> None:
+    server.start = NOW + YEAR + 1000
+    server.issue("a")
+    await until(server, 1)
+    server.issue("b")
+    assert await until(server, 2) == ["show a", "trust a", "trust b", "show b"]
+
+
+async def test_what_could_not_be_published_in_time_is_published_as_soon_as_it_can_be(server: Server) -> None:
+    server.start = NOW + YEAR - 1000
+    server.issue("a")
+    await until(server, 1)
+    server.reachable.clear()
+    server.issue("b")
+    await until(server, 1500)
+    server.reachable.set()
+    assert (await until(server, 1501))[-2:] == ["show b", "trust a+b"]
+
+
+async def test_a_third_certificate_within_the_hour_does_not_end_the_trust_in_the_first(server: Server) -> None:
+    for name, when in (("a", 10), ("b", 20), ("c", 30)):
+        server.issue(name)
+        await until(server, when)
+    assert server.story[-2][1] == "trust a+b+c"
+    assert (await until(server, 8000))[-1] == "trust c"
+
+
+async def test_a_first_publication_that_takes_for_ever_does_not_hold_up_the_next_certificate(server: Server) -> None:
+    server.start = NOW + YEAR - 1000
+    server.reachable.clear()
+    server.issue("a")
+    await until(server, 1)
+    server.issue("b")
+    assert (await until(server, 941))[-1] == "show b"
+
+
+async def test_an_error_while_the_old_ca_is_forgotten_is_not_lost() -> None:
+    server, published = Server(), 0
+
+    async def broken(_trust: bytes) -> None:
+        nonlocal published
+        published += 1
+        if published > 1:
+            raise RuntimeError("a bug")
+
+    server.issue("a")
+    with pytest.raises(ExceptionGroup, match="unhandled errors"):
+        await Rotation("admission", server.show, broken).follow(Latest("a"), server.given())
+    assert published == 2
+
+
+async def test_why_a_certificate_cannot_be_shown_is_told() -> None:
+    server = Server()
+    rotation = Rotation("admission", server.show, server.publish)
+    following = asyncio.create_task(rotation.follow(Latest("a"), server.given()))
+    good = server.issue("a")
+    server.names.pop(good.certificate)
+    await until(server, 1)
+    assert rotation.problem == "admission: no certificate yet: no certificate at all"
+    server.names[good.certificate] = "a"
+    server.issue("b")
+    await until(server, 10)
+    assert rotation.problem == ""
+    following.cancel()
