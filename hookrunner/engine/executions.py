@@ -3,6 +3,8 @@
 
 import itertools
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.engine import readings
@@ -14,6 +16,11 @@ from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, Tried
 from hookrunner.model.tasks import HookRun
 from hookrunner.sources.monitors import Monitors
+
+Turn: TypeAlias = AbstractAsyncContextManager[object]
+"""What a process needs while it runs; its end gives it back."""
+
+_UNBOUNDED: Turn = nullcontext()
 
 _log = log.get("hook-run")
 
@@ -32,8 +39,11 @@ class Executions:
         self._clock = clock
         self._numbers = itertools.count()
 
-    async def run(self, hook: Hook, order: HookRun, tried: Tried, terms: Terms = ORDINARY) -> Answer:
-        """One run. `tried` is what the attempt before has done, and becomes what this one does.
+    async def run(
+        self, hook: Hook, order: HookRun, tried: Tried, terms: Terms = ORDINARY, turn: Turn = _UNBOUNDED
+    ) -> Answer:
+        """One run. `tried` is what the attempt before has done, and becomes what this one does. `turn` is left when the
+        process has ended, before anything of its answer is carried out.
 
         Raises HookFailed, PatchFailed.
         """
@@ -41,7 +51,7 @@ class Executions:
         self.running[number] = (order, began)
         _log.debug("Execute hook", contexts=len(order.contexts))
         try:
-            answer = await self._executed(hook, order, tried, terms)
+            answer = await self._executed(hook, order, tried, terms, turn)
         finally:
             del self.running[number]
             self._metrics.hook_run_seconds.observe(self._clock() - began, *order.labels)
@@ -49,10 +59,11 @@ class Executions:
         _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
         return answer
 
-    async def _executed(self, hook: Hook, order: HookRun, tried: Tried, terms: Terms) -> Answer:
-        snapshots = readings.snapshots(self.monitors, order)
+    async def _executed(self, hook: Hook, order: HookRun, tried: Tried, terms: Terms, turn: Turn) -> Answer:
         try:
-            result = await self._runner.run(hook, order.contexts, snapshots, terms)
+            async with turn:
+                snapshots = readings.snapshots(self.monitors, order)
+                result = await self._runner.run(hook, order.contexts, snapshots, terms)
         except ExitedBadly as failure:
             if not terms.dry_run:
                 await self._carry_out_despite(failure)

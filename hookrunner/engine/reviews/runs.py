@@ -8,7 +8,7 @@ server has gone, it stops wherever it is, and a process that runs for it is ende
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
@@ -118,17 +118,15 @@ class ReviewRuns:
         hook, order = asked.hook, asked.order
         turns = self._turns[asked.labels[0]]
         with log.bound(hook=hook.name, binding=order.binding, event=order.binding_type):
-            with self._measured(asked, "waited"):
-                await self._snapshots(order, stage)
-                await self._pace(hook, stage)
-                stage.waits_for = "its turn among other reviews (see --webhook-concurrency)"
-                await turns.acquire()
-            try:
+            async with AsyncExitStack() as turn:
+                with self._measured(asked, "waited"):
+                    await self._snapshots(order, stage)
+                    await self._pace(hook, stage)
+                    stage.waits_for = "its turn among other reviews (see --webhook-concurrency)"
+                    await turn.enter_async_context(turns)
                 stage.waits_for = f"the hook {hook.name}"
                 with self._measured(asked, "hook"):
-                    return await self._executions.run(hook, order, [], Terms(KILL_AFTER, asked.dry_run))
-            finally:
-                turns.release()
+                    return await self._executions.run(hook, order, [], Terms(KILL_AFTER, asked.dry_run), turn)
 
     async def _snapshots(self, order: HookRun, stage: _Stage) -> None:
         while reason := self.obstacle(order):

@@ -14,6 +14,7 @@ from hookrunner.errors import ReviewFailed
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.sandbox.faults import Fault
 from tests.engine.conftest import Bench
 from tests.fakes.cluster import settle, until
 
@@ -299,3 +300,19 @@ async def test_a_review_that_comes_too_late_costs_nothing(bench: Bench, start: A
         await reviewed.admit(seconds=-1)
     assert (await reviewed.admit()).allowed
     assert len(bench.runs("a")) == 1
+
+
+async def test_nobody_waits_for_a_turn_because_of_what_another_hook_has_changed_in_the_cluster(
+    bench: Bench, start: Any
+) -> None:
+    create = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}}
+    patch = json.dumps({"operation": "Create", "object": create})
+    bench.hook("a", validating(), f"{answer(json.dumps({'allowed': True}))}; echo '{patch}' > $KUBERNETES_PATCH_PATH")
+    reviewed = await start(concurrency=1)
+    stall = bench.api.faults.add(Fault("stall", "POST "))
+    creating = asyncio.create_task(reviewed.admit(seconds=30))
+    await until(lambda: any("POST" in line for line in bench.api.faults.requests))
+    # The API server may ask about what is being created.
+    assert (await reviewed.admit(seconds=3, dryRun=True)).allowed
+    bench.api.faults.remove(stall)
+    assert (await creating).allowed
