@@ -4,7 +4,7 @@ Everything that is refused is an `aiohttp.web.HTTPException` with a text. How lo
 looked at here (connections.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import orjson
 from aiohttp import HttpVersion11, web
@@ -25,11 +25,12 @@ def check(request: web.BaseRequest, most: int) -> None:
         raise web.HTTPExpectationFailed(text="the only expectation that can be met is 100-continue\n")
 
 
-async def read(request: web.BaseRequest, most: int) -> bytearray:
-    """The whole body. Raises HTTPRequestEntityTooLarge as soon as it is too much."""
+async def read(request: web.BaseRequest, most: int, take: Callable[[int], None]) -> bytearray:
+    """The whole body; `take` is told of each piece and may raise. Raises HTTPRequestEntityTooLarge if it is too much."""
     _encourage(request)
     body = bytearray()
     while chunk := await request.content.readany():
+        take(len(chunk))
         body += chunk
         if len(body) > most:
             raise _too_large(most)
@@ -37,8 +38,7 @@ async def read(request: web.BaseRequest, most: int) -> bytearray:
 
 
 async def drain(request: web.BaseRequest) -> None:
-    """Let the body pass, so that the connection can be used again."""
-    _encourage(request)
+    """Let the rest of the body pass, so that the connection can be used again."""
     while await request.content.readany():
         pass
 

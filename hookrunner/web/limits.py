@@ -5,7 +5,7 @@ of the admitted reviews runs its hook first is decided where hooks are run (engi
 waits for snapshots must not keep others from running.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,6 +14,10 @@ from aiohttp import web
 from hookrunner.metrics.names import Metrics
 
 MEBIBYTE = 1024 * 1024
+
+BODIES = 512 * MEBIBYTE
+"""Bytes of all requests' bodies together, from when they come until they are answered: whoever reaches a port can send
+them, and one review in the queue costs as much memory as one that runs."""
 
 RETRY_AFTER = "1"
 """Seconds. The API server itself repeats a review that was answered 429 with this header, up to ten times within the
@@ -49,7 +53,8 @@ class Limits:
 
 
 class Bound:
-    """How many reviews are being answered or wait for their turn, over all servers, and how many may be.
+    """How many reviews are being answered or wait for their turn, over all servers, and how many may be; and how much
+    their bodies take.
 
     `most` is `--webhook-concurrency` plus `--webhook-queue`.
     """
@@ -57,16 +62,43 @@ class Bound:
     def __init__(self, most: int, metrics: Metrics) -> None:
         self._most = most
         self._admitted = 0
+        self._taken = 0
         metrics.webhook_running.from_function(lambda: [((), self._admitted)])
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
         """One more review until the end of the `with`. Raises HTTPTooManyRequests, at once, if that is one too many."""
         if self._admitted >= self._most:
-            text = f"{self._admitted} reviews are being answered or wait: no more are taken now, ask again\n"
-            raise web.HTTPTooManyRequests(text=text, headers={"Retry-After": RETRY_AFTER})
+            raise _enough(f"{self._admitted} reviews are being answered or wait")
         self._admitted += 1
         try:
             yield
         finally:
             self._admitted -= 1
+
+    @contextmanager
+    def taking(self) -> Iterator[Callable[[int], None]]:
+        """Room for one body until the end of the `with`; what is given has to be told of every byte that comes.
+
+        It raises HTTPTooManyRequests if that is too much. Sizes that clients announce do not count: it costs nothing to
+        announce.
+        """
+        taken = 0
+
+        def take(size: int) -> None:
+            nonlocal taken
+            if self._taken + size > BODIES:
+                raise _enough(f"reviews that are being answered or wait have {self._taken} bytes")
+            self._taken += size
+            taken += size
+
+        try:
+            yield take
+        finally:
+            self._taken -= taken
+
+
+def _enough(there: str) -> web.HTTPTooManyRequests:
+    return web.HTTPTooManyRequests(
+        text=f"{there}: no more are taken now, ask again\n", headers={"Retry-After": RETRY_AFTER}
+    )

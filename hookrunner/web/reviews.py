@@ -84,12 +84,13 @@ class Reviews:
         bodies.check(request, self._most[kind])
         began = asyncio.get_running_loop().time()
         try:
-            with self._bound.admitted():
+            with self._bound.taking() as take:
                 deadline = began + allowance(request.query.get("timeout", ""), DEFAULT_TIMEOUT[kind])
-                body = await bodies.read(request, self._most[kind])
-                review = _review(kind, name, body, deadline)
-                del body  # a conversion's is large, and what is read of it even larger
-                return await self._counted(kind, name, review, began)
+                body = await bodies.read(request, self._most[kind], take)
+                with self._bound.admitted():
+                    review = _review(kind, name, body, deadline)
+                    del body  # a conversion's is large, and what is read of it even larger
+                    return await self._counted(kind, name, review, began)
         except web.HTTPTooManyRequests:
             self._count(kind, name, "limit", began)
             await bodies.drain(request)

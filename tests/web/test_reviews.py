@@ -9,8 +9,9 @@ import orjson
 import pytest
 
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
-from hookrunner.web import reviews
+from hookrunner.web import limits, reviews
 from hookrunner.web.limits import Limits
+from tests.web.connecting import WHOLE, connected
 from tests.web.reviewing import Setup, Told, admission, conversion, failed, served
 
 JSON_TYPE = {"Content-Type": "application/json"}
@@ -319,6 +320,30 @@ async def test_a_review_that_was_given_up_makes_room() -> None:
         await told.until_cancelled()
         told.going_on.set()
         assert (await server.post("/hooks/a", admission()))[0] == 200
+
+
+async def test_a_request_that_is_still_on_its_way_takes_nobodys_place() -> None:
+    async with served(Told(), Setup(most=1)) as server, asyncio.timeout(5), connected(server) as (_, writer):
+        writer.write(WHOLE[:-1])
+        assert (await server.post("/hooks/a", admission()))[0] == 200
+
+
+@pytest.mark.parametrize("expect", [True, False])
+async def test_bodies_that_would_take_too_much_memory_together_are_told_to_come_again(
+    expect: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BODIES", 100_000)
+    told, large = Told(), admission(object={"data": "x" * 60_000})
+    told.going_on.clear()
+    async with served(told) as server, asyncio.timeout(5):
+        waiting = asyncio.create_task(server.post("/hooks/a", large))
+        await told.until_asked(1)
+        async with server.session.post("/hooks/a", json=large, expect100=expect) as answer:
+            assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
+            assert "bytes: no more are taken now, ask again" in await answer.text()
+        told.going_on.set()
+        assert [(await waiting)[0], (await server.post("/hooks/a", large))[0]] == [200, 200]
+        assert count(server.metrics.exposition(), 'result="limit"') == 1
 
 
 # ── metrics ───────────────────────────────────────────────────────────────────────────────────────────────────────────
