@@ -21,12 +21,14 @@ def site(cluster: Cluster, namespace: str) -> Site:
     return Site(cluster, namespace)
 
 
-@pytest.fixture
-def kind(cluster: Cluster, namespace: str) -> Iterator[Kind]:
+def undefined(cluster: Cluster, namespace: str) -> Iterator[Kind]:
     """Not defined yet."""
     one = Kind(cluster, namespace)
     yield one
     one.remove()
+
+
+kind, other, foreign = (pytest.fixture(undefined, name=name) for name in ("kind", "other", "foreign"))
 
 
 def hooks(kind: Kind) -> dict[str, str]:
@@ -159,39 +161,40 @@ async def test_definitions_may_come_later_and_are_put_right(kind: Kind, site: Si
     await again.stop()
 
 
-async def test_a_foreign_conversion_is_left_alone(kind: Kind, site: Site, operator: Start) -> None:
-    kind.define(converted_at="https://127.0.0.1:9/convert")
-    foreign = kind.conversion()
-    other = Kind(kind.cluster, kind.namespace)
-    other.define()
-    await operator(hooks(other), *site.flags)
-    await until(lambda: other.conversion().get("strategy") == "Webhook", "our own conversion")
-    assert kind.conversion() == foreign
-    other.remove()
+async def test_metadata_snapshots_and_foreign_conversions(
+    kind: Kind, other: Kind, foreign: Kind, site: Site, operator: Start
+) -> None:
+    """One operator for what has nothing to do with each other."""
+    foreign.define(converted_at="https://127.0.0.1:9/convert")
+    before = foreign.conversion()
+    await operator({"strip.sh": stripping(kind, site), "reading.sh": reading(other, site)}, *site.flags)
+    await until(lambda: kind.get("v1beta1", "a").get("spec") == SPECS["v1beta1"], "conversions")
+    metadata = kind.get("v1", "a")["metadata"]
+    assert metadata.keys() >= {"finalizers", "ownerReferences", "managedFields", "labels"}
+    assert kind.get("v1beta1", "a")["metadata"] == metadata | {"labels": {"by": "hook"}, "annotations": {"by": "hook"}}
+    kind.cluster.request("PATCH", kind.path("v1", "a"), {"metadata": {"finalizers": []}})
+    await until(lambda: other.get("v1beta1", "a").get("spec") == {"host": "db", "port": "77"}, "conversions")
+    assert foreign.conversion() == before
 
 
-async def test_metadata_is_kept_but_for_labels_and_annotations(kind: Kind, site: Site, operator: Start) -> None:
-    strip = """.metadata |= {name, namespace, uid, labels: {by: "hook"}, annotations: {by: "hook"}}"""
+def stripping(kind: Kind, site: Site) -> str:
+    """A hook that drops all metadata that it can, and gives labels and annotations of its own. There is an object."""
     kind.define()
     owner = site.cluster.create(f"/api/v1/namespaces/{site.namespace}/configmaps", {"metadata": {"name": "o"}})
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": owner["metadata"]["uid"]}
     kind.create("v1", "a", finalizers=["example.com/wait"], ownerReferences=[reference], labels={"a": "b"})
-    await operator({"upper.sh": kind.converting(*UPPER, then=strip)}, *site.flags)
-    await until(lambda: kind.get("v1beta1", "a").get("spec") == SPECS["v1beta1"], "conversions")
-    before, after = kind.get("v1", "a")["metadata"], kind.get("v1beta1", "a")["metadata"]
-    assert after == before | {"labels": {"by": "hook"}, "annotations": {"by": "hook"}}
-    kind.cluster.request("PATCH", kind.path("v1", "a"), {"metadata": {"finalizers": []}})
+    strip = """.metadata |= {name, namespace, uid, labels: {by: "hook"}, annotations: {by: "hook"}}"""
+    return kind.converting(*UPPER, then=strip)
 
 
-async def test_a_conversion_hook_reads_its_snapshots(kind: Kind, site: Site, operator: Start) -> None:
+def reading(kind: Kind, site: Site) -> str:
+    """A hook whose answer stands in a snapshot. There is an object."""
+    kind.define()
+    kind.create("v1", "a")
     site.kubectl("create", "configmap", "ports", "--from-literal=port=77")
     watched = {**configmaps(site.namespace), "name": "ports", "nameSelector": {"matchNames": ["ports"]}}
     port = ".spec.port = $c.snapshots.ports[0].object.data.port"
-    script = kind.converting(*UPPER, then=port, binding={"includeSnapshotsFrom": ["ports"]}, kubernetes=[watched])
-    kind.define()
-    kind.create("v1", "a")
-    await operator({"upper.sh": script}, *site.flags)
-    await until(lambda: kind.get("v1beta1", "a").get("spec") == {"host": "db", "port": "77"}, "conversions")
+    return kind.converting(*UPPER, then=port, binding={"includeSnapshotsFrom": ["ports"]}, kubernetes=[watched])
 
 
 async def test_what_a_hook_watches_may_need_conversion_by_the_same_process(
