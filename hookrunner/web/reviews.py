@@ -158,14 +158,28 @@ def _review(kind: Kind, name: str, body: bytearray, deadline: float) -> Admissio
 
 
 def _decided(review: AdmissionReview, verdict: Verdict) -> Outcome:
+    if not verdict.allowed:
+        _log.info("review denied", webhook=review.webhook, reason=verdict.message, **_subject(review.request))
     return _json(envelopes.verdict(review, verdict)), "allowed" if verdict.allowed else "denied"
 
 
 def _without_verdict(review: AdmissionReview | ConversionReview, failure: ReviewFailed) -> web.Response:
     """A failed call where the API server is to ignore it, a refusal elsewhere."""
     if isinstance(review, ConversionReview):
+        _log.warn("review failed", webhook=review.definition, reason=str(failure))
         return _json(envelopes.unconverted(review, str(failure)))
+    _log.warn("review failed", webhook=review.webhook, reason=str(failure), **_subject(review.request))
     return _failed(str(failure)) if failure.ignorable else _json(envelopes.refused(review, failure))
+
+
+def _subject(request: JSON) -> dict[str, JSON]:
+    """What an admission review is about and who asks, for the log."""
+    subject = {key: request[key] for key in ("operation", "namespace", "name", "dryRun") if request.get(key)}
+    for key, inner in (("kind", "kind"), ("userInfo", "username")):
+        found = request.get(key)
+        if isinstance(found, dict) and inner in found:
+            subject[inner] = found[inner]
+    return subject
 
 
 async def _converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:

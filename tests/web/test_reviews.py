@@ -198,6 +198,23 @@ async def test_a_refusal_is_an_answer_like_any_other() -> None:
     )
 
 
+async def test_who_was_refused_what_and_why_is_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    request = {"kind": {"kind": "Pod"}, "namespace": "shop", "name": "a", "operation": "CREATE"}
+    told = Told(Verdict(False, "not today"), failed("h.sh: came back with metadata.name b"))
+    async with served(told) as server:
+        await server.post("/hooks/a", admission(**request, userInfo={"username": "ann"}))
+        await server.post("/a.example.com", conversion())
+        told.verdict = failed("Hook failed: h.sh: no answer")
+        await server.post("/hooks/a", admission())
+    denied, unconverted, undecided = (line for line in capfd.readouterr().err.splitlines() if "review " in line)
+    for words in ("review denied", "not today", "CREATE", "Pod", "shop", "username=ann"):
+        assert words in denied
+    for words in ("review failed", "came back with metadata.name b"):
+        assert words in unconverted
+    for words in ("review failed", "Hook failed: h.sh: no answer"):
+        assert words in undecided
+
+
 async def test_a_failure_is_a_refusal_where_the_policy_is_fail() -> None:
     async with served(Told(failed("no answer", 500))) as server:
         status, answer = await server.post("/hooks/a", admission())
