@@ -24,6 +24,7 @@ import pytest
 from tests.controlplane.cluster import Cluster
 from tests.sandbox.contract.admission import Case, opened
 from tests.sandbox.contract.api import Api
+from tests.sandbox.contract.conversions import Convertible, converting, define, marked, version
 from tests.sandbox.contract.webhook import Webhook
 from tests.sandbox.contract.webhook import serving as webhook_serving
 
@@ -77,6 +78,19 @@ def case(api: Api, ns: str, name: str, webhook: Webhook) -> Iterator[Case]:
     """A case of admission."""
     with opened(api, ns, name, webhook) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def defined(api: Api, ns: str, webhook: Webhook) -> Iterator[Convertible]:
+    """A kind that the cases share."""
+    yield from define(api, ns, webhook, [version("v1", stored=True), version("v2"), version("v3")])
+
+
+@pytest.fixture
+def cats(defined: Convertible) -> Convertible:
+    defined.answers(converting(marked))
+    defined.webhook.asked.clear()
+    return defined
 
 
 @contextmanager
