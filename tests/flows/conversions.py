@@ -84,7 +84,9 @@ class Kind:
         self.cluster.request("PATCH", f"{DEFINITIONS}/{self.crd}", {"spec": {"versions": versions}})
 
     def remove(self) -> None:
-        """Take the definition and all objects away."""
+        """Take the definition and all objects away. The API server could not delete what nobody converts any more."""
+        alone = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
+        self.cluster.request("PATCH", f"{DEFINITIONS}/{self.crd}", alone)
         self.cluster.request("DELETE", f"{DEFINITIONS}/{self.crd}")
 
     def path(self, version: str, name: str = "") -> str:
