@@ -119,8 +119,11 @@ class TlsListener:
         for task in greeting:
             task.cancel()
         await asyncio.gather(*greeting, return_exceptions=True)
-        for accepted in greeting.values():
-            accepted.close()  # a task that never came to its first step has no transport that would do it
+        for task, accepted in greeting.items():
+            # One that never came to its first step has no transport that would do it. One that has just ended has a
+            # transport that is in use: its descriptor would be somebody else's next one.
+            if task.cancelled():
+                accepted.close()
 
     def _follow(self) -> None:
         try:

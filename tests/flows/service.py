@@ -35,8 +35,8 @@ class Service:
         self._connections.add(task)
         try:
             await self._passed(reader, writer)
-        except OSError:
-            pass  # the endpoint is not there, or one side has reset the connection
+        except (OSError, asyncio.CancelledError):
+            pass  # the endpoint is not there, one side has reset the connection, or the end has come
         finally:
             writer.transport.abort()
             self._connections.discard(task)

@@ -194,6 +194,21 @@ async def test_a_review_that_is_waited_for_no_longer_can_still_be_answered() -> 
         assert (await asking).status == 200
 
 
+async def test_a_handshake_that_has_just_ended_keeps_its_descriptor() -> None:
+    """Whoever got it next could not use it, nor could the connection."""
+    async with served(Told()) as server, asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        context, greeting = server.ca.client_context(), server.listener._greeting
+        connecting = tasks.create_task(asyncio.open_connection("127.0.0.1", server.port, ssl=context))
+        while not any(task.done() for task in greeting):  # noqa: ASYNC110  # it is so for one turn of the loop
+            await asyncio.sleep(0)
+        [accepted] = greeting.values()
+        descriptor = accepted.fileno()
+        await server.listener._shut()
+        assert accepted.fileno() == descriptor
+        _, writer = await connecting
+        writer.transport.abort()
+
+
 async def test_a_certificate_that_comes_after_the_end_is_not_shown() -> None:
     async with served(Told()) as server:
         pass
