@@ -26,7 +26,7 @@ def check(request: web.BaseRequest, most: int) -> None:
 
 
 async def read(request: web.BaseRequest, most: int, take: Callable[[int], None]) -> bytearray:
-    """The whole body; `take` is told of each piece and may raise. Raises HTTPRequestEntityTooLarge if it is too much."""
+    """The whole body; `take` is told of each piece, and may raise. Raises HTTPRequestEntityTooLarge beyond `most`."""
     _encourage(request)
     body = bytearray()
     while chunk := await request.content.readany():

@@ -52,6 +52,18 @@ class Connections(web.Server):
         connection.answered()
         return response
 
+    @property
+    def alive(self) -> list["Connection"]:
+        """Those that nobody has ended yet, the oldest first."""
+        return [one for one in self.connections if isinstance(one, Connection) and one.transport is not None]
+
+    def spare(self) -> bool:
+        """Cut one idle connection, if there is one: that on which least was asked, for the API server's are used."""
+        idle = [one for one in self.alive if one.idle]
+        if idle:
+            min(idle, key=lambda one: one.answers).abort()
+        return bool(idle)
+
     async def finish(self, grace: float | None) -> None:
         """Close idle connections at once, and the others when they have answered, or after so many seconds."""
         self.pre_shutdown()
@@ -62,7 +74,7 @@ class Connections(web.Server):
 class Connection(web.RequestHandler):
     """aiohttp's protocol, with a limit on the time from a request's first byte to its last."""
 
-    __slots__ = ("_arrival", "_body", "_timer")
+    __slots__ = ("_arrival", "_body", "_timer", "answers")
 
     def __init__(self, connections: Connections, limits: Limits) -> None:
         super().__init__(
@@ -76,6 +88,12 @@ class Connection(web.RequestHandler):
         self._arrival = limits.arrival
         self._body: StreamReader | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self.answers = 0
+
+    @property
+    def idle(self) -> bool:
+        """Is nothing of a request there?"""
+        return self._timer is None and self._body is None
 
     def asked(self, body: StreamReader) -> None:
         """A head is complete; its body may still be on its way, also that of one which came before our last answer."""
@@ -85,6 +103,7 @@ class Connection(web.RequestHandler):
 
     def answered(self) -> None:
         """The next byte is that of a new request, if the last one is complete."""
+        self.answers += 1
         if self._body is not None and self._body.is_eof():
             self._body = None
             self._unhurried()

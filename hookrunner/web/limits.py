@@ -38,6 +38,8 @@ class Limits:
     """From the first byte of a request to its last."""
     idle: float = 120.0
     """Between requests, and before the first."""
+    connections: int = 4096
+    """Open ones, each of some 80 KiB. More than reviews in the queue, since each review in HTTP/1.1 has its own."""
     handshake: float = 10.0
     farewell: float = 5.0
     """For the client to end TLS in its turn."""

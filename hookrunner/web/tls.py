@@ -28,7 +28,7 @@ BACKLOG = 4096
 AT_ONCE = 64
 """Connections accepted before others of our tasks have their turn again."""
 PAUSE = 1.0
-"""Seconds without accepting after the system refused to open one more connection."""
+"""Seconds without accepting after there was no room for one more connection."""
 FOLLOW_EVERY = 5.0
 """Seconds between looks at the files of client CAs. The kubelet takes a minute or two to exchange a mounted Secret."""
 
@@ -157,20 +157,38 @@ class TlsListener:
         loop, context = asyncio.get_running_loop(), self._context
         if context is None:
             return
-        for _ in range(AT_ONCE):
+        for _ in range(min(AT_ONCE, self._room())):
             try:
                 accepted, _address = self._sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError as error:  # too many open files, no memory: trying on at once would be a busy loop
-                _log.error("no more connections can be accepted, pausing", error=error, seconds=PAUSE)
-                loop.remove_reader(self._sock)
-                loop.call_later(PAUSE, self._open)
+            except OSError as error:  # too many open files, no memory
+                self._pause(error)
                 return
             accepted.setblocking(False)
             task = loop.create_task(self._greet(accepted, context))
             self._greeting[task] = accepted
             task.add_done_callback(self._greeting.pop)
+
+    def _room(self) -> int:
+        """For how many connections there is room. If for none, somebody is cut, and there will be some at the next
+        look: who says hello for longest, or is idle."""
+        greeting, open_ = len(self._greeting), len(self._connections.alive)
+        room = self._limits.connections - greeting - open_
+        if room > 0:
+            return room
+        if greeting > open_:
+            next(iter(self._greeting)).cancel()
+        elif not self._connections.spare():
+            self._pause(f"{open_} are open")
+        return 0
+
+    def _pause(self, reason: object) -> None:
+        """To try on at once would be a busy loop."""
+        _log.error("no more connections can be accepted, pausing", error=reason, seconds=PAUSE)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._sock)
+        loop.call_later(PAUSE, self._open)
 
     async def _greet(self, accepted: socket.socket, context: ssl.SSLContext) -> None:
         """The handshake. aiohttp's protocol takes over when it is done."""

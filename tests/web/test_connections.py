@@ -152,6 +152,43 @@ async def test_when_the_system_is_out_of_descriptors_clients_wait(monkeypatch: p
         writer.transport.abort()
 
 
+async def test_of_too_many_connections_the_idle_one_that_has_asked_least_goes() -> None:
+    async with (
+        served(Told(), Setup(limits=Limits(connections=2))) as server,
+        asyncio.timeout(5),
+        connected(server) as (known_reader, known),
+    ):
+        known.write(WHOLE)
+        await head(known_reader)
+        async with connected(server) as (stranger, _), connected(server) as (reader, writer):
+            assert await stranger.read() == b""
+            for answers, asks in ((reader, writer), (known_reader, known)):
+                asks.write(WHOLE)
+                assert (await head(answers)).startswith(b"HTTP/1.1 200")
+
+
+async def test_clients_that_open_connections_and_say_nothing_shut_out_nobody() -> None:
+    async with served(Told(), Setup(limits=Limits(connections=10))) as server, asyncio.timeout(5):
+        silent = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(50)]
+        assert (await server.post("/hooks/a", admission()))[0] == 200
+        for _, writer in silent:
+            writer.transport.abort()
+
+
+async def test_while_all_connections_are_busy_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tls, "PAUSE", 0.01)
+    told = Told()
+    told.going_on.clear()
+    async with served(told, Setup(limits=Limits(connections=2))) as server, asyncio.timeout(5):
+        asked = [asyncio.create_task(server.post("/hooks/a", admission())) for _ in range(2)]
+        await told.until_asked(2)
+        asked.append(asyncio.create_task(server.post("/hooks/a", admission())))
+        await asyncio.sleep(5 * tls.PAUSE)
+        assert len(told.asked) == 2
+        told.going_on.set()
+        assert [status for status, _ in await asyncio.gather(*asked)] == [200, 200, 200]
+
+
 # ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
