@@ -159,7 +159,10 @@ async def test_rights_that_are_missing_are_named(
 ) -> None:
     user = cluster.user("few", site.namespace, [may], everywhere=True)
     one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, kubeconfig=user.kubeconfig, ready=False)
-    await one.not_ready(missing)
+    try:
+        await one.not_ready(missing)
+    finally:
+        cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{site.namespace}-few")
 
 
 async def test_nothing_but_webhooks_is_answered_on_that_port(site: Site, start: Start, tmp_path: Path) -> None:
