@@ -34,6 +34,9 @@ MARGIN = 0.2
 GUARD = 0.1
 """Seconds that a reviewer may be late."""
 
+_TOLD = 1000
+"""Characters of a text from outside that are logged: 16 MB of it are three seconds in which nobody else is answered."""
+
 _log = log.get("web.reviews")
 
 
@@ -159,27 +162,27 @@ def _review(kind: Kind, name: str, body: bytearray, deadline: float) -> Admissio
 
 def _decided(review: AdmissionReview, verdict: Verdict) -> Outcome:
     if not verdict.allowed:
-        _log.info("review denied", webhook=review.webhook, reason=verdict.message, **_subject(review.request))
+        _log.info("review denied", webhook=review.webhook, reason=verdict.message[:_TOLD], **_subject(review.request))
     return _json(envelopes.verdict(review, verdict)), "allowed" if verdict.allowed else "denied"
 
 
 def _without_verdict(review: AdmissionReview | ConversionReview, failure: ReviewFailed) -> web.Response:
     """A failed call where the API server is to ignore it, a refusal elsewhere."""
+    reason = str(failure)[:_TOLD]
     if isinstance(review, ConversionReview):
-        _log.warn("review failed", webhook=review.definition, reason=str(failure))
+        _log.warn("review failed", webhook=review.definition, reason=reason)
         return _json(envelopes.unconverted(review, str(failure)))
-    _log.warn("review failed", webhook=review.webhook, reason=str(failure), **_subject(review.request))
+    _log.warn("review failed", webhook=review.webhook, reason=reason, **_subject(review.request))
     return _failed(str(failure)) if failure.ignorable else _json(envelopes.refused(review, failure))
 
 
 def _subject(request: JSON) -> dict[str, JSON]:
-    """What an admission review is about and who asks, for the log."""
-    subject = {key: request[key] for key in ("operation", "namespace", "name", "dryRun") if request.get(key)}
+    """What an admission review is about and who asks, for the log. It may be anything: anybody can ask."""
+    found = {key: request.get(key) for key in ("operation", "namespace", "name", "dryRun")}
     for key, inner in (("kind", "kind"), ("userInfo", "username")):
-        found = request.get(key)
-        if isinstance(found, dict) and inner in found:
-            subject[inner] = found[inner]
-    return subject
+        found[inner] = outer.get(inner) if isinstance(outer := request.get(key), dict) else None
+    texts = {key: value[:_TOLD] if isinstance(value, str) else value for key, value in found.items() if value}
+    return {key: value for key, value in texts.items() if value is True or isinstance(value, str)}
 
 
 async def _converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:

@@ -257,6 +257,21 @@ async def test_a_bug_is_a_failed_call_and_the_connection_lives_on(told: Told, ca
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
+async def test_the_log_takes_no_more_than_a_little_of_what_comes_from_outside(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    long = "x" * 100_000
+    asked = admission(name=long, namespace=[long], kind=long, userInfo={"username": {"a": long}}, operation="CREATE")
+    async with served(told := Told(Verdict(False, long))) as server:
+        await server.post("/hooks/a", asked)
+        for told.verdict in (failed(long), failed(long, ignorable=True)):
+            await server.post("/hooks/a", asked)
+        told.objects = failed(long)
+        await server.post("/a.example.com", conversion({}))
+    lines = [line for line in capfd.readouterr().err.splitlines() if "review " in line]
+    assert (len(lines), max(map(len, lines)) < 4000) == (4, True)
+
+
 # ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
