@@ -48,6 +48,8 @@ def context(certificate: bytes, key: bytes, trusted: str) -> ssl.SSLContext:
     if trusted:
         made.load_verify_locations(cadata=trusted)
         made.verify_mode = ssl.CERT_REQUIRED
+        # As in Go: what the file names is trusted, also a CA that another one has signed.
+        made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     return made
 
 

@@ -34,10 +34,11 @@ class Pair:
 class Authority:
     """A CA that signs for 127.0.0.1 and for clients."""
 
-    def __init__(self, name: str = "test CA") -> None:
+    def __init__(self, name: str = "test CA", above: "Authority | None" = None) -> None:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._signed = self._sign(self._name, self._key, x509.BasicConstraints(ca=True, path_length=0), SIGNS)
+        constraints = x509.BasicConstraints(ca=True, path_length=None)
+        self._signed = (above or self)._sign(self._name, self._key, constraints, SIGNS)
         self.certificate = self._signed.public_bytes(PEM)
 
     def server(self) -> Pair:

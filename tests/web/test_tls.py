@@ -6,6 +6,7 @@ import ssl
 import tempfile
 from collections import Counter
 from contextlib import closing, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -222,6 +223,20 @@ async def test_with_a_client_ca_only_its_clients_are_let_in(tmp_path: Path) -> N
     async with served(told, clients.setup) as server, asyncio.timeout(5):
         let_in = [name for name, pair in pairs.items() if await clients.let_in(server, pair)]
     assert (let_in, len(told.asked)) == (["right"], 1)
+
+
+@pytest.mark.parametrize("given", ["the CA between", "the root, and the client shows what is between"])
+async def test_between_a_client_and_its_ca_there_may_be_another(tmp_path: Path, given: str) -> None:
+    clients = Clients(tmp_path)
+    between = Authority("between", clients.ca)
+    pair = between.client()
+    if given == "the CA between":
+        clients.file.write_bytes(between.certificate)
+    else:
+        pair = replace(pair, certificate=pair.certificate + between.certificate)
+    async with served(Told(), clients.setup) as server, asyncio.timeout(5):
+        assert await clients.let_in(server, pair)
+        assert not await clients.let_in(server, Authority("between").client())
 
 
 async def test_client_cas_that_change_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
