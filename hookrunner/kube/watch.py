@@ -14,6 +14,7 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -49,6 +50,9 @@ to ask for it costs little and a CRD usually comes with the addon that is being 
 _SHORT, _STANDING = 1.0, 5.0
 """A watch that stood for so many seconds counts as one that works, even if nothing was to be said."""
 
+_AGAIN_AFTER = 5.0
+"""Seconds in which an API server has taken in that a CRD has changed."""
+
 _STUBBORN = 3
 """After so many answers that led nowhere, begin again with a list: the version itself may be what is wrong."""
 
@@ -63,15 +67,29 @@ class Watches:
         self._discovery = discovery
         self._metrics = metrics
         self._idle = idle
+        self._open = set[_Watch]()
+
+    def again(self, group: str, plural: str) -> None:
+        """Let every open watch of a resource list its objects once more: the server has come to show them otherwise.
+
+        Not at once, for it may still be at it, but at the first sign of life after a few seconds; it gives one every
+        minute.
+        """
+        for watch in self._open:
+            watch.again(group, plural)
 
     async def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
         """The story of a selection, told from the beginning. Close it with `aclosing`."""
         watch = _Watch(selection, self._client, self._discovery, self._metrics, self._idle)
-        async with aclosing(watch.story()) as story:
-            async for reports in story:
-                if reports:
-                    yield reports
-                del reports  # or the last objects would live until the next change
+        self._open.add(watch)
+        try:
+            async with aclosing(watch.story()) as story:
+                async for reports in story:
+                    if reports:
+                        yield reports
+                    del reports  # or the last objects would live until the next change
+        finally:
+            self._open.discard(watch)
 
 
 class _Watch:
@@ -94,6 +112,13 @@ class _Watch:
         self._accepted: float | None = None
         self._otherwise = False
         self._lost = ""
+        self._resource: Resource | None = None
+        self._again = math.inf
+
+    def again(self, group: str, plural: str) -> None:
+        """List once more, if it is this resource that is watched."""
+        if self._resource and (self._resource.group, self._resource.plural) == (group, plural):
+            self._again = _now() + _AGAIN_AFTER
 
     async def story(self) -> AsyncGenerator[list[Report], None]:
         """Attempt after attempt, for ever."""
@@ -122,6 +147,7 @@ class _Watch:
     async def _told(self) -> AsyncGenerator[list[Report], None]:
         """A list if one is needed, then a watch until it ends."""
         resource = await self._discovery.resolve(self._selection.api_version, self._selection.kind)
+        self._resource = resource
         self._labels = (f"{resource.api_version}/{resource.plural}", self._selection.namespace)
         steps = [self._followed(resource)]
         if self._story.version is None and not self._streams_lists:
@@ -155,6 +181,9 @@ class _Watch:
                 del reports
                 if error is not None:
                     raise error
+                if _now() > self._again:
+                    self._again, self._story.version = math.inf, None
+                    return
         self._metrics.kubernetes_client_watch_errors.inc("eof")
         if not self._worked():
             raise Cut(f"watch of {self._selection}: closed at once by the server, or by something in between")

@@ -36,12 +36,13 @@ _SECOND_LOOK = 30.0
 
 class Registered:
     """`right` says whether it was as it should be when last seen; `settled` whether it ever was, or is left to others
-    for good."""
+    for good; `converts_anew` is set when a CRD without a conversion has got one."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
         self.registration = registration
         self.right = False
         self.settled = False
+        self.converts_anew = asyncio.Event()
         self._client = client
         self._claim = claim
         self._trust = Trust()
@@ -93,6 +94,8 @@ class Registered:
         if isinstance(found, Write):
             _LOG.info("writing a registration", object=str(self), method=found.method)
             overwritten.append(before)
+            if _unconverted(before):
+                self.converts_anew.set()
             return False
         if self._trust is trust:
             self._trust = replace(trust, exact=False)
@@ -184,3 +187,9 @@ def _left(found: Left) -> str:
         f"left as it is: another process, started later ({found.generation}), wants something else there. If that one "
         "is gone, we take over in a minute; if it is another installation, give each its own configuration name"
     )
+
+
+def _unconverted(before: JSON | None) -> bool:
+    """A CRD whose objects nobody has converted."""
+    conversion = (before or {}).get("spec", {}).get("conversion", {})
+    return bool(conversion.get("strategy") == "None")

@@ -63,6 +63,7 @@ class Registrar:
         async with asyncio.TaskGroup() as tasks:
             for one in self._objects:
                 tasks.create_task(one.follow(watches))
+                tasks.create_task(_list_again(one, watches))
             if not self._wish.incomplete:
                 tasks.create_task(self._free(watches))
 
@@ -98,3 +99,12 @@ class Registrar:
         for one in self._objects:
             if one.registration.digest:
                 yield (one.registration.resource.kind, one.registration.name), float(one.right)
+
+
+async def _list_again(one: Registered, watches: Watches) -> None:
+    """What was listed before a CRD had a conversion came in whatever shape it was stored, under any version's name."""
+    plural, _, group = one.registration.name.partition(".")
+    while True:
+        await one.converts_anew.wait()
+        one.converts_anew.clear()
+        watches.again(group, plural)

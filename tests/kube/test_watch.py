@@ -291,3 +291,20 @@ async def test_failures_are_counted_by_type(api: ApiServer, story: Story, metric
     assert 'kubernetes_client_watch_errors_total{error_type="unexpected-eof"} 1\n' in text
     assert 'kubernetes_client_watch_errors_total{error_type="expired"} 1\n' in text
     assert 'kubernetes_watch_relists_total{gvr="v1/configmaps",namespace=""} 1\n' in text
+
+
+async def test_lists_once_more_when_the_server_shows_objects_otherwise(
+    api: ApiServer, watches: Watches, story: Story
+) -> None:
+    api.put(config_map("a"))
+    await until(story, "Listed")
+    watches.again("", "configmaps")
+    watches.again("example.com", "configmaps")
+    api.put(config_map("b"))
+    assert await until(story, "Added b") == ["Added b"]
+    await asyncio.sleep(6)  # there may be a bookmark by now, or not
+    api.put(config_map("c"))
+    told = await until(story, "Listed")
+    assert told[told.index("Listing") :] == ["Listing", "a", "b", "c", "Listed"]
+    api.put(config_map("d"))
+    assert await until(story, "Added d") == ["Added d"]

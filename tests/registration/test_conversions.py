@@ -1,10 +1,13 @@
 """Conversions in CRDs, which others bring, edit and replace."""
 
+import asyncio
 import base64
 from typing import Any
 
 import pytest
 
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
 from hookrunner.registration.claims import WANTED
 from hookrunner.registration.merging import CONVERSION, DEFINITION
 from hookrunner.registration.trust import certificates
@@ -91,3 +94,29 @@ async def test_a_conversion_that_leads_elsewhere_now_is_not_ours_to_take(world: 
         await world.seen(DEFINITION, lambda obj: not converts(obj), world.things)
         await until(lambda: meter.writes, "the answer")
     assert meter.writes == ["PUT 200"]
+
+
+class Listening(Watches):
+    """Remembers what was to be listed again."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.other, Discovery(world.other), world.metrics, 75)
+        self.listed_again: list[str] = []
+
+    def again(self, group: str, plural: str) -> None:
+        self.listed_again.append(f"{plural}.{group}")
+
+
+async def test_objects_that_came_unconverted_are_listed_again(world: World, authorities: tuple[bytes, bytes]) -> None:
+    """Watches that were there before would go on showing them as they are stored."""
+    registrar, _ = await world.registrar(world.wish(world.converting()))
+    await world.create(DEFINITION, world.definition())
+    await registrar.publish(b"")
+    watches = Listening(world)
+    keeping = asyncio.create_task(registrar.keep(watches))
+    await until(lambda: watches.listed_again == [world.things], "the objects listed again")
+    await registrar.publish(authorities[0])
+    await world.seen(DEFINITION, lambda obj: "caBundle" in str(obj), world.things)
+    assert watches.listed_again == [world.things]
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
