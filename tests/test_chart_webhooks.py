@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from hookrunner.settings import CertificateSource, load
 from tests.controlplane.cluster import Cluster
@@ -135,6 +136,23 @@ def test_the_removal_job_has_the_names_of_the_program_and_no_service_leads_to_it
     assert (
         not found["Service/watch-hookrunner-webhooks"]["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
     )
+
+
+def test_names_of_the_longest_release_are_not_too_long(helm: Path) -> None:
+    """Helm takes 53 characters; Jobs and Services 63."""
+    command = [str(helm), "template", "r" * 53, str(CHART), *WEBHOOKS]
+    manifests = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    kinds = {"Job", "Service", "Deployment", "ServiceAccount"}
+    names = {obj["metadata"]["name"] for obj in yaml.safe_load_all(manifests) if obj["kind"] in kinds}
+    assert max(map(len, names)) <= 63
+
+
+def test_probes_have_no_certificate_to_show(render: Render) -> None:
+    asking = ("--set", "settings.validating-webhook-client-ca=/clients/ca.crt")
+    (container,) = named(render(*WEBHOOKS, *asking))["Deployment/watch-hookrunner"]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http-metrics"}
 
 
 @pytest.mark.parametrize("setting", ["webhooks.removeBeforeUninstall=false", "rbac.create=false"])
