@@ -59,10 +59,12 @@ ORDINARY = Terms()
 
 
 class ExitedBadly(HookFailed):
-    """The process failed. `operations` are what it asked for all the same, with `ignoreHookError` (§7.1)."""
+    """The process failed. `operations` are what it asked for all the same, with `ignoreHookError` (§7.1); `how` says
+    how it ended, without anything that it has printed."""
 
-    def __init__(self, message: str, operations: tuple[ObjectOperation, ...]) -> None:
+    def __init__(self, message: str, operations: tuple[ObjectOperation, ...], how: str) -> None:
         self.operations = operations
+        self.how = how
         super().__init__(message)
 
 
@@ -125,7 +127,7 @@ async def write(files: Workspace, hook: Hook, contexts: Sequence[Context], snaps
 async def answered(hook: Hook, files: Workspace, end: Exit) -> Answer:
     """What the hook wants, now that its process has ended. Raises ExitedBadly or BadOutput."""
     if not end.ok:
-        raise ExitedBadly(_reason(hook, end), _despite(files))
+        raise ExitedBadly(_reason(hook, end), _despite(files), str(end))
     if outputs.size(files) > _MANY_BYTES:
         return await asyncio.to_thread(outputs.read, files)
     return outputs.read(files)

@@ -102,7 +102,7 @@ async def test_a_mutating_hook_changes_what_is_stored(site: Site, ask: Ask) -> N
 
 
 WRONG = {
-    "crash": ("exit 1", "Hook failed: h.sh: ended with an error"),
+    "crash": ("exit 1", "Hook failed: h.sh: exit status 1, see the log of hookrunner"),
     "hang": ("sleep 60", "no answer within 0.8 s, which went by with waiting for the hook h.sh"),
     "nonsense": ("echo nonsense > $VALIDATING_RESPONSE_PATH", "Hook failed: h.sh: got bad validating response"),
     "nothing": (":", "Hook failed: h.sh: the hook wrote nothing to VALIDATING_RESPONSE_PATH"),

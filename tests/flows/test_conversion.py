@@ -98,8 +98,8 @@ def names(one: Operator, hook: str) -> Iterator[str]:
 
 NEXT = '.apiVersion |= sub("v1$"; "v1beta1")'
 WRONG = {
-    "crash": ("exit 1", "Hook failed: upper.sh: ended with an error, see the log of hookrunner"),
-    "hang": ("sleep 60", "Hook failed: upper.sh: ended with an error, see the log of hookrunner"),
+    "crash": ("exit 1", "Hook failed: upper.sh: exit status 1, see the log of hookrunner"),
+    "hang": ("sleep 60", "Hook failed: upper.sh: timed out after"),
     "nonsense": ("echo nonsense > $CONVERSION_RESPONSE_PATH", "Hook failed: upper.sh: got bad conversion response"),
     "nothing": ("", "the hook wrote nothing to CONVERSION_RESPONSE_PATH"),
     "said": ('echo \'{"failedMessage": "not on Mondays"}\' > $CONVERSION_RESPONSE_PATH', "v1→v1beta1: not on Mondays"),

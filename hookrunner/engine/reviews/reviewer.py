@@ -111,7 +111,7 @@ class HookReviewer:
             yield
         except (HookFailed, PatchFailed) as error:
             self._runs.failed(order, error)
-            told = "ended with an error, see the log of hookrunner" if isinstance(error, ExitedBadly) else str(error)
+            told = f"{error.how}, see the log of hookrunner" if isinstance(error, ExitedBadly) else str(error)
             code = HTTPStatus.INTERNAL_SERVER_ERROR if isinstance(error, NoAnswer) else HTTPStatus.FORBIDDEN
             raise ReviewFailed(f"Hook failed: {hook.name}: {told}", code) from error
 

@@ -90,7 +90,7 @@ async def test_a_mutating_hook_answers_with_a_patch(bench: Bench, start: Any) ->
 @pytest.mark.parametrize(
     ("script", "message", "code"),
     [
-        ("echo secret >&2; exit 1", "Hook failed: a: ended with an error, see the log of hookrunner", 403),
+        ("echo secret >&2; exit 1", "Hook failed: a: exit status 1, see the log of hookrunner", 403),
         ("", "Hook failed: a: the hook wrote nothing to VALIDATING_RESPONSE_PATH", 500),
         (answer("nonsense"), "Hook failed: a: got bad validating response", 403),
         (answer('{"allowed": "yes"}'), "Hook failed: a: got bad validating response", 403),
