@@ -29,7 +29,8 @@ from hookrunner.registration.undone import Undone, last_writer
 from hookrunner.registration.writing import advanced
 
 _LOG = log.get("registration")
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 10.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 4.0
+"""Seconds between attempts. The last is short: an API server that is back asks no hook before we have told it to."""
 _SECOND_LOOK = 30.0
 """Seconds after which is tried again what only a person can mend: rights may have been given without a sign."""
 
