@@ -66,8 +66,7 @@ class Verbs:
 
     async def _checked(self, kind: Kind, where: Place, obj: Object) -> Object:
         """What creating makes of it, and it is right so."""
-        self._check_namespace(kind, where.namespace, obj["metadata"].get("name", ""))
-        self._check_definition(kind, obj["metadata"].get("name", ""))
+        self._check_place(kind, where.namespace, obj)
         classes = [one.json() for one in self.store.select(PRIORITIES)] if kind.stored == "pods" else []
         obj = self._born(await self.gate.mutated(rules.admitted(kind, obj, classes), None))
         obj = rules.for_create(kind, obj, classes)
@@ -84,28 +83,25 @@ class Verbs:
         meta["uid"], meta["creationTimestamp"] = str(uuid4()), rfc3339(self.now())
         return obj
 
-    def _check_namespace(self, kind: Kind, namespace: str, name: str) -> None:
-        if not kind.namespaced:
-            return
-        stored = self.store.get(Key("namespaces", "", namespace))
-        if stored is None:
+    def _check_place(self, kind: Kind, namespace: str, obj: Object) -> None:
+        """Raises Refused 404, 403 where nothing may be created."""
+        name = obj["metadata"].get("name", "")
+        stored = self.store.get(Key("namespaces", "", namespace)) if kind.namespaced else None
+        if kind.namespaced and stored is None:
             raise status.not_found(status.About("", "namespaces", namespace))
-        if "deletionTimestamp" in stored.json()["metadata"]:
+        if _ends(stored):
             refused = status.forbidden(kind.resource(name), BEING_ENDED.format(namespace))
             message = f"namespace {namespace} is being terminated"
             refused.causes = [Cause("NamespaceTerminating", message, "metadata.namespace")]
             raise refused
-
-    def _check_definition(self, kind: Kind, name: str) -> None:
-        stored = self.store.get(Key(rules.DEFINITIONS, "", kind.stored)) if kind.custom else None
-        # A definition may be large, and most are there to stay.
-        if stored and b"deletionTimestamp" in stored.body and "deletionTimestamp" in stored.json()["metadata"]:
+        if kind.custom and _ends(self.store.get(Key(rules.DEFINITIONS, "", kind.stored))):
             raise status.forbidden(kind.resource(name), DEFINITION_ENDS)
 
     async def _stored(self, kind: Kind, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
         name = obj["metadata"]["name"]
         key = Key(kind.kept, obj["metadata"].get("namespace", ""), name)
         kept = await self.converter.kept(kind, obj)
+        self._check_place(kind, key.namespace, obj)  # which may be gone since webhooks were asked
         known = self.store.get(key)
         if known is not None:
             raise status.already_exists(kind.resource(name), ending="deletionTimestamp" in known.json()["metadata"])
@@ -126,10 +122,9 @@ class Verbs:
     async def update(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
         """Raises Refused 400, 404, 409, 422."""
         creates = rules.created_by_update(kind) and not where.subresource
-        if creates and not self.store.get(reading.key(kind, where)):
-            return await self._unless_there(kind, where, self.create(kind, where, options, body)) or (
-                await self.update(kind, where, options, body)
-            )
+        while creates and self.store.get(reading.key(kind, where)) is None:
+            if done := await self._unless_there(kind, where, self.create(kind, where, options, body)):
+                return done
         obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
         return await self.modify(kind, where, options, lambda old: identity.meant(kind, obj, old), warnings)
 
@@ -271,3 +266,10 @@ class Verbs:
 
     def _write(self, where: Place, options: WriteOptions) -> Write:
         return Write(options.manager, rfc3339(self.now()), where.subresource)
+
+
+def _ends(stored: Stored | None) -> bool:
+    """Whether the deletion of an object was asked for. Most are there to stay, and a definition may be large."""
+    if stored is None or b"deletionTimestamp" not in stored.body:
+        return False
+    return "deletionTimestamp" in stored.json()["metadata"]

@@ -1,5 +1,6 @@
 """Admission in the sandbox alone: what passes by, who asks, Services, a missing library."""
 
+import asyncio
 from urllib.request import Request, urlopen
 
 import pytest
@@ -109,3 +110,29 @@ async def test_an_apply_to_what_somebody_else_creates_meanwhile_begins_anew(clie
     answer = await client.send("PATCH", path, body, Content_Type="application/apply-patch+yaml")
     assert (answer.status, answer.body["data"]) == (200, {"by": "another", "mine": "x"})
     assert [one["operation"] for one in webhook.at("/hook")] == ["CREATE", "UPDATE"]
+
+
+async def test_nothing_is_created_in_a_namespace_that_goes_meanwhile(client: Client, webhook: Webhook) -> None:
+    await client.create("/api/v1/namespaces", config_map("gone"))
+
+    def slow(review: JSON) -> JSON:
+        urlopen(Request(f"{client.sandbox.url}/api/v1/namespaces/gone", method="DELETE")).close()
+        return reviewed(review, {"allowed": True})
+
+    webhook.answers["/hook"] = slow
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+    await configure(client, "validating", webhook, rules=[rule])
+    answer = await client.send("POST", "/api/v1/namespaces/gone/configmaps", config_map())
+    assert answer.status in (403, 404)
+    assert client.sandbox.store.select("configmaps", "gone") == []
+
+
+async def test_of_many_writes_at_once_none_is_lost(client: Client, webhook: Webhook) -> None:
+    await client.create(MAPS, config_map())
+    await configure(client, "mutating", webhook)
+    await configure(client, "validating", webhook, name="other.example.com")
+    patch = "application/merge-patch+json"
+    writes = [client.send("PATCH", f"{MAPS}/a", {"data": {f"k{at}": "v"}}, Content_Type=patch) for at in range(20)]
+    assert {answer.status for answer in await asyncio.gather(*writes)} == {200}
+    there = (await client.send("GET", f"{MAPS}/a")).body
+    assert sorted(there["data"]) == sorted(f"k{at}" for at in range(20))
