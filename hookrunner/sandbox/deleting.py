@@ -55,6 +55,12 @@ def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Ob
     return rules.ending(kind, obj)
 
 
+def pending(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> bool:
+    """Whether a Pod's grace is running already and stays as it is: nobody is asked about that again."""
+    running = kind.stored == "pods" and bool(old["metadata"].get("deletionGracePeriodSeconds"))
+    return running and marked(kind, old, options, now) == old
+
+
 def _set_finalizers(meta: Object, kind: Kind, options: DeleteOptions) -> None:
     """The way in which dependents go, as a finalizer for the garbage collector."""
     finalizers = meta.get("finalizers") or []

@@ -186,6 +186,22 @@ def test_a_deletion(both: Case) -> None:
         assert asked["options"].items() >= options.items()
 
 
+def test_a_deletion_that_waits_is_asked_about_again_unless_it_is_a_pods_grace(case: Case) -> None:
+    """Of a Pod only when the grace becomes shorter."""
+    meta = {"name": case.name, "labels": {"case": case.name}, "finalizers": ["example.com/hold"]}
+    spec = {"nodeName": "nobody", "containers": [{"name": "a", "image": "a"}]}
+    case.send("POST", "pods", {"metadata": meta, "spec": spec})
+    case.send("POST", "configmaps", {"metadata": meta})
+    rule = EVERYTHING | {"resources": ["pods", "configmaps"], "operations": ["DELETE"]}
+    case.register("Validating", case.hook(rules=[rule]))
+    for path in ("pods", "configmaps"):
+        for seconds in (20, 20, 25, 5):
+            case.send("DELETE", f"{path}/{case.name}?gracePeriodSeconds={seconds}")
+        case.send("PATCH", f"{path}/{case.name}", {"metadata": {"finalizers": None}}, MERGE)
+    assert [one["resource"]["resource"] for one in case.asked()] == ["pods"] * 2 + ["configmaps"] * 4
+    assert [one["options"]["gracePeriodSeconds"] for one in case.asked()] == [20, 5, 20, 20, 25, 5]
+
+
 def test_a_deletion_may_be_denied(case: Case) -> None:
     case.create()
     case.answers(denied(message="keep it"))
