@@ -118,6 +118,20 @@ def _webhooks(obj: JSON) -> Iterator[JSON]:
         yield {"leadsTo": _place(conversion.get("clientConfig", {}))}
 
 
+def _clients(obj: JSON) -> list[JSON]:
+    """The client configurations in an object."""
+    conversion = obj.get("spec", {}).get("conversion", {}).get("webhook")
+    return [entry.get("clientConfig", {}) for entry in (obj.get("webhooks") or filter(None, [conversion]))]
+
+
+def _given(one: Registration, client_config: JSON) -> str:
+    """The flags by which an installation that this leads to is meant."""
+    if service := client_config.get("service"):
+        kind = "conversion" if one.resource == DEFINITION else "validating"
+        return f"--namespace {service['namespace']} --{kind}-webhook-service-name {service['name']}"
+    return f"--webhook-url {'/'.join(str(client_config.get('url', 'URL')).split('/')[:3])}"
+
+
 def _place(client_config: JSON) -> str:
     if service := client_config.get("service"):
         return f"Service {service['namespace']}/{service['name']}{service.get('path', '')}"
@@ -182,8 +196,9 @@ async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     existing = await _read(client, one)
     found = step(one, existing, Trust(), _BY_HAND)
     if not isinstance(found, Write):
-        if existing and (elsewhere := [webhook["leadsTo"] for webhook in _webhooks(existing)]):
-            click.echo(f"{_named(one)}: left as it is, it leads to {elsewhere[0]} and not to {one.target}")
+        if existing and (elsewhere := _clients(existing)):
+            left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {one.target}"
+            click.echo(f"{_named(one)}: {left}; if that is this installation, add {_given(one, elsewhere[0])}")
         return False
     while not dry_run and isinstance(found, Write):
         found, _ = await advanced(client, one, Trust(), _BY_HAND)

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from asyncio.subprocess import PIPE
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -43,8 +44,19 @@ def test_what_leads_elsewhere_is_left_and_told(installation: Installation, comma
     ended = command("webhooks", "remove", *installation.flags, "--namespace=wrong")
     assert ended.code == 0
     where = f"Service {installation.namespace}/hooks/hooks/one-example-com and not to Service wrong/hooks"
-    assert f"{installation.name}: left as it is, it leads to {where}\n" in ended.out
+    assert f"{installation.name}: left as it is, it leads to {where}; if that is this installation, add" in ended.out
+    for kind in ("validating", "conversion"):
+        flags = f"add --namespace {installation.namespace} --{kind}-webhook-service-name hooks\n"
+        assert flags in ended.out
     assert len(installation.configurations()) == 2
+
+
+def test_what_leads_to_a_url_is_removed_by_the_flag_that_is_told(installation: Installation, command: Command) -> None:
+    replace(installation, url="https://127.0.0.1:9").register()
+    left = command("webhooks", "remove", *installation.flags).out
+    assert left.count("; if that is this installation, add --webhook-url https://127.0.0.1:9\n") == 3
+    assert command("webhooks", "remove", *installation.flags, "--webhook-url=https://127.0.0.1:9").code == 0
+    assert installation.configurations() == []
 
 
 def test_the_list_has_every_way_to_hookrunner(installation: Installation, command: Command) -> None:

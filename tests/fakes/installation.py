@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
-from hookrunner.certificates.own import own
+from hookrunner.certificates.own import Wanted, own
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
@@ -36,12 +37,13 @@ SCHEMA = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-f
 
 @dataclass(frozen=True)
 class Installation:
-    """`name` is that of its webhook configurations, `service` of the Service for both kinds."""
+    """`name` is that of its webhook configurations, `service` of their Service, if there is no `url`."""
 
     cluster: Cluster
     namespace: str
     name: str
     service: str = "hooks"
+    url: str = ""
 
     @property
     def definition(self) -> str:
@@ -91,7 +93,7 @@ class Installation:
     @asynccontextmanager
     async def _registrar(self, kubeconfig: Path) -> AsyncIterator[tuple[Registrar, Client]]:
         kube, metrics = KubeSettings(config=kubeconfig), Metrics("")
-        target = Target("", self.namespace, self.service)
+        target = Target(self.url, self.namespace, self.service)
         async with Client(Credentials(kube, await loaded(Loading(kube))), Requests(metrics)) as client:
             registrar = Registrar(client, metrics, wish(self.hooks(), self.name, target, target), claim(1.0))
             await registrar.publish(b"")
@@ -101,7 +103,8 @@ class Installation:
         """The first certificate that the program makes for itself, as this kubeconfig's user."""
         async with self._registrar(kubeconfig) as (_, client):
             watches = Watches(client, Discovery(client), Metrics(""), 75)
-            async with aclosing(own(client, watches, self.namespace, secret, [self.service])) as materials:
+            wanted = Wanted(self.namespace, secret, (self.service,))
+            async with aclosing(own(Latest(secret), client, watches, wanted)) as materials:
                 return await anext(materials)
 
     def define(self) -> None:
