@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import orjson
@@ -74,7 +75,8 @@ class Runner:
     def __init__(self, settings: HooksSettings, children: Children) -> None:
         self._settings = settings
         self._children = children
-        self._end = keep if settings.keep_tmp_files else _remove_later
+        self._end = keep if settings.keep_tmp_files else self._remove_later
+        self._removing = ThreadPoolExecutor(1, "remove files of runs")
 
     async def run(self, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots, terms: Terms = ORDINARY) -> Ran:
         """Run the hook once with these contexts and read what it answered. Its output goes to the log.
@@ -89,11 +91,11 @@ class Runner:
             answer = await answered(hook, files, end)
         return Ran(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
 
-
-def _remove_later(files: Workspace) -> None:
-    """By a thread, for nobody should wait for it. Hooks write `> "$FILE"`, and to remove a file that was emptied and
-    written anew means on ext4 to wait for the disk (auto_da_alloc): 0.7 ms each, with other load 0.3 s."""
-    asyncio.get_running_loop().run_in_executor(None, remove, files)
+    def _remove_later(self, files: Workspace) -> None:
+        """By a thread, for nobody should wait for it. Hooks write `> "$FILE"`, and to remove a file that was emptied
+        and written anew means on ext4 to wait for the disk (auto_da_alloc): 0.7 ms each, with other load 0.3 s. The
+        threads that contexts and answers are written and read in have no time for that."""
+        self._removing.submit(remove, files)
 
 
 def command(settings: HooksSettings, hook: Hook, files: Workspace) -> Command:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,6 +131,22 @@ async def test_the_files_are_gone_after_a_run_unless_kept(runs: Runs) -> None:
     runs.settings = replace(runs.settings, keep_tmp_files=True)
     await runs("true")
     assert len(list(runs.settings.tmp_dir.iterdir())) == 5
+
+
+async def test_a_disk_that_takes_its_time_to_remove_files_holds_up_no_run(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = threading.Event()
+    monkeypatch.setattr(os, "unlink", lambda path, unlink=os.unlink: free.wait(10) and unlink(path))
+    try:
+        for _ in range(40):
+            await runs("true")
+        runs.context, runs.snapshot = Context("pods", ContextType.SYNCHRONIZATION, source=0), runs.snapshot * 2000
+        async with asyncio.timeout(5):
+            await runs("true")
+    finally:
+        free.set()
+    await removed(runs)
 
 
 @pytest.mark.parametrize(
