@@ -32,6 +32,7 @@ CODES = {
     "answer-missing": Severity.WARNING,
     "patch-missing": Severity.WARNING,
     "blocks-itself": Severity.WARNING,
+    "never-asked": Severity.WARNING,
     "condition-wrong": Severity.WARNING,
     "never-there": Severity.WARNING,
     "snapshot-unknown": Severity.WARNING,

@@ -1,5 +1,5 @@
 """Checks of hooks that the API server asks: answers that never come, policies that stop more than they are meant to,
-conditions that the API server would not take."""
+rules that nothing fulfils, conditions that the API server would not take."""
 
 import re
 from collections.abc import Iterator
@@ -28,6 +28,7 @@ def check(source: Source, config: HookConfig) -> Iterator[Remark]:
         yield from _answers(source, config)
     for binding in (*config.validating, *config.mutating):
         yield from _blocks(source, binding)
+        yield from _unasked(source, binding)
         yield from _conditions(source, binding)
 
 
@@ -61,6 +62,17 @@ def _blocks(source: Source, binding: Admission) -> Iterator[Remark]:
     if binding.failure_policy == "Fail" and not narrowed and any(map(_makes_pods, binding.rules)):
         text = f"no pod is made without an answer of '{binding.name}', hookrunner's own neither: once it is away, it "
         yield Remark("blocks-itself", source.find(binding.name), f"{text}cannot come back; {_MEND}")
+
+
+def _unasked(source: Source, binding: Admission) -> Iterator[Remark]:
+    if not binding.rules:
+        text = f"'{binding.name}' has no rules: the API server never asks it; add what it is to be asked about"
+        yield Remark("never-asked", source.find(binding.name), text)
+    for resource in (resource for rule in binding.rules for resource in rule["resources"]):
+        if resource != resource.lower():
+            text = f"resources of '{binding.name}': no resource is called '{resource}', so the API server never asks"
+            mend = "write the plural in lower case, as `kubectl api-resources` shows it: pods, networkpolicies"
+            yield Remark("never-asked", source.find(resource, binding.name), f"{text}; {mend}")
 
 
 def _makes_pods(rule: JSON) -> bool:
