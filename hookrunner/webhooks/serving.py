@@ -87,19 +87,19 @@ class _Trust:
     registrar: Registrar
     servers: int
     _parts: dict[str, bytes] = field(default_factory=dict)
-    _published: asyncio.Event = field(default_factory=asyncio.Event)
+    _complete: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def keep(self, watches: Watches) -> None:
-        """Repair what was published, for ever."""
-        await self._published.wait()
+        """Repair what is published, for ever; also while one of the objects cannot be written."""
+        await self._complete.wait()
         await self.registrar.keep(watches)
 
     def part(self, server: Server) -> Publish:
         async def publish(trust: bytes) -> None:
             self._parts[server.name] = trust
             if len(self._parts) == self.servers:
+                self._complete.set()
                 await self.registrar.publish(b"".join(self._parts.values()))
-                self._published.set()
 
         return publish
 
