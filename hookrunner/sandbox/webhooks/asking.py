@@ -6,7 +6,9 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 import asyncio
 import posixpath
 import ssl
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import SimpleNamespace
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
@@ -45,28 +47,41 @@ class Asking:
             raise Unanswered(f'Post "{url}": {self._lost(client["service"])}')
         try:
             async with asyncio.timeout(seconds):
-                return await self._sent(url, orjson.dumps(review), trust.context(client.get("caBundle") or ""))
+                return await self._patiently(url, orjson.dumps(review), trust.context(client.get("caBundle") or ""))
         except TimeoutError:
             raise Unanswered(f'Post "{url}": context deadline exceeded') from None
         except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
             raise Unanswered(f'Post "{url}": {failures.of_connection(error)}') from None
 
-    async def _sent(self, url: str, body: bytes, tls: ssl.SSLContext) -> bytes:
+    async def _patiently(self, url: str, body: bytes, tls: ssl.SSLContext) -> bytes:
         """Again after a while, if the server asks for that."""
-        told = {"Content-Type": "application/json", "Accept": "application/json, */*", "User-Agent": AGENT}
-        for retry in range(MOST_RETRIES + 1):
-            async with self._connected().post(url, data=body, headers=told, ssl=tls) as answer:
-                text = await answer.read()
-                wait = answer.headers.get("Retry-After", "")
-                if retry == MOST_RETRIES or not wait.isdecimal() or not _passing(answer.status):
-                    return failures.checked(answer.status, text, answer.headers.get("Content-Type", ""))
+        for _ in range(MOST_RETRIES):
+            status, headers, text = await self._sent(url, body, tls)
+            wait = headers.get("Retry-After", "")
+            if not wait.isdecimal() or not _passing(status):
+                break
             await asyncio.sleep(int(wait))
-        raise AssertionError
+        return failures.checked(status, text, headers.get("Content-Type", ""))
+
+    async def _sent(self, url: str, body: bytes, tls: ssl.SSLContext) -> tuple[int, Mapping[str, str], bytes]:
+        """Once more, if a connection was kept that the server has closed: the request has come too late for it."""
+        told = {"Content-Type": "application/json", "Accept": "application/json, */*", "User-Agent": AGENT}
+        while True:
+            kept: list[bool] = []
+            request = self._connected().post(url, data=body, headers=told, ssl=tls, trace_request_ctx=kept)
+            try:
+                async with request as answer:
+                    return answer.status, answer.headers, await answer.read()
+            except (aiohttp.ServerDisconnectedError, ConnectionResetError):
+                if not kept:
+                    raise
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector, cookies = aiohttp.TCPConnector(limit=0), aiohttp.DummyCookieJar()
-            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=cookies, timeout=UNHURRIED)
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=cookies, timeout=UNHURRIED, trace_configs=[_noting_kept_connections()]
+            )
         return self._session
 
     def _lost(self, service: JSON) -> str:
@@ -77,6 +92,17 @@ class Asking:
         return (
             f"dial tcp {there.json()['spec'].get('clusterIP', '')}:{service.get('port', 443)}: connect: {UNREACHABLE}"
         )
+
+
+def _noting_kept_connections() -> aiohttp.TraceConfig:
+    """Tells the list that goes with a request if it is not the first on its connection."""
+
+    async def note(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
+        context.trace_request_ctx.append(True)
+
+    traced = aiohttp.TraceConfig()
+    traced.on_connection_reuseconn.append(note)
+    return traced
 
 
 def address(client: JSON, seconds: int) -> str:

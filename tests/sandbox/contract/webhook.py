@@ -55,12 +55,16 @@ class Asked:
 
 @dataclass(slots=True)
 class Webhook:
-    """A running one. `answers` has what it says at a path; where it says nothing it allows, and changes nothing."""
+    """A running one. `answers` has what it says at a path; where it says nothing it allows, and changes nothing.
+
+    It hangs up on who asks more than `requests_per_connection` times.
+    """
 
     url: str
     authority: bytes
     answers: dict[str, Decides | Raw] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    requests_per_connection: int = 1_000_000
 
     def client(self, path: str, **changed: Any) -> JSON:
         """A `clientConfig` that leads to a path."""
@@ -101,8 +105,13 @@ def serving(scratch: Path) -> Iterator[Webhook]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
+        answered = 0
 
         def do_POST(self) -> None:
+            if self.answered == webhook.requests_per_connection:
+                self.close_connection = True
+                return
+            self.answered += 1
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             webhook.asked.append(Asked(self.path, dict(self.headers), body))
             answer = webhook.answers.get(self.path.partition("?")[0], allowed())

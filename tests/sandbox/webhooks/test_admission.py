@@ -136,3 +136,12 @@ async def test_of_many_writes_at_once_none_is_lost(client: Client, webhook: Webh
     assert {answer.status for answer in await asyncio.gather(*writes)} == {200}
     there = (await client.send("GET", f"{MAPS}/a")).body
     assert sorted(there["data"]) == sorted(f"k{at}" for at in range(20))
+
+
+async def test_a_connection_that_the_webhook_has_closed_is_no_reason_to_fail(client: Client, webhook: Webhook) -> None:
+    """Every second request on a connection finds it closed."""
+    await configure(client, "validating", webhook)
+    webhook.requests_per_connection = 1
+    for name in "abcd":
+        await client.create(MAPS, config_map(name))
+    assert [one["name"] for one in webhook.at("/hook")] == ["a", "b", "c", "d"]
