@@ -30,6 +30,7 @@ from hookrunner.errors import (
     Silent,
     Throttled,
     UnknownKind,
+    Unreachable,
 )
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
@@ -43,9 +44,10 @@ _PAGE = "500"
 _LIFETIME = (300, 600)
 """Seconds after which the server ends a watch; spread, so that not all come back at once."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE, _KIND_PAUSE = 0.1, 20.0, 4.0
-"""Seconds between attempts: growing from the first to the longest, but to the last for a kind that is not there, since
-to ask for it costs little and a CRD usually comes with the addon that is being installed."""
+_FIRST_PAUSE, _LONGEST_PAUSE, _CHEAP_PAUSE = 0.1, 20.0, 4.0
+"""Seconds between attempts: growing from the first to the longest, but to the last where to ask costs little: for a
+kind that is not there, since a CRD usually comes with the addon that is being installed, and for a server that is not,
+since everybody waits for its return."""
 
 _SHORT, _STANDING = 1.0, 5.0
 """A watch that stood for so many seconds counts as one that works, even if nothing was to be said."""
@@ -255,7 +257,7 @@ class _Watch:
             self._attempts = max(self._attempts, 1)
         if not self._attempts:
             return
-        longest = _KIND_PAUSE if isinstance(error, UnknownKind) else _LONGEST_PAUSE
+        longest = _CHEAP_PAUSE if _is_cheap(error) else _LONGEST_PAUSE
         pause = min(_FIRST_PAUSE * 2 ** min(self._attempts - 1, 10), longest) * random.uniform(0.75, 1.25)
         asked = error.retry_after if isinstance(error, ApiError) else None
         await asyncio.sleep(max(pause, asked or 0))
@@ -263,6 +265,11 @@ class _Watch:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _is_cheap(error: KubeError | None) -> bool:
+    """Does another attempt cost the server next to nothing?"""
+    return isinstance(error, UnknownKind) or type(error) is Unreachable
 
 
 def _refused(error: KubeError) -> bool:
