@@ -41,7 +41,8 @@ def _outside(rule: JSON, request: JSON) -> str:
         return f"resources: {'/'.join(filter(None, (resource['resource'], part)))!r} is none of {rule['resources']}"
     scope = "Namespaced" if request.get("namespace") else "Cluster"
     if rule.get("scope", "*") not in ("*", scope):
-        return f"scope: the object is {scope}, the rule is for {rule['scope']}"
+        found = f"is {scope}" if request.get("namespace") else "has no metadata.namespace; kubectl would fill it in"
+        return f"scope: the rule is for {rule['scope']}, and the object {found}"
     return ""
 
 

@@ -79,6 +79,12 @@ async def test_a_review_carries_snapshots(tools: Bench, write_hook: Author) -> N
     assert [entry["filterResult"] for entry in context["snapshots"]["ns"]] == ["n"]
 
 
+async def test_an_object_for_the_namespaced_has_to_have_a_namespace(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetesValidating": [binding(rules=[RULE | {"resources": ["*"], "scope": "Namespaced"}])]}
+    with pytest.raises(NotRun, match=r"the object has no metadata\.namespace; kubectl would fill it in"):
+        await contexts(tools, write_hook, config, Review("CREATE", NODE))
+
+
 @pytest.mark.parametrize(
     ("own", "said"),
     [
@@ -86,7 +92,7 @@ async def test_a_review_carries_snapshots(tools: Bench, write_hook: Author) -> N
         ({"rules": [RULE | {"apiVersions": ["v2"]}]}, "apiVersions: 'v1' is none of ['v2']"),
         ({"rules": [RULE | {"resources": ["nodes", "pods/status"]}]}, "resources: 'pods' is none of"),
         ({"rules": [RULE | {"operations": ["UPDATE"]}]}, "operations: 'CREATE' is none of ['UPDATE']"),
-        ({"rules": [RULE | {"scope": "Cluster"}]}, "scope: the object is Namespaced, the rule is for Cluster"),
+        ({"rules": [RULE | {"scope": "Cluster"}]}, "scope: the rule is for Cluster, and the object is Namespaced"),
         ({"labelSelector": {"matchLabels": {"app": "b"}}}, "labelSelector: 'app=b' does not hold"),
         ({"namespace": {"labelSelector": {"matchLabels": {"t": "b"}}}}, "'t=b' does not hold for the labels"),
     ],
