@@ -40,6 +40,7 @@ LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal":
 _OWN_KEYS = frozenset({"level", "logger", "msg", "source", "stacktrace", "time"})
 _BACKLOG = 4 * 1024 * 1024  # bytes held for a reader that has stopped reading
 _WORDS = (PurePath, BaseException)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _NOT_IN_KEYS = re.compile(r'[\s="]+')
 _GREY, _GREEN, _YELLOW, _RED = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[31m"
 _COLORS = dict(zip(LEVELS, (_GREY, _GREY, _GREEN, _YELLOW, _RED, _RED), strict=True))
@@ -177,9 +178,10 @@ def _shown(value: object) -> str:
 
 
 def _flat(event: Event) -> dict[str, str]:
-    """Keys without spaces and values as text, for the forms that people read."""
+    """Keys without spaces and values as text, for the forms that people read; their terminals obey nothing in them."""
     texts = {_NOT_IN_KEYS.sub("_", key): _json(value) for key, value in event.items()}
-    return {key: orjson.loads(text) if text.startswith('"') else text for key, text in texts.items()}
+    plain = {key: orjson.loads(text) if text.startswith('"') else text for key, text in texts.items()}
+    return {key: _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text) for key, text in plain.items()}
 
 
 def _text(event: Event) -> str:

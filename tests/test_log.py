@@ -148,6 +148,13 @@ def test_text_is_one_line_of_logfmt(tmp_path: Path) -> None:
     assert line.startswith("time=2")
 
 
+@pytest.mark.parametrize("kind", ["text", "color"])
+def test_nobody_can_send_commands_to_a_terminal(tmp_path: Path, kind: log.LogType) -> None:
+    """What is logged may come from anybody: `ESC ]0;x BEL` sets the title of a window, others do worse."""
+    shown = printed(kind, tmp_path, "m", path="/\x1b]0;x\x07\r\x9b31m\u2028z")
+    assert r"/\x1b]0;x\x07\r\x9b31m\u2028z" in shown
+
+
 def test_color_is_for_people(tmp_path: Path) -> None:
     line = printed("color", tmp_path, "done", hook="a.sh", exc_info=ValueError("x"))
     plain = re.sub(r"\x1b\[\d*m", "", line)
