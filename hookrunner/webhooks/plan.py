@@ -78,6 +78,11 @@ class Plan:
     conversion: Target
     by_port: bool = False
 
+    def way_to(self, server: Server) -> str:
+        """How the API server gets to one of the servers, for a person."""
+        targets = {"admission": self.admission, "conversion": self.conversion}
+        return ", ".join(dict.fromkeys(str(targets[kind]) for kind in sorted(server.kinds)))
+
     def found_at(self, port: int) -> "Plan":
         """With the port on which the server listens, where that matters."""
         if not self.by_port:

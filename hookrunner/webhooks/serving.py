@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.certificates.files import files
 from hookrunner.certificates.latest import Latest
@@ -35,6 +36,8 @@ from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
 from hookrunner.webhooks.plan import Files, Plan, Secret, Server, Where, kinds, plan
 from hookrunner.webhooks.rotation import Publish, Rotation
+
+_log = log.get("webhooks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,9 @@ async def serving(
         listeners = []
         for server in planned.servers:
             sock = listen.on_port(server.address, server.port, server.flag)
-            planned = planned.found_at(sock.getsockname()[1])
+            port = sock.getsockname()[1]
+            planned = planned.found_at(port)
+            _log.info("listening for reviews", server=server.name, port=port, reached_by=planned.way_to(server))
             reviews = Reviews(declared.reviewer, server.kinds, bound, metrics)
             listeners.append(await stack.enter_async_context(listening(sock, reviews.answer, server.client_cas)))
         registrar = Registrar(cluster.client, metrics, _wish(settings, declared, planned), claim(time.time()))

@@ -45,6 +45,16 @@ def test_one_port_serves_both() -> None:
     assert (server.name, server.port, server.flag) == ("webhooks", 443, "--webhook-port")
 
 
+def test_the_way_to_a_server_is_told() -> None:
+    both = plan(settings(webhook_port="443"), BOTH, POD)
+    services = ("Service operators/hookrunner-validating-svc", "Service operators/hookrunner-conversion-svc")
+    assert both.way_to(both.servers[0]) == ", ".join(services)
+    apart = plan(settings(), BOTH, POD)
+    assert [apart.way_to(server) for server in apart.servers] == list(services)
+    by_url = plan(settings(webhook_url="https://10.0.0.7", webhook_port="443"), BOTH, Where())
+    assert by_url.way_to(by_url.servers[0]) == "https://10.0.0.7"
+
+
 def test_a_port_that_was_asked_for_is_there_though_no_hook_needs_it() -> None:
     (server,) = plan(settings(webhook_port="443"), frozenset(), POD).servers
     assert (server.name, server.kinds) == ("webhooks", frozenset())
