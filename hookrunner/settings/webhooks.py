@@ -188,8 +188,8 @@ class WebhookSettings:
             "webhook-url",
             URL,
             "",
-            "Webhooks: how the API server reaches us where no Service does, outside the cluster. With both kinds it "
-            "takes --webhook-port.",
+            "Webhooks: how the API server reaches us where no Service does, outside the cluster. It has to lead to the "
+            "port that we listen on, --webhook-port; with both kinds it takes that flag.",
         )
     )
     concurrency: int = setting(
@@ -197,7 +197,7 @@ class WebhookSettings:
             "webhook-concurrency",
             COUNT_FROM_1,
             "4 for each CPU",
-            "Webhooks: how many reviews are worked on at once.",
+            "Webhooks: how many reviews of each kind, admission and conversion, run a hook at once.",
             found=_four_for_each_cpu,
         )
     )
