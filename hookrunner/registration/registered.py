@@ -68,12 +68,14 @@ class Registered:
         """Whom the API server is to trust from now on."""
         self._trust = trust
 
-    async def settle(self) -> list[JSON]:
-        """Return when it is right, or when a person or another process has to act; what it was before each write."""
+    async def settle(self, by_hand: bool = False) -> list[JSON]:
+        """Return when it is right, or when a person or another process has to act; what it was before each write.
+        `by_hand` is against any other process."""
         overwritten: list[JSON] = []
         pause = _FIRST_PAUSE
+        claim = replace(self._claim, by_hand=True) if by_hand else self._claim
         async with self._writing:
-            while not await self._settled(overwritten):
+            while not await self._settled(overwritten, claim):
                 await asyncio.sleep(pause * random.uniform(0.75, 1.25))
                 pause = min(pause * 2, _LONGEST_PAUSE)
         return overwritten
@@ -84,11 +86,11 @@ class Registered:
             tasks.create_task(self._listen(watches), name=f"watch {self}")
             tasks.create_task(self._repair(), name=f"repair {self}")
 
-    async def _settled(self, overwritten: list[JSON]) -> bool:
+    async def _settled(self, overwritten: list[JSON], claim: Claim) -> bool:
         """One attempt; is there nothing more to do for now?"""
         trust = self._trust
         try:
-            found, before = await advanced(self._client, self.registration, trust, self._claim)
+            found, before = await advanced(self._client, self.registration, trust, claim)
         except KubeError as error:
             self._fails(str(error))
             return not error.brief
@@ -160,9 +162,7 @@ class Registered:
         with suppress(KubeError):
             if await self._challenge.unanswered():
                 _LOG.warn("nobody wants what is registered any more, taking over", object=str(self))
-                ours, self._claim = self._claim, replace(self._claim, by_hand=True)
-                await self.settle()
-                self._claim = ours
+                await self.settle(by_hand=True)
 
     def _is(self, found: Right | Left) -> None:
         self._failed, self._left, self.settled = False, isinstance(found, Left), True
