@@ -58,11 +58,12 @@ class Connections(web.Server):
         return [one for one in self.connections if isinstance(one, Connection) and one.transport is not None]
 
     def spare(self) -> bool:
-        """Cut one idle connection, if there is one: that on which least was asked, for the API server's are used."""
-        idle = [one for one in self.alive if one.idle]
-        if idle:
-            min(idle, key=lambda one: one.answers).abort()
-        return bool(idle)
+        """Cut one connection on which nobody waits for an answer, if there is one: that which has had fewest, for the
+        API server's are used."""
+        spare = [one for one in self.alive if not one.answering]
+        if spare:
+            min(spare, key=lambda one: one.answers).abort()
+        return bool(spare)
 
     async def finish(self, grace: float | None) -> None:
         """Close idle connections at once, and the others when they have answered, or after so many seconds."""
@@ -91,9 +92,9 @@ class Connection(web.RequestHandler):
         self.answers = 0
 
     @property
-    def idle(self) -> bool:
-        """Is nothing of a request there?"""
-        return self._timer is None and self._body is None
+    def answering(self) -> bool:
+        """Is there a whole request, not just a part of one?"""
+        return self._body is not None and self._body.is_eof()
 
     def asked(self, body: StreamReader) -> None:
         """A head is complete; its body may still be on its way, also that of one which came before our last answer."""

@@ -36,7 +36,7 @@ def on_port(address: str, port: int, flag: str) -> socket.socket:
         return socket.create_server((address, port), family=family, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:  # UnicodeError: a name that IDNA cannot encode, such as `a..b`
         mends = {
-            errno.EADDRINUSE: "another process listens there: stop it or choose another place",
+            errno.EADDRINUSE: "another process listens there, or this one by another flag: choose another place",
             errno.EACCES: "this user may not listen there: choose a port from 1024 on",
             errno.EADDRNOTAVAIL: "this machine has no such address: choose another",
         }

@@ -172,7 +172,7 @@ class TlsListener:
 
     def _room(self) -> int:
         """For how many connections there is room. If for none, somebody is cut, and there will be some at the next
-        look: who says hello for longest, or is idle."""
+        look: who says hello for longest, or waits for no answer."""
         greeting, open_ = len(self._greeting), len(self._connections.alive)
         room = self._limits.connections - greeting - open_
         if room > 0:

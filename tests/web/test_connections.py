@@ -175,6 +175,19 @@ async def test_clients_that_open_connections_and_say_nothing_shut_out_nobody() -
             writer.transport.abort()
 
 
+async def test_clients_that_do_not_end_their_requests_shut_out_nobody() -> None:
+    async with (
+        served(Told(), Setup(limits=Limits(connections=3))) as server,
+        asyncio.timeout(5),
+        connected(server) as (_, one),
+        connected(server) as (_, two),
+        connected(server) as (_, three),
+    ):
+        for writer, sent in ((one, b"P"), (two, WHOLE[:-1]), (three, WHOLE[:20])):
+            writer.write(sent)
+        assert (await server.post("/hooks/a", admission()))[0] == 200
+
+
 async def test_while_all_connections_are_busy_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "PAUSE", 0.01)
     told = Told()
