@@ -33,10 +33,13 @@ def mutated(context: JSON, verdict: JSON) -> JSON:
     obj = context["review"]["request"]["object"]
     if obj is None:
         raise BadOutput("`patch` of the admission response: there is no object that could be changed")
-    try:
-        return json_patch.apply(obj, verdict["patch"])
-    except Refused as refused:
-        raise BadOutput(f"`patch` of the admission response cannot be applied to the object: {refused}") from None
+    for place, step in enumerate(verdict["patch"]):
+        try:
+            obj = json_patch.apply(obj, [step])
+        except Refused:
+            told = f"patch[{place}] of the admission response, `{step['op']} {step['path']}`, cannot be applied to the "
+            raise BadOutput(f"{told}object: is all there that its path leads through?") from None
+    return obj
 
 
 def _shown(found: Verdict) -> JSON:

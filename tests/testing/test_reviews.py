@@ -344,7 +344,7 @@ async def test_a_verdict_is_read(
         (
             'echo \'{"allowed": true, "patch": [{"op": "remove", "path": "/a"}]}\' > $ADMISSION_RESPONSE_PATH',
             Review("CREATE", POD),
-            "cannot be applied to the object",
+            "patch[0] of the admission response, `remove /a`, cannot be applied to the object",
         ),
         ("echo '[]' > $VALIDATING_RESPONSE_PATH", Review("CREATE", POD), "got bad validating response"),
         (
