@@ -4,7 +4,7 @@ import asyncio
 import os
 import resource
 import socket
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
 
 import aiohttp
 import pytest
@@ -176,13 +176,10 @@ async def test_clients_that_open_connections_and_say_nothing_shut_out_nobody() -
 
 
 async def test_clients_that_do_not_end_their_requests_shut_out_nobody() -> None:
-    async with (
-        served(Told(), Setup(limits=Limits(connections=2))) as server,
-        asyncio.timeout(5),
-        connected(server) as one,
-        connected(server) as two,
-    ):
-        for reader, writer in (one, two):
+    setup = Setup(limits=Limits(connections=2))
+    async with served(Told(), setup) as server, asyncio.timeout(5), AsyncExitStack() as stack:
+        for _ in range(2):
+            reader, writer = await stack.enter_async_context(connected(server))
             writer.write(WHOLE + WHOLE[:-1])
             await head(reader)
         assert (await server.post("/hooks/a", admission()))[0] == 200
