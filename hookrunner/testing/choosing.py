@@ -38,7 +38,8 @@ def only(bindings: Sequence[_Named], kind: str, misfit: Callable[[int], str]) ->
     reasons = {place: misfit(place) for place in range(len(bindings))}
     fitting = [place for place, reason in reasons.items() if not reason]
     if len(fitting) > 1:
-        raise BadInput(f"several bindings fit: say which, {', '.join(bindings[place].name for place in fitting)}")
+        names = ", ".join(bindings[place].name for place in fitting)
+        raise BadInput(f"several bindings fit: say which by `binding` (--binding): {names}")
     if fitting:
         return fitting[0]
     if len(bindings) == 1:
