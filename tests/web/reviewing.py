@@ -126,3 +126,9 @@ def conversion(*objects: Any, wanted: str = "example.com/v2") -> dict[str, Any]:
 
 def failed(message: str = "Hook failed", code: int = 403, ignorable: bool = False) -> ReviewFailed:
     return ReviewFailed(message, code, ignorable)
+
+
+def count(metrics: bytes, *words: str) -> float:
+    """The sum of the series of reviews whose line has all the words."""
+    lines = (line for line in metrics.decode().splitlines() if line.startswith("hookrunner_webhook_reviews_total{"))
+    return sum(float(line.split()[-1]) for line in lines if all(word in line for word in words))

@@ -12,16 +12,10 @@ from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.web import limits, reviews
 from hookrunner.web.limits import Limits
 from tests.web.connecting import WHOLE, connected
-from tests.web.reviewing import Setup, Told, admission, conversion, failed, served
+from tests.web.reviewing import Setup, Told, admission, conversion, count, failed, served
 
 JSON_TYPE = {"Content-Type": "application/json"}
 DEEP = b"[" * 100_000
-
-
-def count(metrics: bytes, *words: str) -> float:
-    """The sum of the series whose line has all the words."""
-    lines = (line for line in metrics.decode().splitlines() if line.startswith("hookrunner_webhook_reviews_total{"))
-    return sum(float(line.split()[-1]) for line in lines if all(word in line for word in words))
 
 
 # ── what comes in ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -198,23 +192,6 @@ async def test_a_refusal_is_an_answer_like_any_other() -> None:
     )
 
 
-async def test_who_was_refused_what_and_why_is_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
-    request = {"kind": {"kind": "Pod"}, "namespace": "shop", "name": "a", "operation": "CREATE"}
-    told = Told(Verdict(False, "not today"), failed("h.sh: came back with metadata.name b"))
-    async with served(told) as server:
-        await server.post("/hooks/a", admission(**request, userInfo={"username": "ann"}))
-        await server.post("/a.example.com", conversion())
-        told.verdict = failed("Hook failed: h.sh: no answer")
-        await server.post("/hooks/a", admission())
-    denied, unconverted, undecided = (line for line in capfd.readouterr().err.splitlines() if "review " in line)
-    for words in ("review denied", "not today", "CREATE", "Pod", "shop", "username=ann"):
-        assert words in denied
-    for words in ("review failed", "came back with metadata.name b"):
-        assert words in unconverted
-    for words in ("review failed", "Hook failed: h.sh: no answer"):
-        assert words in undecided
-
-
 async def test_a_failure_is_a_refusal_where_the_policy_is_fail() -> None:
     async with served(Told(failed("no answer", 500))) as server:
         status, answer = await server.post("/hooks/a", admission())
@@ -376,26 +353,3 @@ async def test_bodies_that_would_take_too_much_memory_together_are_told_to_come_
         told.going_on.set()
         assert [(await waiting)[0], (await server.post("/hooks/a", large))[0]] == [200, 200]
         assert count(server.metrics.exposition(), 'result="limit"') == 1
-
-
-# ── metrics ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-async def test_reviews_are_counted_by_what_came_of_them() -> None:
-    told = Told()
-    async with served(told) as server:
-        for told.verdict in (Verdict(True), Verdict(False), failed(), failed(ignorable=True), RuntimeError()):
-            await server.post("/hooks/a", admission())
-        await server.post("/a.example.com", conversion())
-        shown = server.metrics.exposition()
-    counts = [count(shown, 'type="admission"', f'result="{word}"') for word in ("allowed", "denied", "failed")]
-    assert (counts, count(shown, 'result="converted"', 'webhook="a.example.com"')) == ([1, 1, 3], 1)
-    assert b'hookrunner_webhook_seconds_count{stage="total",type="admission",webhook="a"} 5\n' in shown
-
-
-async def test_made_up_paths_make_no_labels() -> None:
-    async with served(Told(failed("no hook answers"))) as server:
-        for n in range(5):
-            await server.post(f"/hooks/made-up-{n}", admission())
-        shown = server.metrics.exposition()
-    assert count(shown, 'webhook=""', 'result="failed"') == count(shown) == 5
