@@ -156,7 +156,7 @@ def _server(
 ) -> Server:
     source = settings.webhooks.certs
     files = Files(own.cert, own.key, own.ca)
-    use_files = source.kind == "files" or (source.kind == "auto" and own.cert.exists())
+    use_files = source.kind == "files" or (source.kind == "auto" and _is_there(own.cert))
     secret = Secret(namespace, source.secret, source.kind != "secret")
     return Server(
         serves,
@@ -176,3 +176,11 @@ def _names(settings: Settings, namespace: str) -> tuple[str, ...]:
         return (LOOPBACK,)
     services = (settings.validating.service, settings.conversion.service)
     return tuple(name for service in services for name in service_names(service, namespace))
+
+
+def _is_there(file: Path) -> bool:
+    """What cannot be looked at is there as well: then somebody is told what is wrong with it."""
+    try:
+        return file.exists()
+    except OSError:
+        return True

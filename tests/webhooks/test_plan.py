@@ -105,6 +105,12 @@ def test_certificates_are_in_files_if_there_are_files(tmp_path: Path) -> None:
     assert other.certificates == Secret("operators", "mine", own=False)
 
 
+def test_files_that_cannot_be_looked_at_are_not_passed_over(tmp_path: Path) -> None:
+    flags = {"validating_webhook_server_cert": str(tmp_path / ("x" * 300))}
+    (server,) = plan(settings(**flags), ADMISSION, POD).servers
+    assert isinstance(server.certificates, Files)
+
+
 def test_a_predecessors_names_are_kept() -> None:
     planned = plan(load({}, Compat.SHELL, {}), BOTH, POD)
     assert planned.admission.service == "shell-operator-validating-svc"

@@ -83,7 +83,8 @@ class HookReviewer:
 
     def missing(self) -> str:
         """The snapshots that webhooks wait for."""
-        return "; ".join(sorted({reason for order in self._orders() if (reason := self._runs.obstacle(order))}))
+        waits = {f"{order.hook}: {reason}" for order in self._orders() if (reason := self._runs.obstacle(order))}
+        return "; ".join(sorted(waits))
 
     async def _verdict(self, webhook: Webhook, review: AdmissionReview, dry_run: bool) -> Verdict:
         extra = contexts.admission_review(review.api_version, review.request)

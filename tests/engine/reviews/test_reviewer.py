@@ -33,6 +33,14 @@ def answer(text: str) -> str:
     return f"echo '{text}' > $VALIDATING_RESPONSE_PATH"
 
 
+STUBBORN = """\
+cd $(dirname $0)/..
+trap 'echo > ended; exit' TERM
+echo > running
+while :; do sleep 0.01; done"""
+"""Runs until it is asked to end, and tells of both."""
+
+
 class Reviewed:
     """A running engine that is asked."""
 
@@ -115,7 +123,7 @@ async def test_a_hook_that_fails_says_so(
 
 
 async def test_a_hook_is_ended_at_the_deadline(bench: Bench, start: Any) -> None:
-    bench.hook("a", validating(), "trap 'echo ended > $(dirname $0)/../ended; exit' TERM; while :; do sleep 0.01; done")
+    bench.hook("a", validating(), STUBBORN)
     reviewed = await start()
     with pytest.raises(ReviewFailed, match="went by with waiting for the hook a"):
         await reviewed.admit(seconds=0.3)
@@ -200,10 +208,10 @@ async def test_a_rate_limit_counts_for_reviews_too(bench: Bench, start: Any) -> 
 
 
 async def test_whoever_gives_up_ends_the_hook(bench: Bench, start: Any) -> None:
-    bench.hook("a", validating(), "trap 'echo ended > $(dirname $0)/../ended; exit' TERM; while :; do sleep 0.01; done")
+    bench.hook("a", validating(), STUBBORN)
     reviewed = await start()
     task = asyncio.create_task(reviewed.admit(seconds=60))
-    await bench.ran("a", 1)
+    await until((bench.directory / "running").exists)
     task.cancel()
     await ended(bench)
 

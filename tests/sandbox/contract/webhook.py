@@ -97,52 +97,65 @@ def reviewed(review: JSON, response: JSON) -> JSON:
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": said}
 
 
+class Handler(BaseHTTPRequestHandler):
+    """Answers one connection as its server's webhook was told."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    answered = 0
+    server: "Server"
+
+    def do_POST(self) -> None:
+        webhook = self.server.webhook
+        if self.answered == webhook.requests_per_connection:
+            self.close_connection = True
+            return
+        self.answered += 1
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        webhook.asked.append(Asked(self.path, dict(self.headers), body))
+        answer = webhook.answers.get(self.path.partition("?")[0], allowed())
+        said = answer if isinstance(answer, Raw) else answer(body)
+        self._send(said if isinstance(said, Raw) else Raw(json.dumps(said).encode()))
+
+    def _send(self, raw: Raw) -> None:
+        time.sleep(raw.seconds)
+        self.send_response(raw.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw.body)))
+        for name, text in raw.headers.items():
+            self.send_header(name, text)
+        self.end_headers()
+        self.wfile.write(raw.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """Speaks TLS with a certificate of its own."""
+
+    daemon_threads = True
+
+    def __init__(self, webhook: Webhook, scratch: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.webhook = webhook
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        files = (scratch / "webhook.crt", scratch / "webhook.key")
+        for file, text in zip(files, _signed(), strict=True):
+            file.write_bytes(text)
+        context.load_cert_chain(*files)
+        # The handshake is the thread's that answers: a client that breaks it off must not end the server.
+        self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that hang up are what some cases are about."""
+
+
 @contextmanager
 def serving(scratch: Path) -> Iterator[Webhook]:
     """A webhook on a free port."""
     webhook = Webhook("", authority())
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-        answered = 0
-
-        def do_POST(self) -> None:
-            if self.answered == webhook.requests_per_connection:
-                self.close_connection = True
-                return
-            self.answered += 1
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            webhook.asked.append(Asked(self.path, dict(self.headers), body))
-            answer = webhook.answers.get(self.path.partition("?")[0], allowed())
-            said = answer if isinstance(answer, Raw) else answer(body)
-            raw = said if isinstance(said, Raw) else Raw(json.dumps(said).encode())
-            time.sleep(raw.seconds)
-            self.send_response(raw.status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw.body)))
-            for name, text in raw.headers.items():
-                self.send_header(name, text)
-            self.end_headers()
-            self.wfile.write(raw.body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """Clients that hang up are what some cases are about."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    files = (scratch / "webhook.crt", scratch / "webhook.key")
-    for file, text in zip(files, _signed(), strict=True):
-        file.write_bytes(text)
-    context.load_cert_chain(*files)
-    # The handshake is the thread's that answers: a client that breaks it off must not end the server.
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server = Server(webhook, scratch)
     webhook.url = f"https://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
