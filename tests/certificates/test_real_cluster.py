@@ -28,6 +28,7 @@ from tests.certificates.made import YEAR
 from tests.certificates.reading import Reader, reading
 from tests.certificates.secrets import NAME, data, secret, serial_of
 from tests.controlplane.cluster import Cluster
+from tests.fakes.transports import all_closed
 
 NAMES = service_names("hooks", "default")
 SECRETS = {"apiGroups": [""], "resources": ["secrets"]}
@@ -62,6 +63,13 @@ async def owner(credentials: Credentials, namespace: str) -> AsyncIterator[Reade
         reading(own(Latest(NAME), replica.client, replica.watches, Wanted(namespace, NAME, NAMES))) as reader,
     ):
         yield reader
+
+
+@pytest.fixture(autouse=True)
+async def closed() -> AsyncIterator[None]:
+    """No connection outlives its test."""
+    yield
+    await all_closed()
 
 
 @pytest.fixture

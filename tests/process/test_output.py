@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from hookrunner.process.spawn import Command
 def written(tmp_path: Path) -> Iterator[Path]:
     """The file that JSON logs at level info go to."""
     handlers = list(logging.getLogger().handlers)
-    with (tmp_path / "log").open("w") as stream, (tmp_path / "log-after").open("w") as after:
+    with (tmp_path / "log").open("w") as stream:
         log.configure("json", "info", stream)
         yield tmp_path / "log"
-        log.configure("text", "info", after)
+        # Not a file that is closed by then: its descriptor may become anything, the standard output of a test too.
+        log.configure("text", "info", sys.__stderr__ or sys.stderr)
     logging.captureWarnings(False)
     logging.getLogger().handlers = handlers
 

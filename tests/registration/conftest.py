@@ -1,7 +1,5 @@
 """Each test that asks for a `world` runs on the sandbox and on the real API server."""
 
-import asyncio
-import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -16,7 +14,7 @@ from hookrunner.sandbox.sandbox import Options, serving
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.cluster import Cluster
-from tests.flows.waiting import until
+from tests.fakes.transports import all_closed
 from tests.registration.world import World
 
 
@@ -35,15 +33,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         world = World(credentials, other, metrics, stack)
         yield world
         await world.clean()
-    await until(_all_closed, "connections to be closed")
-    await asyncio.sleep(0)
-
-
-def _all_closed() -> bool:
-    """A TLS connection that is cancelled as it comes about says goodbye and waits for an answer: longer than the event
-    loop may live."""
-    transports = (one for one in gc.get_objects() if issubclass(type(one), asyncio.Transport))
-    return all(one.is_closing() for one in transports)
+    await all_closed()
 
 
 @pytest.fixture(scope="session")
