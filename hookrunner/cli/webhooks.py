@@ -31,7 +31,7 @@ from hookrunner.registration.merging import (
     Registration,
 )
 from hookrunner.registration.removal import LABELLED, unwanted
-from hookrunner.registration.steps import Write, step
+from hookrunner.registration.steps import Outrun, Step, Write, step
 from hookrunner.registration.trust import Trust
 from hookrunner.registration.wanted import Wish, targets
 from hookrunner.registration.writing import advanced
@@ -194,13 +194,13 @@ def _nothing(asked: Settings, namespace: str) -> Wish:
 async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     """Take away what is ours, and tell. False if there is nothing of ours."""
     existing = await _read(client, one)
-    found = step(one, existing, Trust(), _BY_HAND)
+    found: Step | Outrun = step(one, existing, Trust(), _BY_HAND)
     if not isinstance(found, Write):
         if existing and (elsewhere := _clients(existing)):
             left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {one.target}"
             click.echo(f"{_named(one)}: {left}; if that is this installation, add {_given(one, elsewhere[0])}")
         return False
-    while not dry_run and isinstance(found, Write):
+    while not dry_run and isinstance(found, Write | Outrun):
         found, _ = await advanced(client, one, Trust(), _BY_HAND)
     what = "webhooks" if isinstance(one, Configuration) else "conversion"
     click.echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")

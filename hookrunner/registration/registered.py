@@ -23,7 +23,7 @@ from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
 from hookrunner.registration.challenge import Challenge
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import Registration
-from hookrunner.registration.steps import Left, Right, Write, step
+from hookrunner.registration.steps import Left, Outrun, Right, Write, step
 from hookrunner.registration.trust import Trust
 from hookrunner.registration.undone import Undone, last_writer
 from hookrunner.registration.writing import advanced
@@ -94,6 +94,8 @@ class Registered:
         except KubeError as error:
             self._fails(str(error))
             return not error.brief
+        if isinstance(found, Outrun):
+            return False
         if isinstance(found, Write):
             _LOG.info("writing a registration", object=str(self), method=found.method)
             overwritten.append(before)

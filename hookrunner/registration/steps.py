@@ -31,6 +31,11 @@ class Left:
     generation: str
 
 
+@dataclass(frozen=True, slots=True)
+class Outrun:
+    """It was to be written, and somebody was faster: look again."""
+
+
 Step: TypeAlias = Right | Write | Left
 
 

@@ -1,7 +1,5 @@
 """One look at an object in the cluster and one step towards what it should be."""
 
-from contextlib import suppress
-
 import orjson
 
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
@@ -10,24 +8,27 @@ from hookrunner.kube.objects import FIELD_MANAGER
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import Registration
-from hookrunner.registration.steps import Step, Write, step
+from hookrunner.registration.steps import Outrun, Step, Write, step
 from hookrunner.registration.trust import Trust
 
 _TIMEOUT = 10.0
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "DELETE": "delete"}
 
 
-async def advanced(client: Client, registration: Registration, trust: Trust, claim: Claim) -> tuple[Step, JSON]:
+async def advanced(
+    client: Client, registration: Registration, trust: Trust, claim: Claim
+) -> tuple[Step | Outrun, JSON]:
     """Read the object and take the next step: what was done, and the object before it (None without).
 
-    After a write look again, for somebody else may have been faster. Raises KubeError; a `Denied` says what right is
-    missing.
+    After a write look again. Raises KubeError; a `Denied` says what right is missing.
     """
     existing = await _read(client, registration)
     found = step(registration, existing, trust, claim)
     if isinstance(found, Write):
-        with suppress(Conflict, AlreadyExists, NotFound):
+        try:
             await _write(client, registration, found)
+        except (Conflict, AlreadyExists, NotFound):
+            return Outrun(), existing
     return found, existing
 
 
