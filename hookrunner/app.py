@@ -92,10 +92,7 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
         if not hooks.hooks:
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
-        await signals.asked.wait()
-        if face.webhooks and connection.in_pod:
-            face.webhooks.leave()
-            await signals.unless_hurried(asyncio.sleep(LEAVING))
+        await _until_asked(signals, face, connection)
         return await _stop(settings, signals, built, children, face)
 
 
@@ -219,6 +216,14 @@ async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
         if refused is None or other is not None:
             raise
         raise refused.exceptions[0] from None
+
+
+async def _until_asked(signals: Signals, face: Face, connection: Connection) -> None:
+    """Run until somebody asks for the end; a pod then answers reviews until the API server has found another."""
+    await signals.asked.wait()
+    if face.webhooks and connection.in_pod:
+        face.webhooks.leave()
+        await signals.unless_hurried(asyncio.sleep(LEAVING))
 
 
 async def _stop(settings: Settings, signals: Signals, built: Assembly, children: Children, face: Face) -> int:

@@ -18,6 +18,7 @@ import math
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from weakref import WeakSet
 
 from hookrunner import log
 from hookrunner.errors import (
@@ -69,7 +70,7 @@ class Watches:
         self._discovery = discovery
         self._metrics = metrics
         self._idle = idle
-        self._open = set[_Watch]()
+        self._open = WeakSet[_Watch]()
 
     def again(self, group: str, plural: str) -> None:
         """Let every open watch of a resource list its objects once more: the server has come to show them otherwise.
@@ -84,14 +85,11 @@ class Watches:
         """The story of a selection, told from the beginning. Close it with `aclosing`."""
         watch = _Watch(selection, self._client, self._discovery, self._metrics, self._idle)
         self._open.add(watch)
-        try:
-            async with aclosing(watch.story()) as story:
-                async for reports in story:
-                    if reports:
-                        yield reports
-                    del reports  # or the last objects would live until the next change
-        finally:
-            self._open.discard(watch)
+        async with aclosing(watch.story()) as story:
+            async for reports in story:
+                if reports:
+                    yield reports
+                del reports  # or the last objects would live until the next change
 
 
 class _Watch:
