@@ -36,7 +36,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.registration.claims import claim
 from hookrunner.registration.removal import withdraw
-from hookrunner.registration.wanted import Wish, targets
+from hookrunner.registration.wanted import nothing
 from hookrunner.settings import Settings
 from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
@@ -201,8 +201,7 @@ async def _let_be_asked(settings: Settings, parts: Parts, face: Face, built: Ass
 
 async def _stop_being_asked(settings: Settings, kube: Kube) -> None:
     """Hooks of an earlier life may have declared webhooks."""
-    names = targets(settings, settings.kube.namespace or kube.connection.namespace or "default")
-    await withdraw(kube.patcher, Wish(settings.validating.configuration, *names), claim(time.time()))
+    await withdraw(kube.patcher, nothing(settings, kube.connection.namespace), claim(time.time()))
 
 
 @asynccontextmanager

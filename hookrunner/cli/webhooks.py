@@ -33,7 +33,7 @@ from hookrunner.registration.merging import (
 from hookrunner.registration.removal import LABELLED, unwanted
 from hookrunner.registration.steps import Outrun, Step, Write, step
 from hookrunner.registration.trust import Trust
-from hookrunner.registration.wanted import Wish, targets
+from hookrunner.registration.wanted import nothing
 from hookrunner.registration.writing import advanced
 from hookrunner.settings import Settings
 
@@ -172,7 +172,7 @@ class _Remove(click.Command):
 
 async def _remove(asked: Settings, dry_run: bool) -> int:
     async with _client(asked) as (client, namespace):
-        ours = unwanted(client, _nothing(asked, namespace))
+        ours = unwanted(client, nothing(asked, namespace))
         gone = [one async for one in ours if await _taken(client, one, dry_run)]
         if not gone:
             click.echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
@@ -183,12 +183,6 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
     for one in back:
         click.echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
     return 1 if back else 0
-
-
-def _nothing(asked: Settings, namespace: str) -> Wish:
-    """What this installation is to have: nothing."""
-    names = targets(asked, asked.kube.namespace or namespace or "default")
-    return Wish(asked.validating.configuration, *names)
 
 
 async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:

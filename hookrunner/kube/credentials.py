@@ -28,8 +28,6 @@ from hookrunner.settings import KubeSettings
 _LOG = log.get("kube.credentials")
 _TOKEN_FILE_AGE = 60.0
 _EXPIRY_MARGIN = 60.0
-IN_POD = "service account of this pod"
-"""The origin of credentials that `kubeconfig.py` has found there."""
 _RENEWAL_INTERVAL = 10.0
 """A server that refuses good credentials must not make us run an exec plugin for every request."""
 
@@ -37,7 +35,7 @@ _RENEWAL_INTERVAL = 10.0
 @dataclass(frozen=True, slots=True)
 class Connection:
     """A way into a cluster. `ca`, `cert` and `key` are PEM texts, empty for none; `authorization` a header's value;
-    `expires` epoch seconds; `origin` says where it was found."""
+    `expires` epoch seconds; `origin` says where it was found, `in_pod` whether that is our pod's service account."""
 
     server: str
     ca: str = ""
@@ -51,11 +49,7 @@ class Connection:
     insecure: bool = False
     namespace: str = ""
     origin: str = ""
-
-    @property
-    def in_pod(self) -> bool:
-        """Are these the credentials that a pod finds in itself?"""
-        return self.origin == IN_POD
+    in_pod: bool = False
 
     def __repr__(self) -> str:
         """No secrets: this may end up in a log."""

@@ -86,6 +86,7 @@ def in_cluster(directory: Path) -> dict[str, Any]:
     InClusterConfigLoader(str(token), str(directory / "ca.crt")).load_and_set(configuration)
     return _described(configuration) | {
         "origin": "service account of this pod",
+        "in_pod": True,
         "namespace": namespace.read_text().strip() if namespace.is_file() else "",
         "token_file": str(token),
     }

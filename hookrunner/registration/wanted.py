@@ -69,6 +69,16 @@ def targets(settings: Settings, namespace: str) -> tuple[Target, Target]:
     return Target(url, namespace, services[0]), Target(url, namespace, services[1])
 
 
+def nothing(settings: Settings, namespace: str) -> Wish:
+    """The wish of an installation that is to have nothing registered; `namespace` is that of its credentials."""
+    return Wish(settings.validating.configuration, *targets(settings, own_namespace(settings, namespace)))
+
+
+def own_namespace(settings: Settings, namespace: str) -> str:
+    """Where our Services are: where the user says, else in the namespace of our credentials."""
+    return settings.kube.namespace or namespace or "default"
+
+
 def wish(
     hooks: Iterable[Hook], configuration: str, admission: Target, conversion: Target, incomplete: bool = False
 ) -> Wish:

@@ -10,7 +10,7 @@ from pathlib import Path
 from hookrunner.certificates.issuing import service_names, url_names
 from hookrunner.errors import StartRefused
 from hookrunner.model.bindings import Hook
-from hookrunner.registration.wanted import Target, targets
+from hookrunner.registration.wanted import Target, own_namespace, targets
 from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
 from hookrunner.web.reviews import Kind
 
@@ -106,7 +106,7 @@ def plan(settings: Settings, wanted: frozenset[Kind], where: Where) -> Plan:
     """Raises StartRefused if the API server could not find us."""
     url, sandbox = settings.webhooks.url, settings.sandbox.enabled
     settings = _in_sandbox(settings) if sandbox and not url else settings
-    namespace = settings.kube.namespace or where.namespace or "default"
+    namespace = own_namespace(settings, where.namespace)
     if not (url or sandbox):
         _check_service(settings, where)
     servers = _servers(settings, wanted, namespace)

@@ -10,20 +10,8 @@ from hookrunner.model.resources import JSON
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.rules import Object
-from hookrunner.sandbox.webhooks.configured import GROUP, Webhook
+from hookrunner.sandbox.webhooks.configured import Webhook
 
-EXEMPT = frozenset(
-    f"{plural}.{GROUP}"
-    for plural in (
-        "mutatingwebhookconfigurations",
-        "validatingwebhookconfigurations",
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-    )
-)
-"""Of these no webhook is told: it could lock itself out."""
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 
 
