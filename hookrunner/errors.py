@@ -10,13 +10,19 @@
     │   ├── BadInput            what a hook tool was given: objects, test cases, a binding that is not there
     │   ├── BadSetting          a flag or a variable whose value cannot be read (exit code 2)
     │   ├── BadKubeConfig       no usable way to reach a cluster
-    │   └── BadCertificate      a certificate, its key or its CA: unreadable, or they do not belong together
+    │   ├── BadCertificate      a certificate, its key or its CA: unreadable, or they do not belong together
+    │   ├── BadModule           a module's directory, its name, its module.yaml, its schemas, a cycle in `requires`
+    │   ├── BadValues           values of a wrong type or against a schema, a section that cannot be read, a bad patch
+    │   └── BadChart            a chart that cannot be loaded
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
     │   └── BadOutput           … or it ended well and what it wrote cannot be read
     │       └── NoAnswer        … or it wrote nothing where the API server waits for an answer
     ├── ReviewFailed            a question of the API server to which no hook gave a usable answer
     ├── FilterFailed            a jq program failed on one object (never drops the event)
     ├── PatchFailed             an operation on an object was refused or could not be done
+    ├── ScriptFailed            an `enabled` script ended badly, hung, or answered neither true nor false
+    ├── RenderFailed            a chart's templates could not be rendered with these values
+    ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
     └── KubeError               the Kubernetes API did not do what was asked
         ├── Unreachable         no answer: refused, reset, timed out, TLS (always temporary)
         │   ├── Cut             … or it broke off in the middle
@@ -96,6 +102,26 @@ class BadCertificate(BadConfig):
     """A certificate, its key or its CA cannot be read, or they do not belong together."""
 
 
+class BadModule(BadConfig):
+    """A module cannot be used as it is written: directory, name, `module.yaml`, schemas, requirements."""
+
+
+class BadValues(BadConfig):
+    """Values cannot be used: `problems` has one line each, with the path, what is wrong and which rule says so.
+
+    `section` is the module's key, or `global`.
+    """
+
+    def __init__(self, section: str, problems: Sequence[str]) -> None:
+        self.section = section
+        self.problems = tuple(problems)
+        super().__init__(f"{section}: " + "; ".join(problems))
+
+
+class BadChart(BadConfig):
+    """A chart cannot be loaded: `Chart.yaml`, a template's syntax, a missing dependency."""
+
+
 class HookFailed(HookrunnerError):
     """A hook run ended badly."""
 
@@ -131,6 +157,24 @@ class FilterFailed(HookrunnerError):
 
 class PatchFailed(HookrunnerError):
     """At least one object operation failed; the message names each."""
+
+    temporary = True
+
+
+class ScriptFailed(HookrunnerError):
+    """An `enabled` script gave no answer: exit code, deadline, or a text that is neither `true` nor `false`."""
+
+    temporary = True
+
+
+class RenderFailed(HookrunnerError):
+    """Templates could not be rendered. The message names template and line where the engine does."""
+
+    temporary = True
+
+
+class ReleaseFailed(HookrunnerError):
+    """A release is not as it is wanted; the message names the objects, what was wrong with each, and what to do."""
 
     temporary = True
 

@@ -4,6 +4,7 @@
 the keys that only we know: design.md §2.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -24,9 +25,15 @@ class Change(StrEnum):
 
 
 class BindingType(StrEnum):
-    """The six kinds of binding, as logs and queue dumps spell them (shell-operator.md §0)."""
+    """The kinds of binding, as logs and queue dumps spell them (shell-operator.md §0, addon-operator.md §3.1, §4.1)."""
 
     ON_STARTUP = "onStartup"
+    BEFORE_ALL = "beforeAll"
+    AFTER_ALL = "afterAll"
+    BEFORE_HELM = "beforeHelm"
+    AFTER_HELM = "afterHelm"
+    BEFORE_DELETE_HELM = "beforeDeleteHelm"
+    AFTER_DELETE_HELM = "afterDeleteHelm"
     SCHEDULE = "schedule"
     KUBERNETES = "kubernetes"
     VALIDATING = "kubernetesValidating"
@@ -120,10 +127,12 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class HookConfig:
-    """Everything that one `--config` answer says. `on_startup` is the order, None without."""
+    """Everything that one `--config` answer says. `on_startup` is the order, None without; `lifecycle` the orders of
+    `beforeAll` … `afterDeleteHelm` bindings."""
 
     version: Literal["v0", "v1"]
     on_startup: float | None = None
+    lifecycle: Mapping[BindingType, int] = field(default_factory=dict)
     settings: HookSettings = HookSettings()
     schedules: tuple[Schedule, ...] = ()
     kubernetes: tuple[Kubernetes, ...] = ()
@@ -142,8 +151,20 @@ QueuedBinding: TypeAlias = Schedule | Kubernetes
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """An executable file and what it declared. `name` is its path relative to the hooks directory (§1.3)."""
+    """An executable file and what it declared. `name` is its path relative to the hooks directory (§1.3).
+
+    `module` is empty for a hook without values, `global` for a global hook, else a module's name; then `name` begins
+    with it and a slash, since files of two modules may have one name. `label` is the name without that, as metrics,
+    logs and dumps show it beside the module's. `prefix` comes before the file in the command: an interpreter."""
 
     name: str
     path: Path
     config: HookConfig = field(compare=False)
+    module: str = ""
+    prefix: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def label(self) -> str:
+        """What it is called where its module is known."""
+        return self.name.removeprefix(f"{self.module}/") if self.module else self.name

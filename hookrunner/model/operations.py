@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import Converted, Verdict
+from hookrunner.model.values import PatchOperation
 
 
 class Verb(StrEnum):
@@ -84,9 +85,12 @@ class MetricOperation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Everything that one successful run wrote: `admission` and `conversion` are the response files, None if empty."""
+    """Everything that one successful run wrote: `admission` and `conversion` are the response files, None if empty.
+    `config` and `values` are patches for the values store: kept in the ConfigMap, and in memory."""
 
     objects: tuple[ObjectOperation, ...] = ()
     metrics: tuple[MetricOperation, ...] = ()
     admission: Verdict | None = None
     conversion: Converted | None = None
+    config: tuple[PatchOperation, ...] = ()
+    values: tuple[PatchOperation, ...] = ()

@@ -1,0 +1,76 @@
+"""Modules as nouns: what a directory says, what is wanted of it, and how far it has come (addon-operator.md §1, §5)."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+Drift = Literal["off", "missing", "warn", "repair"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What `module.yaml` says (design.md §4.2), with every default filled in. `modules` maps a required module to a
+    version range, empty for any; `kubernetes` is a version range. `namespace` "" is the operator's own.
+    `drift` is `missing` unless told otherwise: objects that are gone come back, changed fields are nobody's business.
+    """
+
+    description: str = ""
+    version: str = ""
+    critical: bool = True
+    gate: bool = False
+    modules: tuple[tuple[str, str], ...] = ()
+    kubernetes: str = ""
+    namespace: str = ""
+    adopt: bool = False
+    wait: bool = False
+    rollback_on_failure: bool = False
+    drift: Drift = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One module's directory. `key` is its name in values (camelCase), `directory` where its files are (a link is
+    followed), `source` the modules directory that it was found in. `chart` says that it has templates to install,
+    `script` where its `enabled` script is, `problem` why it cannot be loaded, empty if it can."""
+
+    name: str
+    key: str
+    weight: int
+    directory: Path
+    source: Path
+    chart: bool = False
+    script: Path | None = None
+    traits: Traits = field(default_factory=Traits)
+    problem: str = ""
+
+
+class Choice(StrEnum):
+    """Whether a module is to run. Undecided: it stays as it is, neither run with other values nor deleted."""
+
+    ON = "on"
+    OFF = "off"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A choice, who made it (`Static`, `DynamicallyEnabled`, `KubeConfig`, `ScriptEnabled`, `Requires`, "" if nobody
+    said a word) and, in words for a person, why."""
+
+    choice: Choice
+    by: str = ""
+    reason: str = ""
+
+
+class Phase(StrEnum):
+    """How far a module has come (addon-operator.md §5.5). A retry goes on from the phase that was reached."""
+
+    STARTUP = "Startup"
+    ON_STARTUP_DONE = "OnStartupDone"
+    QUEUE_SYNCHRONIZATION_TASKS = "QueueSynchronizationTasks"
+    WAIT_FOR_SYNCHRONIZATION = "WaitForSynchronization"
+    ENABLE_SCHEDULE_BINDINGS = "EnableScheduleBindings"
+    CAN_RUN_HELM = "CanRunHelm"
+    READY = "Ready"
+    HOOKS_DISABLED = "HooksDisabled"

@@ -1,0 +1,18 @@
+"""What a hook asks to be changed in the values store, and which section of it a module has (addon-operator.md §2)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hookrunner.model.resources import JSON
+
+GLOBAL = "global"
+"""The section that every module sees, and the name under which global hooks count as a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchOperation:
+    """One operation on values, already checked (§2.5). `path` is a JSON pointer that begins with the section's key."""
+
+    op: Literal["add", "remove", "test"]
+    path: str
+    value: JSON = None
