@@ -40,6 +40,7 @@ _ANSWER_TIMEOUT = 30.0
 
 _LOG = log.get("kube.client")
 _READ_BUFFER = 256 * 1024
+_JSON = "application/json"
 _PAUSES = (0.1, 0.5, 2.0)
 _LONGEST_PAUSE = 10.0
 _SHOWN = 200
@@ -65,8 +66,8 @@ class Call:
     path: str
     params: _Params = field(default_factory=dict)
     body: JSON = None
-    content_type: str = "application/json"
-    accept: str = "application/json"
+    content_type: str = _JSON
+    accept: str = _JSON
     timeout: float = 60.0
 
 
@@ -98,7 +99,7 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def get(self, path: str, params: _Params | None = None, accept: str = "application/json") -> JSON:
+    async def get(self, path: str, params: _Params | None = None, accept: str = _JSON) -> JSON:
         """The parsed answer to a GET."""
         return orjson.loads(await self.send(Call("GET", path, params or {}, accept=accept)))
 
@@ -110,14 +111,16 @@ class Client:
         except TimeoutError as error:
             raise Unreachable(f"{call.method} {call.path}: no answer within {call.timeout:g} s") from error
 
-    async def stream(self, path: str, params: _Params, idle: float) -> AsyncGenerator[list[bytes], None]:
+    async def stream(
+        self, path: str, params: _Params, idle: float, accept: str = _JSON
+    ) -> AsyncGenerator[list[bytes], None]:
         """The lines of an endless answer, in lists as they arrive; the first list is empty and means "accepted".
 
         Ends when the server ends it. Raises `Silent` after `idle` seconds without a byte, `Cut` if the connection
         breaks. Close it with `aclosing`: an abandoned stream keeps its connection until the garbage collector comes.
         """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=idle)
-        async with self._answered(Call("GET", path, params), timeout) as response:
+        async with self._answered(Call("GET", path, params, accept=accept), timeout) as response:
             yield []
             try:
                 async for lines in _lines(response.content):

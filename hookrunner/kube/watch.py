@@ -59,6 +59,10 @@ _AGAIN_AFTER = 5.0
 _STUBBORN = 3
 """After so many answers that led nowhere, begin again with a list: the version itself may be what is wrong."""
 
+_METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
+"""Only `metadata` of each object; complete ones from a server that cannot leave the rest out.
+Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches"""
+
 _NO_STREAMED_LIST = frozenset({400, 403, 405, 422})
 
 
@@ -164,7 +168,7 @@ class _Watch:
         params = self._selectors() | {"limit": self._page}
         reports: list[Report] = [self._begin_list()]
         while self._story.version is None:
-            page = await self._client.get(path, params)
+            page = await self._client.get(path, params, self._accept("PartialObjectMetadataList"))
             params["continue"] = page["metadata"].get("continue", "")
             reports += self._story.page(resource, page)
             del page
@@ -174,7 +178,8 @@ class _Watch:
     async def _followed(self, resource: Resource) -> AsyncGenerator[list[Report], None]:
         """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted."""
         path = resource.path(self._selection.namespace)
-        async with aclosing(self._client.stream(path, self._watch_params(), self._idle)) as chunks:
+        accept = self._accept("PartialObjectMetadata")
+        async with aclosing(self._client.stream(path, self._watch_params(), self._idle, accept)) as chunks:
             async for lines in chunks:
                 reports, error = self._story.chunk(resource.kind, lines) if lines else (self._opened(), None)
                 yield reports
@@ -213,6 +218,9 @@ class _Watch:
         if self._story.version is None:
             return params | {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         return params | ({"resourceVersion": self._story.version} if self._story.version else {})
+
+    def _accept(self, metadata: str) -> str:
+        return _METADATA.format(metadata) if self._selection.metadata_only else "application/json"
 
     def _selectors(self) -> dict[str, str]:
         wanted = {"labelSelector": self._selection.labels, "fieldSelector": self._selection.fields}

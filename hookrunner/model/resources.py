@@ -72,7 +72,8 @@ class Selection:
     """The objects that one watch is about. Equal selections share one watch (design.md D3).
 
     `kind` may be a kind, plural or short name in any case; an empty `api_version` means the preferred version.
-    `labels` and `fields` are selector strings for the API server; an empty `namespace` means all.
+    `labels` and `fields` are selector strings for the API server; an empty `namespace` means all. With `metadata_only`
+    objects have `metadata` and nothing else (`PartialObjectMetadata`), unless an aggregated server cannot do so.
     """
 
     api_version: str
@@ -80,8 +81,10 @@ class Selection:
     namespace: str = ""
     labels: str = ""
     fields: str = ""
+    metadata_only: bool = False
 
     def __str__(self) -> str:
         name = f"{self.api_version}/{self.kind}" if self.api_version else self.kind
-        parts = (f"namespace={self.namespace}" * bool(self.namespace), self.labels, self.fields)
+        only = "metadata only" * self.metadata_only
+        parts = (f"namespace={self.namespace}" * bool(self.namespace), self.labels, self.fields, only)
         return " ".join([name, *filter(None, parts)])

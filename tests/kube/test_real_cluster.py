@@ -87,12 +87,13 @@ def templates(direct: Client, namespace: str) -> Thing:
     return Thing(direct, namespace, "podtemplates")
 
 
-@pytest.mark.parametrize("plural", ["configmaps", "podtemplates"])
-async def test_list_and_changes(direct: Client, metrics: Metrics, namespace: str, plural: str) -> None:
+@pytest.mark.parametrize(("plural", "only"), [("configmaps", False), ("podtemplates", False), ("podtemplates", True)])
+async def test_list_and_changes(direct: Client, metrics: Metrics, namespace: str, plural: str, only: bool) -> None:
     thing = Thing(direct, namespace, plural)
     for name in "abc":
         await thing.create(name)
-    async with aclosing(stories(direct, metrics).open(Selection("v1", plural, namespace))) as story:
+    selection = Selection("v1", plural, namespace, metadata_only=only)
+    async with aclosing(stories(direct, metrics).open(selection)) as story:
         assert sorted(await hear(story, "Listed")) == ["Listed", "Listing", "a", "b", "c"]
         await thing.create("d")
         await thing.label("a", color="red")

@@ -280,6 +280,21 @@ async def test_only_the_selected_is_asked_for(api: ApiServer, watches: Watches) 
     assert (request.params["labelSelector"], request.params["fieldSelector"]) == ("app=web", "metadata.name=a")
 
 
+@pytest.mark.parametrize("streams", [True, False])
+async def test_of_metadata_alone_nothing_else_is_told(api: ApiServer, watches: Watches, streams: bool) -> None:
+    if not streams:
+        cannot_stream_lists(api)
+    listed = api.put(config_map("a", color="red"))
+    async with aclosing(watches.open(Selection("v1", "ConfigMap", metadata_only=True))) as story:
+        told = [report async for reports in _to_listed(story) for report in reports if isinstance(report, Item)]
+        changed = api.put(config_map("a", color="blue"))
+        told += [report for report in await anext(story) if isinstance(report, Item)]
+    assert [(str(item.key), set(item.obj)) for item in told] == [
+        ("default/ConfigMap/a", {"apiVersion", "kind", "metadata"})
+    ] * 2
+    assert [item.obj["metadata"] for item in told] == [listed["metadata"], changed["metadata"]]
+
+
 async def test_failures_are_counted_by_type(api: ApiServer, story: Story, metrics: Metrics) -> None:
     await until(story, "Listed")
     api.faults.cut()
