@@ -20,7 +20,8 @@ right, then the default. A variable that is set to nothing counts as not set. A 
 program with exit code 2. With `--compat shell-operator` or `--compat addon-operator`, or started under one of these
 names, the defaults of the third column become those of the fourth.
 
-Flags whose text begins with "Ignored" had no effect in the predecessors either; giving one is answered with a warning.
+Flags whose text begins with "Ignored" have no effect here, and mostly had none in the predecessors; giving one is
+answered with a warning.
 The variables `KUBECONFIG`, `TZ`, `TMPDIR` and the proxy variables have their usual meaning.
 
 | flag | variables | default | shell-operator / addon-operator | what |

@@ -55,8 +55,42 @@ debug-kubernetes-api DEBUG_KUBERNETES_API
 """.splitlines()
 
 
-@pytest.mark.parametrize("row", SHELL_OPERATOR)
-def test_every_flag_and_variable_of_shell_operator_is_known(row: str) -> None:
+# Those that addon-operator.md §9.1 adds, with the names of its documents.
+ADDON_OPERATOR = """\
+modules-dir ADDON_OPERATOR_MODULES_DIR
+modules-dir MODULES_DIR
+global-hooks-dir ADDON_OPERATOR_GLOBAL_HOOKS_DIR
+global-hooks-dir GLOBAL_HOOKS_DIR
+unnumbered-modules-order ADDON_OPERATOR_UNNUMBERED_MODULES_ORDER
+unnumbered-modules-order UNNUMBERED_MODULES_ORDER
+tmp-dir ADDON_OPERATOR_TMP_DIR
+namespace ADDON_OPERATOR_NAMESPACE
+listen-address ADDON_OPERATOR_LISTEN_ADDRESS
+listen-port ADDON_OPERATOR_LISTEN_PORT
+prometheus-metrics-prefix ADDON_OPERATOR_PROMETHEUS_METRICS_PREFIX
+config-map ADDON_OPERATOR_CONFIG_MAP
+shell-chroot-dir ADDON_OPERATOR_SHELL_CHROOT_DIR
+strict-check-values-mode-enabled ADDON_OPERATOR_STRICT_CHECK_VALUES_MODE_ENABLED
+strict-check-values-mode-enabled STRICT_CHECK_VALUES_MODE_ENABLED
+applied-module-extenders ADDON_OPERATOR_APPLIED_MODULE_EXTENDERS
+crd-extra-labels ADDON_OPERATOR_CRD_EXTRA_LABELS
+crd-filters ADDON_OPERATOR_CRD_FILTER_PREFIXES
+helm-history-max HELM_HISTORY_MAX
+helm-timeout HELM_TIMEOUT
+helm-ignore-release HELM_IGNORE_RELEASE
+helm-driver HELM_DRIVER
+helm-monitor-kube-client-qps HELM_MONITOR_KUBE_CLIENT_QPS
+helm-monitor-kube-client-burst HELM_MONITOR_KUBE_CLIENT_BURST
+admission-server-listen-port ADDON_OPERATOR_ADMISSION_SERVER_LISTEN_PORT
+admission-server-certs-dir ADDON_OPERATOR_ADMISSION_SERVER_CERTS_DIR
+admission-server-enabled ADDON_OPERATOR_ADMISSION_SERVER_ENABLED
+use-nelm USE_NELM
+ha ADDON_OPERATOR_HA
+""".splitlines()
+
+
+@pytest.mark.parametrize("row", [*SHELL_OPERATOR, *ADDON_OPERATOR])
+def test_every_flag_and_variable_of_a_predecessor_is_known(row: str) -> None:
     flag, variable = row.split()
     assert variable in {option.flag: option.variables for option in options()}[flag]
 
@@ -116,8 +150,11 @@ def test_a_bad_value_is_refused_by_its_name_value_and_what_is_allowed(
     assert all(word in str(refused.value) for word in words)
 
 
-@pytest.mark.parametrize("given", ["--kube-server", "LOG_NO_TIME", "VALIDATING_WEBHOOK_FAILURE_POLICY"])
-def test_what_never_had_an_effect_is_accepted_with_a_warning(given: str) -> None:
+DEAD = ["--kube-server", "LOG_NO_TIME", "VALIDATING_WEBHOOK_FAILURE_POLICY", "USE_NELM", "--shell-chroot-dir"]
+
+
+@pytest.mark.parametrize("given", DEAD)
+def test_what_has_no_effect_is_accepted_with_a_warning(given: str) -> None:
     flags, environ = ({given[2:]: "x"}, {}) if given.startswith("--") else ({}, {given: "x"})
     (warning,) = load(flags, OURS, environ).warnings
     assert warning.startswith(f"{given} has no effect")
@@ -155,7 +192,7 @@ def test_groups_have_their_defaults_without_a_loader() -> None:
 def test_every_field_of_every_group_has_a_flag() -> None:
     groups = [field.type for field in fields(Settings) if isinstance(field.type, type) and is_dataclass(field.type)]
     bare = {f.name for group in groups for f in fields(group) if "option" not in f.metadata}
-    assert bare == {"environ"}
+    assert bare == {"environ", "optional"}
 
 
 def test_no_two_settings_share_a_flag_or_a_variable() -> None:

@@ -15,9 +15,11 @@ from hookrunner.model.resources import JSON, ObjectKey
 
 
 class ContextType(StrEnum):
-    """The `type` of a context; an onStartup context shows none."""
+    """The `type` of a context. Those of onStartup and of lifecycle bindings (`beforeAll` … `afterDeleteHelm`) show
+    none; the latter always have snapshots, if only an empty mapping (addon-operator.md §13.4)."""
 
     STARTUP = "Startup"
+    LIFECYCLE = "Lifecycle"
     SCHEDULE = "Schedule"
     SYNCHRONIZATION = "Synchronization"
     EVENT = "Event"
@@ -117,12 +119,11 @@ def _element(context: Context, snapshots: Snapshots) -> Iterator[bytes]:
     if context.type is ContextType.SYNCHRONIZATION and context.source is not None:
         yield b',"objects":'
         yield from _array(snapshots[context.source])
-    if context.includes:
-        opening = b',"snapshots":{'
-        for include in context.includes:
-            yield opening + orjson.dumps(include.name) + b":"
+    if context.includes or context.type is ContextType.LIFECYCLE:
+        yield b',"snapshots":{'
+        for position, include in enumerate(context.includes):
+            yield (b"," if position else b"") + orjson.dumps(include.name) + b":"
             yield from _array(snapshots[include.index])
-            opening = b","
         yield b"}"
     yield b"}"
 
@@ -130,7 +131,7 @@ def _element(context: Context, snapshots: Snapshots) -> Iterator[bytes]:
 def _head(context: Context) -> dict[str, JSON]:
     """The keys before any snapshot."""
     head: dict[str, JSON] = {"binding": context.binding}
-    if context.type is not ContextType.STARTUP:
+    if context.type not in (ContextType.STARTUP, ContextType.LIFECYCLE):
         head["type"] = context.type
     if context.type is ContextType.GROUP:
         head["groupName"] = context.group

@@ -23,6 +23,8 @@ from hookrunner.settings.groups import (
     LogType,
     WebSettings,
 )
+from hookrunner.settings.modules import DEAD as DEAD_OF_MODULES
+from hookrunner.settings.modules import ModulesSettings
 from hookrunner.settings.sandbox import SandboxSettings
 from hookrunner.settings.webhooks import (
     CertificateSource,
@@ -41,6 +43,7 @@ __all__ = [
     "LogLevel",
     "LogSettings",
     "LogType",
+    "ModulesSettings",
     "SandboxSettings",
     "ServerSettings",
     "Settings",
@@ -65,6 +68,7 @@ class Settings:
     validating: ValidatingSettings = field(default_factory=ValidatingSettings)
     conversion: ConversionSettings = field(default_factory=ConversionSettings)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
+    modules: ModulesSettings = field(default_factory=ModulesSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     warnings: tuple[str, ...] = ()
 
@@ -81,8 +85,9 @@ DEAD = (
     Option(
         "validating-webhook-failure-policy", TEXT, "", "Ignored: `failurePolicy` stands in the hook's config.", BARE
     ),
+    *DEAD_OF_MODULES,
 )
-"""Flags that never had an effect under their predecessor: accepted, with a warning."""
+"""Flags of a predecessor that have no effect here, and mostly had none there: accepted, with a warning."""
 
 
 def options() -> Iterator[Option]:
@@ -102,11 +107,21 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     compat = Compat(program) if program in tuple(Compat) else None
     if given.text(COMPAT):
         compat = Compat(given.value(COMPAT, None))
+    given = Given(flags, _moved(environ)) if compat is Compat.ADDON else given
     values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
-    values["hooks"] = replace(values["hooks"], environ=dict(environ))
     values["validating"] = values["validating"].under(compat)
+    values["modules"] = modules = values["modules"].under(compat)
+    unasked = not given.text(options_of(HooksSettings)["directory"])
+    optional = unasked and bool(modules.directories or modules.global_hooks)
+    values["hooks"] = replace(values["hooks"], environ=dict(environ), optional=optional)
     warnings = [_no_effect(option, place) for option in DEAD for place, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
+
+
+def _moved(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Variables as addon-operator reads them: all its hooks are those of modules and global ones (§9.1)."""
+    shells = "SHELL_OPERATOR_HOOKS_DIR"
+    return {"GLOBAL_HOOKS_DIR": environ.get(shells, "")} | {k: v for k, v in environ.items() if v and k != shells}
 
 
 def _no_effect(option: Option, place: str) -> str:

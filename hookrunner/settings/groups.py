@@ -34,6 +34,11 @@ LogType = Literal["text", "json", "color"]
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
 
 
+def four_for_each_cpu(_environ: Mapping[str, str]) -> str:
+    """How many things are worth doing at once that mostly wait for processes and for the API server."""
+    return str(4 * (os.cpu_count() or 1))
+
+
 def _own_tmp_dir(_environ: Mapping[str, str]) -> str:
     return f"{tempfile.gettempdir()}/hookrunner-{os.getuid()}"
 
@@ -50,7 +55,8 @@ def _log_type(_environ: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HooksSettings:
-    """Which hooks there are and how they are called. `environ` is what every hook process inherits."""
+    """Which hooks there are and how they are called. `environ` is what every hook process inherits. `optional` says
+    that nobody asked for a directory of hooks, and that there is something else to run."""
 
     directory: Path = setting(Option("hooks-dir", PATH, "hooks", "Where hooks are looked for.", SHELL))
     on_bad: Literal["stop", "skip"] = setting(
@@ -81,6 +87,7 @@ class HooksSettings:
     proxy_json: bool = setting(
         Option("log-proxy-hook-json", YES_NO, "false", "Pass JSON that hooks print on as log records.", BARE)
     )
+    optional: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
 

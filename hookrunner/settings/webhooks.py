@@ -4,16 +4,14 @@ Flags and defaults of the servers are the predecessor's (shell-operator.md §11.
 (design.md §4.3).
 """
 
-import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from hookrunner.options import COUNT, COUNT_FROM_1, MAYBE_PORT, PATH, PATHS, PORT, TEXT, Compat, Kind, Option, setting
-from hookrunner.settings.groups import BARE
+from hookrunner.settings.groups import BARE, four_for_each_cpu
 
 SECRET = "hookrunner-webhook-certs"
 """Where the certificates are kept that we make ourselves, if no other Secret is named."""
@@ -151,10 +149,6 @@ def _url(text: str) -> str:
     return base
 
 
-def _four_for_each_cpu(_environ: Mapping[str, str]) -> str:
-    return str(4 * (os.cpu_count() or 1))
-
-
 CERTS = Kind("SOURCE", "nothing, `files`, `self`, `self:<Secret>` or `secret:<Secret>`", _source)
 URL = Kind("URL", "https:// and a host, with a port or without, and nothing after it: https://10.0.0.7:9680", _url)
 
@@ -198,7 +192,7 @@ class WebhookSettings:
             COUNT_FROM_1,
             "4 for each CPU",
             "Webhooks: how many reviews of each kind, admission and conversion, run a hook at once.",
-            found=_four_for_each_cpu,
+            found=four_for_each_cpu,
         )
     )
     queue: int = setting(

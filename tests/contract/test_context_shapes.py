@@ -35,6 +35,11 @@ PODS, NONE = Include("pods", 0), Include("none", 3)
     ("context", "text"),
     [
         (Context("onStartup", ContextType.STARTUP), '{"binding": "onStartup"}'),
+        (Context("afterAll", ContextType.LIFECYCLE), '{"binding": "afterAll", "snapshots": {}}'),
+        (
+            Context("beforeHelm", ContextType.LIFECYCLE, includes=(NONE, Include("a", 2))),
+            '{"binding": "beforeHelm", "snapshots": {"none": [], "a": [{"filterResult": "text"}]}}',
+        ),
         (Context("tick", ContextType.SCHEDULE), '{"binding": "tick", "type": "Schedule"}'),
         (
             Context("tick", ContextType.SCHEDULE, includes=(PODS, NONE)),

@@ -44,6 +44,15 @@ async def test_no_hooks_are_fine(settings: HooksSettings, children: Children, jq
     assert await load(settings, children, jq) == Catalog(())
 
 
+async def test_a_directory_that_nobody_asked_for_may_be_missing(
+    settings: HooksSettings, children: Children, jq: Jq
+) -> None:
+    settings.directory.rmdir()
+    assert await load(replace(settings, optional=True), children, jq) == Catalog(())
+    with pytest.raises(StartRefused, match="not exist"):
+        await load(settings, children, jq)
+
+
 async def test_a_hook_is_asked_in_the_hooks_directory_with_the_environment_and_nothing_more(
     settings: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook
 ) -> None:

@@ -1,0 +1,244 @@
+"""The settings of modules: where they are, which are on, and how their releases come about.
+
+Flags and variables are addon-operator's (addon-operator.md §9.1), whose documents name some variables without the
+prefix: both are read, the prefixed one wins. Ours are the flags that no variable of it stands beside (design.md §4.2).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, cast
+
+from hookrunner.options import (
+    COUNT,
+    COUNT_FROM_1,
+    DURATION,
+    MAYBE_PATH,
+    TEXT,
+    YES_NO,
+    Compat,
+    Kind,
+    Option,
+    setting,
+)
+from hookrunner.settings.groups import BARE, four_for_each_cpu
+
+EXTENDERS = ("Static", "DynamicallyEnabled", "KubeConfig", "ScriptEnabled")
+"""Who may say whether a module is on, in the order in which they are asked (addon-operator.md §5.2)."""
+
+HelmDriver = Literal["secret", "configmap"]
+
+_ADDON = ("ADDON_OPERATOR_{}",)
+_BOTH = ("ADDON_OPERATOR_{}", *BARE)
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
+_LABEL = re.compile(r"((?:[a-z0-9.-]+/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)=((?:[A-Za-z0-9](?:[-\w.]{0,61}\w)?)?)")
+_SIZES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+
+
+def _if_found(name: str, _environ: Mapping[str, str]) -> str:
+    return name if Path(name).is_dir() else ""
+
+
+def _directories(text: str) -> tuple[Path, ...]:
+    return tuple(Path(part).absolute() for part in text.split(":") if part)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(",") if part)
+
+
+def _extenders(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(",")) if text else EXTENDERS
+    if len(set(names)) < len(names) or not set(names) <= set(EXTENDERS):
+        raise ValueError(text)
+    return names
+
+
+def _labels(text: str) -> Mapping[str, str]:
+    found = [_LABEL.fullmatch(part) for part in _names(text)]
+    if None in found:
+        raise ValueError(text)
+    return {label[1]: label[2] for label in found if label}
+
+
+def _driver(text: str) -> HelmDriver:
+    """As Helm reads it, but for the drivers that keep nothing in the cluster."""
+    if text not in ("secret", "secrets", "configmap", "configmaps"):
+        raise ValueError(text)
+    return cast(HelmDriver, text.removesuffix("s"))
+
+
+def _size(text: str) -> int:
+    if not (read := re.fullmatch(r"([0-9]+)(Ki|Mi|Gi)?", text)):
+        raise ValueError(text)
+    return int(read[1]) * _SIZES[read[2] or ""]
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(text)
+    return text
+
+
+NAME = Kind("NAME", "the name of an object in Kubernetes: small letters, digits, `-` and `.`", _name)
+MAYBE_NAME = Kind("NAME", NAME.allowed, lambda text: _name(text) if text else "")
+DIRECTORIES = Kind("PATH:…", "paths with colons between them", _directories)
+WORDS = Kind("TEXT,…", "texts with commas between them", _names)
+WHO = Kind("NAME,…", f"some of {', '.join(EXTENDERS)}, each once, with commas between them", _extenders)
+LABELS = Kind("KEY=VALUE,…", "labels KEY=VALUE with commas between them", _labels)
+DRIVER = Kind("secret|configmap", "secret or configmap", _driver)
+SIZE = Kind("SIZE", "a number of bytes such as 512Mi or 1Gi, or 0 for no limit", _size)
+
+
+@dataclass(frozen=True, slots=True)
+class ModulesSettings:
+    """Where modules and global hooks are, what the user says of them in the cluster, and the bounds of their work.
+
+    `directories` empty and `global_hooks` None: there are none. Durations are seconds, `render_memory` bytes, 0 for no
+    limit; `history_max` 0 keeps every revision.
+    """
+
+    directories: tuple[Path, ...] = setting(
+        Option(
+            "modules-dir",
+            DIRECTORIES,
+            "modules, if there is such a directory",
+            "Modules: the directories that they are in; of two modules of one name the first counts.",
+            _BOTH,
+            compat=("", "modules"),
+            found=lambda environ: _if_found("modules", environ),
+        )
+    )
+    global_hooks: Path | None = setting(
+        Option(
+            "global-hooks-dir",
+            MAYBE_PATH,
+            "global-hooks, if there is such a directory",
+            "Modules: where global hooks are looked for. Under --compat addon-operator SHELL_OPERATOR_HOOKS_DIR names "
+            "it too.",
+            _BOTH,
+            compat=("", "global-hooks"),
+            found=lambda environ: _if_found("global-hooks", environ),
+        )
+    )
+    config_map: str = setting(
+        Option(
+            "config-map",
+            NAME,
+            "hookrunner",
+            "Modules: the ConfigMap in our namespace that turns them on and has their values.",
+            _ADDON,
+            compat=("hookrunner", "addon-operator"),
+        )
+    )
+    config_secret: str = setting(
+        Option(
+            "config-secret",
+            MAYBE_NAME,
+            "",
+            "Modules: a Secret in our namespace with sections like the ConfigMap's, for values that not everybody is "
+            "to read; they win.",
+        )
+    )
+    unnumbered_order: int = setting(
+        Option("unnumbered-modules-order", COUNT, "1", "Modules: weight of one whose directory has no number.", _BOTH)
+    )
+    strict: bool = setting(
+        Option(
+            "strict-check-values-mode-enabled",
+            YES_NO,
+            "false",
+            "Modules: refuse to start where a directory of modules, or a module, has no `values.yaml`.",
+            _BOTH,
+        )
+    )
+    extenders: tuple[str, ...] = setting(
+        Option(
+            "applied-module-extenders",
+            WHO,
+            "",
+            "Modules: who may say whether one is on, each overruling those before it. Without it: "
+            f"{', '.join(EXTENDERS)}.",
+            _ADDON,
+        )
+    )
+    extra_labels: Mapping[str, str] = setting(
+        Option(
+            "crd-extra-labels",
+            LABELS,
+            "heritage=hookrunner",
+            "Modules: labels for every object of theirs and every CRD; a `heritage` is added if there is none.",
+            _ADDON,
+            compat=("heritage=hookrunner", "heritage=addon-operator"),
+        )
+    )
+    crd_filters: tuple[str, ...] = setting(
+        Option(
+            "crd-filters",
+            WORDS,
+            "doc-,_",
+            "Modules: files in `crds/` are passed over if their names begin so.",
+            ("ADDON_OPERATOR_CRD_FILTER_PREFIXES",),
+        )
+    )
+    history_max: int = setting(
+        Option("helm-history-max", COUNT, "10", "Releases: how many revisions are kept of each; 0 keeps all.", BARE)
+    )
+    helm_timeout: float = setting(
+        Option("helm-timeout", DURATION, "20m", "Releases: how long each Helm hook, and getting ready, may take.", BARE)
+    )
+    ignored_releases: tuple[str, ...] = setting(
+        Option("helm-ignore-release", WORDS, "", "Releases: those that are never purged.", BARE)
+    )
+    helm_driver: HelmDriver = setting(
+        Option("helm-driver", DRIVER, "secret", "Releases: the kind of object that their records are.", BARE)
+    )
+    patience: float = setting(
+        Option(
+            "module-patience",
+            DURATION,
+            "30s",
+            "Modules: how long those of a higher weight wait for one that runs; it then goes on beside them.",
+        )
+    )
+    concurrency: int = setting(
+        Option(
+            "module-concurrency",
+            COUNT_FROM_1,
+            "4 for each CPU",
+            "Modules: how many run at once, among those that need not wait for each other.",
+            found=four_for_each_cpu,
+        )
+    )
+    enabled_timeout: float = setting(
+        Option("enabled-timeout", DURATION, "30s", "Modules: how long an `enabled` script may take; 0 is for ever.")
+    )
+    render_timeout: float = setting(
+        Option("render-timeout", DURATION, "60s", "Modules: how long rendering one chart may take; 0 is for ever.")
+    )
+    render_memory: int = setting(
+        Option("render-memory", SIZE, "512Mi", "Modules: memory of the process that renders charts.")
+    )
+
+    def under(self, compat: Compat | None) -> "ModulesSettings":
+        """With the label that tells who looks after an object, whatever other labels were asked for (§6.4)."""
+        heritage = Compat.ADDON if compat is Compat.ADDON else "hookrunner"
+        return replace(self, extra_labels={"heritage": str(heritage), **self.extra_labels})
+
+
+def _dead(flag: str, text: str, env: tuple[str, ...] = _ADDON) -> Option:
+    return Option(flag, TEXT, "", f"Ignored: {text}", env)
+
+
+DEAD = (
+    _dead("shell-chroot-dir", "hooks of modules run in the file system of the program."),
+    _dead("helm-monitor-kube-client-qps", "objects of releases are watched, not asked for.", BARE),
+    _dead("helm-monitor-kube-client-burst", "objects of releases are watched, not asked for.", BARE),
+    _dead("admission-server-listen-port", "hooks declare webhooks; their port is --validating-webhook-listen-port."),
+    _dead("admission-server-certs-dir", "hooks declare webhooks; see --webhook-certs."),
+    _dead("admission-server-enabled", "hooks declare webhooks, which are served if there are any."),
+    _dead("use-nelm", "there is one way to apply a release.", BARE),
+    _dead("ha", "there is no election of a leader; run one replica."),
+)
+"""Flags and variables of addon-operator that there is nothing for: accepted, with a warning."""

@@ -1,0 +1,146 @@
+"""The settings of modules: where they are looked for under which name, and how their texts are read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadSetting
+from hookrunner.settings import HooksSettings, ModulesSettings, load
+
+OURS, SHELL, ADDON = "hookrunner", "shell-operator", "addon-operator"
+
+
+def modules(flags: dict[str, str], program: str = OURS, environ: dict[str, str] | None = None) -> ModulesSettings:
+    return load(flags, program, environ or {}).modules
+
+
+def test_modules_and_global_hooks_are_those_of_the_working_directory_if_it_has_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert (modules({}).directories, modules({}).global_hooks) == ((), None)
+    for name in ("modules", "global-hooks"):
+        Path(name).mkdir()
+    assert (modules({}).directories, modules({}).global_hooks) == ((tmp_path / "modules",), tmp_path / "global-hooks")
+    assert modules({"modules-dir": ""}).directories == modules({}, SHELL).directories == ()
+
+
+def test_an_addon_operators_directories_are_there_or_somebody_has_to_say_so() -> None:
+    settings = modules({}, ADDON)
+    assert settings.directories == (Path("modules").absolute(),)
+    assert settings.global_hooks == Path("global-hooks").absolute()
+
+
+def test_several_directories_have_colons_between_them() -> None:
+    assert modules({"modules-dir": "/a::/b:"}).directories == (Path("/a"), Path("/b"))
+
+
+@pytest.mark.parametrize(
+    ("environ", "program", "directory"),
+    [
+        ({"MODULES_DIR": "/doc"}, OURS, "/doc"),
+        ({"MODULES_DIR": "/doc", "ADDON_OPERATOR_MODULES_DIR": "/read"}, ADDON, "/read"),
+        ({"ADDON_OPERATOR_MODULES_DIR": "/read", "HOOKRUNNER_MODULES_DIR": "/ours"}, ADDON, "/ours"),
+    ],
+)
+def test_a_variable_counts_with_its_prefix_before_it_counts_without(
+    environ: dict[str, str], program: str, directory: str
+) -> None:
+    assert modules({}, program, environ).directories == (Path(directory),)
+
+
+@pytest.mark.parametrize(
+    ("environ", "directory"),
+    [
+        ({}, "/shell"),
+        ({"GLOBAL_HOOKS_DIR": ""}, "/shell"),
+        ({"GLOBAL_HOOKS_DIR": "/doc"}, "/doc"),
+        ({"ADDON_OPERATOR_GLOBAL_HOOKS_DIR": "/read"}, "/read"),
+    ],
+)
+def test_an_addon_operators_global_hooks_may_be_named_as_a_shell_operators_hooks(
+    environ: dict[str, str], directory: str
+) -> None:
+    settings = load({}, ADDON, {"SHELL_OPERATOR_HOOKS_DIR": "/shell"} | environ)
+    assert settings.modules.global_hooks == Path(directory)
+    assert (settings.hooks.directory.name, settings.hooks.optional) == ("hooks", True)
+    assert settings.hooks.environ["SHELL_OPERATOR_HOOKS_DIR"] == "/shell"
+
+
+@pytest.mark.parametrize(
+    ("flags", "optional"),
+    [
+        ({"modules-dir": ""}, False),
+        ({"modules-dir": "/m"}, True),
+        ({"modules-dir": "", "global-hooks-dir": "/g"}, True),
+        ({"modules-dir": "/m", "hooks-dir": "/h"}, False),
+    ],
+)
+def test_hooks_that_nobody_asked_for_may_be_missing_where_there_are_modules(
+    flags: dict[str, str], optional: bool
+) -> None:
+    assert load(flags, OURS, {}).hooks.optional is optional
+    assert HooksSettings().optional is False
+
+
+@pytest.mark.parametrize(
+    ("program", "text", "labels"),
+    [
+        (OURS, "", {"heritage": "hookrunner"}),
+        (ADDON, "", {"heritage": "addon-operator"}),
+        (ADDON, "team=a,x.io/y=", {"heritage": "addon-operator", "team": "a", "x.io/y": ""}),
+        (OURS, "heritage=deckhouse,team=a", {"heritage": "deckhouse", "team": "a"}),
+    ],
+)
+def test_labels_always_say_who_looks_after_an_object(program: str, text: str, labels: dict[str, str]) -> None:
+    assert modules({}, program, {"ADDON_OPERATOR_CRD_EXTRA_LABELS": text}).extra_labels == labels
+
+
+def test_all_four_extenders_are_asked_unless_some_are_named() -> None:
+    assert modules({}).extenders == ("Static", "DynamicallyEnabled", "KubeConfig", "ScriptEnabled")
+    assert modules({"applied-module-extenders": "KubeConfig,Static"}).extenders == ("KubeConfig", "Static")
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "field", "value"),
+    [
+        ("crd-filters", "draft-", "crd_filters", ("draft-",)),
+        ("helm-timeout", "5m", "helm_timeout", 300.0),
+        ("helm-ignore-release", "own,other", "ignored_releases", ("own", "other")),
+        ("helm-driver", "configmaps", "helm_driver", "configmap"),
+        ("config-secret", "passwords", "config_secret", "passwords"),
+        ("render-memory", "1Gi", "render_memory", 1 << 30),
+        ("render-memory", "1048576", "render_memory", 1 << 20),
+        ("module-concurrency", "1", "concurrency", 1),
+    ],
+)
+def test_a_text_becomes_what_rooms_work_with(flag: str, text: str, field: str, value: object) -> None:
+    assert getattr(modules({flag: text}), field) == value
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "allowed"),
+    [
+        ("applied-module-extenders", "Static,Static", "each once"),
+        ("applied-module-extenders", "Kubeconfig", "KubeConfig"),
+        ("crd-extra-labels", "team", "KEY=VALUE"),
+        ("crd-extra-labels", "team=a b", "KEY=VALUE"),
+        ("helm-driver", "memory", "secret or configmap"),
+        ("config-map", "", "name of an object"),
+        ("config-map", "Values", "name of an object"),
+        ("config-secret", "a/b", "name of an object"),
+        ("render-memory", "1G", "512Mi"),
+        ("module-concurrency", "0", "at least 1"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_is_allowed(flag: str, text: str, allowed: str) -> None:
+    with pytest.raises(BadSetting, match=f"--{flag}: .*it takes .*{allowed}"):
+        modules({flag: text})
+
+
+def test_the_bounds_of_work_by_default() -> None:
+    settings = ModulesSettings()
+    assert (settings.patience, settings.enabled_timeout, settings.render_timeout) == (30, 30, 60)
+    assert (settings.helm_timeout, settings.history_max, settings.unnumbered_order) == (1200, 10, 1)
+    assert (settings.render_memory, settings.concurrency) == (512 << 20, 4 * (os.cpu_count() or 1))
