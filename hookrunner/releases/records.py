@@ -1,0 +1,135 @@
+"""Reads and writes the records of releases: Secrets, or ConfigMaps with `HELM_DRIVER=configmap`.
+
+    records = Records(client, "secret")
+    revisions = await records.listed("kube-system")          # one request, metadata only
+    record = await records.read(revisions[-1])
+    revision = await records.create(record)
+
+The name is `sh.helm.release.v1.<release>.v<N>`, the type `helm.sh/release.v1`.
+Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 was seen to write.
+"""
+
+import base64
+import time
+from typing import Literal
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import NotFound, ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.model.resources import JSON, Selection
+from hookrunner.releases.codec import Record, packed, unpacked
+from hookrunner.releases.ledger import Revision, revision_of
+
+Driver = Literal["secret", "configmap"]
+
+_LOG = log.get("releases.records")
+_PLURAL = {"secret": "secrets", "configmap": "configmaps"}
+_KIND = {"secret": "Secret", "configmap": "ConfigMap"}
+_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+_LARGEST = 1024 * 1024
+"""Bytes that the data of a Secret or a ConfigMap may have.
+Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
+
+
+class Records:
+    """The records of one cluster. Everything raises KubeError where the API does not do what is asked."""
+
+    def __init__(self, client: Client, driver: Driver) -> None:
+        self._client = client
+        self._driver = driver
+
+    def selection(self, namespace: str) -> Selection:
+        """The records of a namespace, to be watched."""
+        return Selection("v1", _KIND[self._driver], namespace, "owner=helm", metadata_only=True)
+
+    async def listed(self, namespace: str) -> tuple[Revision, ...]:
+        """The labels of all records of a namespace. What carries Helm's label and is no record is named in the log."""
+        page = await self._client.get(self._path(namespace), {"labelSelector": "owner=helm"}, _METADATA.format("List"))
+        found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"]]
+        for metadata, revision in found:
+            if revision is None:
+                name = f"{namespace}/{metadata['name']}"
+                _LOG.warn("no record of a release: its labels `name` and `version` say nothing", record=name)
+        return tuple(revision for _, revision in found if revision)
+
+    async def read(self, revision: Revision) -> Record:
+        """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
+        path = self._path(revision.namespace, revision.name, revision.number)
+        data = (await self._client.get(path)).get("data") or {}
+        try:
+            text = data["release"]
+            return Record(unpacked(base64.b64decode(text) if self._driver == "secret" else text), revision.labels)
+        except (KeyError, ValueError, ReleaseFailed) as error:
+            raise ReleaseFailed(
+                f"{_KIND[self._driver]} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
+            ) from None
+
+    async def create(self, record: Record) -> Revision:
+        """Raises AlreadyExists if there is one of this number."""
+        return await self._write("POST", self._path(record.namespace), record, {"createdAt": _seconds()})
+
+    async def update(self, record: Record) -> Revision:
+        """Write a record anew that is there."""
+        path = self._path(record.namespace, record.name, record.revision)
+        return await self._write("PUT", path, record, {"modifiedAt": _seconds()})
+
+    async def delete(self, revision: Revision) -> None:
+        """What is not there is deleted already."""
+        try:
+            await self._client.send(Call("DELETE", self._path(revision.namespace, revision.name, revision.number)))
+        except NotFound:
+            return
+
+    async def _write(self, method: str, path: str, record: Record, stamp: dict[str, str]) -> Revision:
+        system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}
+        text = _fitting(record)
+        metadata = {
+            "name": _name(record.name, record.revision),
+            "namespace": record.namespace,
+            "labels": {**record.labels, **system, **stamp},
+        }
+        body: JSON = {"apiVersion": "v1", "kind": _KIND[self._driver], "metadata": metadata, "data": {"release": text}}
+        if self._driver == "secret":
+            body |= {"type": "helm.sh/release.v1", "data": {"release": base64.b64encode(text.encode()).decode()}}
+        answer = orjson.loads(await self._client.send(Call(method, path, body=body, accept=_METADATA.format(""))))
+        revision = revision_of(answer["metadata"])
+        assert revision is not None, "the labels were written above"
+        return revision
+
+    def _path(self, namespace: str, name: str = "", number: int = 0) -> str:
+        path = f"/api/v1/namespaces/{namespace}/{_PLURAL[self._driver]}"
+        return f"{path}/{_name(name, number)}" if name else path
+
+
+def _name(name: str, number: int) -> str:
+    return f"sh.helm.release.v1.{name}.v{number}"
+
+
+def _seconds() -> str:
+    return str(int(time.time()))
+
+
+def _fitting(record: Record) -> str:
+    """The text of a record, without those files of its chart that are no templates if it would be too large.
+
+    Raises ReleaseFailed if it is too large even so.
+    """
+    text = packed(record.document)
+    if len(text) <= _LARGEST:
+        return text
+    _LOG.warn(
+        "the record of a release is too large: it is kept without the chart's files that are no templates",
+        release=record.name,
+        revision=record.revision,
+        bytes=len(text),
+        allowed=_LARGEST,
+    )
+    text = packed(record.document | {"chart": record.document["chart"] | {"files": []}})
+    if len(text) > _LARGEST:
+        what = f"revision {record.revision} of release {record.name} takes {len(text):,} bytes, packed"
+        raise ReleaseFailed(
+            f"{what}, and a record may have {_LARGEST:,}: split the module, or make its manifest smaller"
+        )
+    return text
