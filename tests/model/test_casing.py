@@ -1,0 +1,46 @@
+"""The vectors of addon-operator.md §1.1: names and keys, those that survive both ways and those that do not."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hookrunner.model.casing import camel, kebab
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("module1", "module1"),
+        ("prometheus-operator", "prometheusOperator"),
+        ("cert-manager-crd", "certManagerCrd"),
+        ("l2-load-balancer", "l2LoadBalancer"),
+        ("module-one01", "moduleOne01"),
+        ("2-module-name", "2ModuleName"),
+        ("v1.2-foo", "v1.2Foo"),
+        ("", ""),
+    ],
+)
+def test_a_name_and_its_key_are_made_from_each_other(name: str, key: str) -> None:
+    assert (camel(name), kebab(key)) == (key, name)
+
+
+@pytest.mark.parametrize(
+    ("written", "key", "name"),
+    [
+        ("module-1", "module1", "module1"),
+        ("module_one", "moduleOne", "module-one"),
+        ("FOOBar", "fooBar", "foo-bar"),
+        ("a.b c", "aBC", "a-bc"),
+        ("-double--dash-", "doubleDash", "double-dash"),
+        ("Foo", "foo", "foo"),
+    ],
+)
+def test_some_names_come_back_otherwise(written: str, key: str, name: str) -> None:
+    assert (camel(written), kebab(camel(written))) == (key, name)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.from_regex(r"[a-z]{2}[a-z0-9]*", fullmatch=True), min_size=1, max_size=4))
+def test_words_that_begin_with_two_letters_come_back(words: list[str]) -> None:
+    name = "-".join(words)
+    assert kebab(camel(name)) == name
