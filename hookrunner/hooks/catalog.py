@@ -46,8 +46,9 @@ class _Silence:
 async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """Find the hooks, ask each for its configuration, and compile its filters.
 
-    A directory that nobody asked for and that is not there is one without hooks. Raises StartRefused if the hooks directory cannot be read, or if a hook is bad and bad hooks are not to be skipped;
-    then it names every problem of every hook.
+    A directory that nobody asked for and that is not there is one without hooks. Raises StartRefused if the hooks
+    directory cannot be read, or if a hook is bad and bad hooks are not to be skipped; then it names every problem of
+    every hook.
     """
     if settings.optional and not settings.directory.is_dir():
         return Catalog(())

@@ -54,12 +54,14 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A mapping of known keys. `required` names keys with an example each; `open` lets unknown keys pass."""
+    """A mapping of known keys. `required` names keys with an example each; `open` lets unknown keys pass. `elsewhere`
+    has keys that are known in other places, and where."""
 
     keys: Mapping[str, "Shape"]
     required: Mapping[str, str] = field(default_factory=dict)
     at_least: int = 0
     open: bool = False
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,12 @@ def _mend(value: JSON, shape: Shape) -> str:
     return _MEND[type(shape)]
 
 
+def _mended(key: str, shape: Table) -> str:
+    if key in shape.elsewhere:
+        return shape.elsewhere[key]
+    return suggestion(key, shape.keys).removeprefix("; ") or f"known are {', '.join(shape.keys)}"
+
+
 def _bounds(value: JSON, low: int | None, high: int | None, path: str) -> Iterator[Problem]:
     if low is not None and value < low:
         yield Problem(path, f"must be at least {low}, not {value}")
@@ -202,8 +210,7 @@ def _table(value: dict[str, JSON], shape: Table, path: str) -> Iterator[Problem]
         if key in shape.keys:
             yield from check(item, shape.keys[key], prefix + key)
         elif not shape.open:
-            known = suggestion(key, shape.keys) or f"; known are {', '.join(shape.keys)}"
-            yield Problem(prefix + key, f"is a forbidden property{known}")
+            yield Problem(prefix + key, f"is a forbidden property; {_mended(key, shape)}")
     for key, example in shape.required.items():
         if key not in value:
             yield Problem(prefix + key, f"is required; add it, for example `{key}: {example}`")

@@ -8,7 +8,7 @@ JSON without default values  (or: one problem a line)
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,5 +48,6 @@ def plain(value: Any) -> Any:
 def _said(value: Any) -> Iterator[tuple[str, Any]]:
     for each in fields(value):
         item = getattr(value, each.name)
-        if item != each.default:
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if item != default:
             yield each.name, item

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
 from hookrunner.hooks.config import admission, includes, selectors
-from hookrunner.hooks.config.schema import V1
+from hookrunner.hooks.config.kinds import V1_OF, HookKind
 from hookrunner.hooks.shapes import Problem, check
 from hookrunner.model.resources import JSON
 from hookrunner.options import duration
 
 
-def problems(raw: JSON) -> Iterator[Problem]:
-    """All problems of an answer. What is wrong by the tables is told once and not looked at any further."""
-    wrong = list(check(raw, V1))
+def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
+    """All problems of the answer of a hook of this kind. What is wrong by the tables is told once and not looked at
+    any further."""
+    wrong = list(check(raw, V1_OF[kind]))
     yield from wrong
     settings = raw.get("settings")
     yield from _settings(_sound("settings", settings, wrong) if isinstance(settings, dict) else {})

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from hookrunner.hooks import shapes
 from hookrunner.hooks.config import admission, selectors
+from hookrunner.hooks.config.kinds import V0_OF, HookKind, lifecycle
 from hookrunner.hooks.config.rules import items, schedule
 from hookrunner.hooks.config.schema import V0
 from hookrunner.hooks.shapes import Problem, check
@@ -22,9 +23,9 @@ def lenient(raw: JSON) -> JSON:
     return {key: shapes.lenient(value, V0.keys[key]) if key in V0.keys else value for key, value in raw.items()}
 
 
-def problems(raw: JSON) -> Iterator[Problem]:
-    """All problems of an answer."""
-    wrong = list(check(raw, V0))
+def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
+    """All problems of the answer of a hook of this kind."""
+    wrong = list(check(raw, V0_OF[kind]))
     yield from wrong
     if wrong and "configVersion" not in raw:
         yield Problem("configVersion", "is not there, so this was read as v0; add `configVersion: v1` if it is not")
@@ -39,6 +40,7 @@ def read(raw: JSON) -> HookConfig:
     return HookConfig(
         version="v0",
         on_startup=float(raw["onStartup"]) if "onStartup" in raw else None,
+        lifecycle=lifecycle(raw),
         schedules=tuple(
             Schedule(item.get("name") or "schedule", item["crontab"], allow_failure=item.get("allowFailure", False))
             for item in raw.get("schedule", [])

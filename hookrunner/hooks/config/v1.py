@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from hookrunner.hooks.config import includes, selectors
+from hookrunner.hooks.config.kinds import lifecycle
 from hookrunner.model.bindings import (
     MAIN,
     Admission,
@@ -26,6 +27,7 @@ def read(raw: JSON) -> HookConfig:
     return HookConfig(
         version="v1",
         on_startup=float(raw["onStartup"]) if "onStartup" in raw else None,
+        lifecycle=lifecycle(raw),
         settings=_settings(raw.get("settings", {})),
         schedules=tuple(_schedule(item, groups) for item in raw.get("schedule", [])),
         kubernetes=tuple(_kubernetes(item, groups) for item in kubernetes),

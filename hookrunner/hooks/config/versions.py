@@ -4,6 +4,7 @@
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import documents
 from hookrunner.hooks.config import rules, v0, v1
+from hookrunner.hooks.config.kinds import HookKind
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import BadDocument
@@ -11,7 +12,7 @@ from hookrunner.yaml_values import BadDocument
 _KEY = "configVersion"
 
 
-def parse(hook: str, output: bytes) -> HookConfig:
+def parse(hook: str, output: bytes, kind: HookKind = HookKind.PLAIN) -> HookConfig:
     """The configuration of the hook named `hook`. jq filters are not compiled here.
 
     Raises BadHookConfig with every problem that can be found.
@@ -22,7 +23,8 @@ def parse(hook: str, output: bytes) -> HookConfig:
         raw = raw if is_v1 else v0.lenient(raw)
     except ValueError as error:
         raise BadHookConfig(hook, [str(error)]) from None
-    if problems := [str(problem) for problem in (rules.problems(raw) if is_v1 else v0.problems(raw))]:
+    found = rules.problems(raw, kind) if is_v1 else v0.problems(raw, kind)
+    if problems := [str(problem) for problem in found]:
         raise BadHookConfig(hook, problems)
     return v1.read(raw) if is_v1 else v0.read(raw)
 

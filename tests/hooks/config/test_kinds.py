@@ -1,0 +1,76 @@
+"""Which kind of hook may have which lifecycle bindings. Their place in a run is for the engine."""
+
+import pytest
+
+from hookrunner.errors import BadHookConfig
+from hookrunner.hooks.config.kinds import HookKind
+from hookrunner.hooks.config.versions import parse
+from hookrunner.model.bindings import BindingType
+
+ALLOWED = {
+    HookKind.PLAIN: [],
+    HookKind.GLOBAL: ["beforeAll", "afterAll"],
+    HookKind.MODULE: ["beforeHelm", "afterHelm", "beforeDeleteHelm", "afterDeleteHelm"],
+}
+CASES = [(kind, key) for kind in ALLOWED for keys in ALLOWED.values() for key in keys]
+WEBHOOK = (
+    "kubernetesValidating: [{name: a.example.com, rules: "
+    "[{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}]"
+)
+
+
+def problem(text: str, kind: HookKind) -> str:
+    with pytest.raises(BadHookConfig) as error:
+        parse("hook", text.encode(), kind)
+    return error.value.problems[0]
+
+
+@pytest.mark.parametrize("version", ["", "configVersion: v1\n"])
+@pytest.mark.parametrize(("kind", "key"), [case for case in CASES if case[1] in ALLOWED[case[0]]])
+def test_a_lifecycle_binding_is_a_number_in_both_versions(kind: HookKind, key: str, version: str) -> None:
+    config = parse("hook", f"{version}{key}: 10".encode(), kind)
+    assert (config.lifecycle, config.on_startup) == ({BindingType(key): 10}, None)
+
+
+@pytest.mark.parametrize("version", ["", "configVersion: v1\n"])
+@pytest.mark.parametrize(("kind", "key"), [case for case in CASES if case[1] not in ALLOWED[case[0]]])
+def test_elsewhere_it_is_forbidden_and_the_message_says_where_it_belongs(
+    kind: HookKind, key: str, version: str
+) -> None:
+    (owner,) = (other for other, keys in ALLOWED.items() if key in keys)
+    expected = f"{key} is a forbidden property; only {owner.value}, can have it"
+    assert problem(f"{version}{key}: 10", kind) == expected
+
+
+@pytest.mark.parametrize("kind", [HookKind.GLOBAL, HookKind.MODULE])
+@pytest.mark.parametrize(
+    ("number", "fragment"), [("-1", "must be at least 0, not -1"), ("1.5", "integer"), ("'1'", "integer")]
+)
+def test_its_number_is_whole_and_not_negative(kind: HookKind, number: str, fragment: str) -> None:
+    key = ALLOWED[kind][0]
+    told = problem(f"configVersion: v1\n{key}: {number}", kind)
+    assert told.startswith(f"{key} must be")
+    assert fragment in told
+
+
+@pytest.mark.parametrize("kind", HookKind)
+def test_all_other_bindings_are_for_all_hooks(kind: HookKind) -> None:
+    text = f"configVersion: v1\nonStartup: -1\nschedule: [{{crontab: '* * * * *'}}]\n{WEBHOOK}\n"
+    config = parse("hook", text.encode(), kind)
+    assert (config.on_startup, len(config.schedules), config.answers_reviews) == (-1, 1, True)
+
+
+@pytest.mark.parametrize("kind", HookKind)
+def test_a_configuration_of_a_version_alone_is_refused(kind: HookKind) -> None:
+    assert "should have at least 2 properties" in problem("configVersion: v1", kind)
+
+
+@pytest.mark.parametrize(
+    ("module", "kind"), [("", HookKind.PLAIN), ("global", HookKind.GLOBAL), ("globals", HookKind.MODULE)]
+)
+def test_the_kind_is_that_of_the_module(module: str, kind: HookKind) -> None:
+    assert HookKind.of(module) is kind
+
+
+def test_a_misspelt_lifecycle_binding_is_suggested() -> None:
+    assert "did you mean 'beforeHelm'?" in problem("configVersion: v1\nbeforehelm: 1", HookKind.MODULE)
