@@ -15,6 +15,7 @@ asks knows better what a failure means. A `stream` is never repeated.
 """
 
 import asyncio
+import io
 import os
 import ssl
 import time
@@ -198,7 +199,8 @@ class Client:
             call.method,
             URL(connection.server + call.path, encoded=True),
             params=call.params,
-            data=None if call.body is None else orjson.dumps(call.body),
+            # As a file: aiohttp warns of bytes of more than 1 MiB, which a release's record can be.
+            data=None if call.body is None else io.BytesIO(orjson.dumps(call.body)),
             headers=headers,
             timeout=timeout,
             ssl=self._context(connection),

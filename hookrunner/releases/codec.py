@@ -19,7 +19,7 @@ import orjson
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import HelmHook, Wanted
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_2, BadDocument, documents
+from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
 
 _GZIP = b"\x1f\x8b\x08"
 
@@ -89,7 +89,7 @@ class Record:
 
     def _read(self, manifest: str) -> list[JSON]:
         try:
-            return [found for found in documents(manifest.encode(), YAML_1_2) if found]
+            return [found for found in documents(manifest.encode(), YAML_1_1) if found]
         except BadDocument as error:
             raise ReleaseFailed(
                 f"revision {self.revision} of release {self.name}: document {error.number}: {error}"

@@ -19,6 +19,7 @@ CHECKSUM = "moduleChecksum"
 UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
 """The last two are addon-operator's (addon-operator.md §6.3, §6.7)."""
 
+OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED})
 HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
 
 

@@ -1,0 +1,38 @@
+"""API servers for releases: the sandbox, which is quick, and the real one, for what only it can answer."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials, loaded
+from hookrunner.kube.loading import Loading
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+from tests.fakes.transports import all_closed
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with serving(Options()) as sandbox:
+        yield sandbox
+    await all_closed()
+
+
+@pytest.fixture
+async def client(sandbox: Sandbox) -> AsyncIterator[Client]:
+    """Of the sandbox."""
+    async with Client(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as client:
+        yield client
+
+
+@pytest.fixture
+async def real(cluster: Cluster) -> AsyncIterator[Client]:
+    """Of the real API server."""
+    settings = KubeSettings(config=cluster.kubeconfig)
+    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
+        yield client
+    await all_closed()
