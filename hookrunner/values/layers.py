@@ -1,0 +1,67 @@
+"""Which value wins: the layers of one section, the later over the earlier (addon-operator.md §2.1).
+
+1. static values: the common `values.yaml`, then the module's own
+2. defaults of the schema in `config-values.yaml`, for what is absent so far
+3. the user's config: the ConfigMap, then the Secret
+4. defaults of the schema in `values.yaml`, for what is absent so far
+5. what hooks have patched in memory (`compaction`)
+
+Maps are merged key by key, everything else is replaced. Documents are never changed, and share what they can.
+"""
+
+from typing import Protocol
+
+from hookrunner.model.resources import JSON
+
+
+class Schema(Protocol):
+    """What a layer asks of an OpenAPI schema."""
+
+    def defaults(self, value: JSON) -> JSON:
+        """The value with its absent defaults."""
+
+    def problems(self, value: JSON, old: JSON = None) -> list[str]:
+        """What is wrong with a value, with the one before it for rules about changes."""
+
+
+class Schemas(Protocol):
+    """A section's schemas, None for what its module does not say."""
+
+    @property
+    def config(self) -> Schema | None:
+        """For what a user may set."""
+
+    @property
+    def values(self) -> Schema | None:
+        """For what hooks and templates see."""
+
+    @property
+    def helm(self) -> Schema | None:
+        """The same right before templates are rendered."""
+
+
+def merged(low: JSON, high: JSON) -> JSON:
+    """A layer put over another."""
+    if not (isinstance(low, dict) and isinstance(high, dict)):
+        return high
+    if not (low and high):
+        return high or low
+    over = {key: merged(low[key], value) if key in low else value for key, value in high.items()}
+    return low | over
+
+
+def defaulted(schema: Schema | None, value: JSON) -> JSON:
+    """A value with what a schema fills in."""
+    return schema.defaults(value) if schema else value
+
+
+def stages(static: JSON, config: JSON, schemas: Schemas) -> tuple[JSON, JSON, JSON, JSON]:
+    """The section after each of the layers 1 to 4."""
+    below = defaulted(schemas.config, static)
+    above = merged(below, config or {})
+    return static, below, above, defaulted(schemas.values, above)
+
+
+def checked_config(config: JSON, schemas: Schemas) -> JSON:
+    """A user's config as the schema for configs judges it: over the defaults, without static values (§2.6)."""
+    return merged(defaulted(schemas.config, {}), config or {})

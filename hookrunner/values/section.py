@@ -1,0 +1,122 @@
+"""One section of the values (`global` or a module's): its layers, and what they make together.
+
+A section never changes. Every edit gives a new one or raises, so that a refused edit leaves the last good state.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import orjson
+
+from hookrunner.errors import BadValues
+from hookrunner.model.resources import JSON, written
+from hookrunner.model.values import PatchOperation
+from hookrunner.values import layers, patches, sections
+from hookrunner.values.compaction import Patches
+from hookrunner.values.layers import Schemas
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`plain` and `secret` are what ConfigMap and Secret say, None if they do not name the section; `config` is both.
+    `effective` are all layers, `encoded` is their JSON. `checked` says that the schema has judged the config. `misfits`
+    are patches that the lower layers leave no place for."""
+
+    key: str
+    static: JSON
+    schemas: Schemas
+    plain: JSON = None
+    secret: JSON = None
+    checked: bool = False
+    patches: Patches = field(default_factory=Patches)
+    config: JSON = None
+    effective: JSON = field(default_factory=dict)
+    encoded: bytes = b"{}"
+    misfits: tuple[str, ...] = ()
+
+    def computed(self) -> "Section":
+        """The section after its layers have changed."""
+        config = _both(self.plain, self.secret)
+        base = layers.stages(self.static, config, self.schemas)[-1]
+        whole, misfits = self.patches.again({self.key: base})
+        effective = whole[self.key]
+        encoded = self._encoded(effective)
+        return replace(self, config=config, effective=effective, encoded=encoded, misfits=tuple(misfits))
+
+    def configured(self, plain: JSON, secret: JSON, checks: bool) -> "Section":
+        """The section with another config, judged if `checks` and if there is anything in it. Raises BadValues."""
+        same = patches.same(plain, self.plain) and patches.same(secret, self.secret)
+        config = _both(plain, secret)
+        if checks and config and not (same and self.checked):
+            self.check(config)
+        if same:
+            return self if self.checked or not checks else replace(self, checked=True)
+        return replace(self, plain=plain, secret=secret, checked=checks).computed()
+
+    def check(self, config: JSON) -> None:
+        """Raises BadValues if the schema does not allow this config."""
+        schema = self.schemas.config
+        if schema is None:
+            return
+        old = layers.checked_config(self.config, self.schemas) if self.config is not None else None
+        self._refuse(schema.problems(layers.checked_config(config, self.schemas), old))
+
+    def patched_plain(self, operations: Iterable[PatchOperation]) -> JSON:
+        """What the ConfigMap is to say after a hook's patch of the config, judged. Raises BadValues."""
+        whole = patches.applied({self.key: self.config or {}}, operations, self.key)
+        wanted = sections.without_nulls(whole[self.key])
+        self.check(wanted)
+        return _less(wanted, self.secret, self.plain, self.key) if self.secret else wanted
+
+    def patched(self, operations: Iterable[PatchOperation]) -> "Section":
+        """The section after a hook's patch in memory; itself if that changes nothing. Raises BadValues."""
+        whole, kept = self.patches.then({self.key: self.effective}, operations, self.key)
+        effective = whole[self.key]
+        encoded = self._encoded(effective)
+        if encoded == self.encoded:
+            return self
+        if self.schemas.values:
+            self._refuse(self.schemas.values.problems(effective, self.effective))
+        return replace(self, patches=kept, effective=effective, encoded=encoded)
+
+    def unpatched(self) -> "Section":
+        """The section without what hooks have patched in memory."""
+        return replace(self, patches=Patches()).computed()
+
+    def check_for_helm(self) -> None:
+        """Raises BadValues if templates must not see these values."""
+        if self.schemas.helm:
+            self._refuse(self.schemas.helm.problems(self.effective))
+
+    def _refuse(self, problems: list[str]) -> None:
+        if problems:
+            raise BadValues(self.key, problems)
+
+    def _encoded(self, effective: JSON) -> bytes:
+        try:
+            return written(effective, orjson.OPT_SORT_KEYS)
+        except orjson.JSONEncodeError as error:
+            raise BadValues(self.key, [f"the values cannot be written as JSON: {error}"]) from None
+
+
+def _both(plain: JSON, secret: JSON) -> JSON:
+    if plain is None or secret is None:
+        return secret if plain is None else plain
+    return layers.merged(plain, secret)
+
+
+def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, key: str) -> JSON:
+    """What the ConfigMap must say for `wanted` to come out under the Secret, whose values it must not repeat. Raises
+    BadValues if no ConfigMap can bring that about."""
+    old = plain if isinstance(plain, dict) else {}
+    kept = {name: value for name, value in wanted.items() if name not in secret}
+    for name, hidden in secret.items():
+        there = wanted.get(name)
+        if isinstance(hidden, dict) and isinstance(there, dict):
+            inner = _less(there, hidden, old.get(name), f"{key}.{name}")
+            kept |= {name: inner} if inner or name in old else {}
+        elif name not in wanted or not patches.same(there, hidden):
+            raise BadValues(key.partition(".")[0], [f"{key}.{name} is set in the Secret, which hooks cannot change"])
+        elif name in old:
+            kept[name] = old[name]
+    return kept

@@ -1,0 +1,124 @@
+"""The ConfigMap's data (or a Secret's) as config, and a section of it written back.
+
+Source: addon-operator.md §2.3, §13.8, §13.14, §13.15, §13.17. What cannot be read is named by its section, so that one
+bad edit leaves the other sections usable. The text is YAML 1.2; what is written reads the same for a parser of 1.1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import orjson
+import yaml
+
+from hookrunner import yaml_values
+from hookrunner.model.casing import camel, kebab
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
+from hookrunner.yaml_values import BadDocument
+
+_ENABLED, _MAINTENANCE = "Enabled", "Maintenance"
+_FLAGS = {"true": True, "false": False}
+_MAINTENANCES = {"": False, "NoResourceReconciliation": True, "noresourcereconciliation": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a user has written. `sections` are `global` and module keys; a module of which only a flag is written has an
+    empty one. `maintenance` is the state NoResourceReconciliation. `problems` says of a section why it is not usable;
+    it may then be missing in the others."""
+
+    sections: Mapping[str, JSON] = field(default_factory=dict)
+    enabled: Mapping[str, bool] = field(default_factory=dict)
+    maintenance: Mapping[str, bool] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Unreadable(ValueError):
+    """One key's text cannot be used."""
+
+
+def parse(data: Mapping[str, str]) -> Config:
+    """All keys of the data, in whatever state they are."""
+    sections: dict[str, JSON] = {}
+    flags: dict[str, dict[str, bool]] = {_ENABLED: {}, _MAINTENANCE: {}}
+    problems: dict[str, str] = {}
+    for name, text in sorted(data.items()):
+        key, suffix = _taken_apart(name)
+        try:
+            _check_key(name, key)
+            if suffix:
+                flags[suffix][key] = _flag(suffix, text)
+                sections.setdefault(key, {})
+            else:
+                sections[key] = _section(key, text)
+        except _Unreadable as error:
+            problems[key] = "; ".join(filter(None, (problems.get(key), f"{name}: {error}")))
+    return Config(sections, flags[_ENABLED], flags[_MAINTENANCE], problems)
+
+
+def written(section: JSON) -> str:
+    """The YAML text of one section."""
+    return str(yaml.dump(section, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=2**31 - 1))
+
+
+def without_nulls(section: JSON) -> JSON:
+    """The section without the nulls that count as nothing said: those in maps below its top level (§13.8). In lists
+    everything stays."""
+    return {key: _bare(value) for key, value in section.items()}
+
+
+def _taken_apart(name: str) -> tuple[str, str]:
+    """`fooEnabled` → `foo`, `Enabled`."""
+    for suffix in (_ENABLED, _MAINTENANCE):
+        if name.endswith(suffix):
+            return name.removesuffix(suffix), suffix
+    return name, ""
+
+
+def _check_key(name: str, key: str) -> None:
+    restored = camel(kebab(key))
+    if not key or restored != key:
+        raise _Unreadable(f"bad module name '{name}': should be camelCased" + (f", as '{restored}'" * bool(restored)))
+
+
+def _flag(suffix: str, text: str) -> bool:
+    known = _FLAGS if suffix == _ENABLED else _MAINTENANCES
+    if text.strip() not in known:
+        raise _Unreadable(f"must be {' or '.join(repr(word) for word in known)}, not {text.strip()[:60]!r}")
+    return known[text.strip()]
+
+
+def _section(key: str, text: str) -> JSON:
+    try:
+        first, *others = [*yaml_values.documents(text.encode(), yaml_values.YAML_1_2)] or [None]
+        orjson.dumps(first)
+    except (BadDocument, orjson.JSONEncodeError) as error:
+        raise _Unreadable(f"cannot be read: {error}") from None
+    if any(other is not None for other in others):
+        raise _Unreadable("holds more than one document; leave the lines '---' out")
+    if first == [] or (key == GLOBAL and first is None):
+        return {}
+    if not isinstance(first, dict):
+        raise _Unreadable("must be a map of values; remove the key if there is nothing to set")
+    return without_nulls(first)
+
+
+def _bare(value: JSON) -> JSON:
+    if not isinstance(value, dict):
+        return value
+    return {key: _bare(inner) for key, inner in value.items() if inner is not None}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes no aliases, and quotes every text that some parser takes for something else."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else '"' if yaml_values.YAML_1_1.fullmatch(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)

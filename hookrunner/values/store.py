@@ -1,0 +1,169 @@
+"""All values, with one owner: every change is judged before it is kept, and one that is refused changes nothing.
+
+Nothing waits in here, so a change is seen whole or not at all. Reading is cheap: documents are computed when a layer
+changes, not when they are asked for. They are shared; nobody may change what a method has returned.
+Rules: addon-operator.md §2 without the defects of §11.1 (1, 3–8, 13, 28) and §13; design.md D10.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import BadValues
+from hookrunner.model.resources import JSON, written
+from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.values import explained, patches
+from hookrunner.values.explained import Origin
+from hookrunner.values.layers import Schemas
+from hookrunner.values.section import Section
+from hookrunner.values.sections import Config
+
+_log = log.get("values")
+
+
+class Files(NamedTuple):
+    """The JSON behind `CONFIG_VALUES_PATH` and `VALUES_PATH`."""
+
+    config: bytes
+    values: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What became of a new config: the sections in which it says something else now, and those whose new config is
+    not used, each with why."""
+
+    changed: frozenset[str]
+    refused: Mapping[str, BadValues]
+
+
+class Store:
+    """The values of `global` and of all modules, by key. A key that neither `static` nor `schemas` has is a KeyError,
+    except in a config, which may name modules that do not exist."""
+
+    def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, Schemas]) -> None:
+        self._sections = {
+            key: Section(key, static.get(key) or {}, schemas.get(key, _Free())).computed()
+            for key in sorted({GLOBAL, *static, *schemas})
+        }
+        self._enabled: tuple[str, ...] | None = None
+        self._global = self._global_for_hooks()
+
+    def config(self, key: str) -> JSON:
+        """What the user has set, None if nothing has been said of the section."""
+        return self._sections[key].config
+
+    def effective(self, key: str) -> JSON:
+        """The section after all layers."""
+        return self._sections[key].effective
+
+    def document(self, key: str) -> JSON:
+        """`{"global": …, key: …}` for templates and `enabled` scripts. Without `global.enabledModules`: a module that
+        is switched would else change the release of every other (§2.4)."""
+        return {GLOBAL: self.effective(GLOBAL), key: self.effective(key)}
+
+    def config_document(self, key: str) -> JSON:
+        """The same of what the user has set."""
+        return {GLOBAL: self.config(GLOBAL), key: self.config(key)}
+
+    def files(self, key: str) -> Files:
+        """What a hook of the section gets, `global.enabledModules` included."""
+        values = b'{"global":' + self._global
+        if key != GLOBAL:
+            values += b"," + orjson.dumps(key) + b":" + self._sections[key].encoded
+        return Files(written(self.config_document(key), orjson.OPT_SORT_KEYS), values + b"}")
+
+    def patches(self, key: str) -> JSON:
+        """What hooks have patched in memory, as dumps show it (§8.4)."""
+        operations = self._sections[key].patches.operations()
+        return [{"Operations": [patches.document_of(one) for one in operations]}] if operations else []
+
+    def explain(self, key: str) -> list[Origin]:
+        """Which layer has set each value of the section, by JSON pointer."""
+        return explained.origins(self._sections[key])
+
+    def enabled_modules(self, names: Collection[str]) -> None:
+        """Becomes `global.enabledModules` for hooks, whatever the schema of `global` allows."""
+        self._enabled = tuple(names)
+        self._global = self._global_for_hooks()
+
+    def adopt(self, config: Config, secret: Config | None, validated: Set[str]) -> Adopted:
+        """Takes over what a user has written, section by section. A section is judged if it is `global` or one of
+        `validated`; if it is refused, it stays as it was."""
+        changed, refused = set(), {}
+        for key, section in self._sections.items():
+            try:
+                new = _configured(section, config, secret or Config(), key in validated)
+            except BadValues as error:
+                refused[key] = error
+            else:
+                if not patches.same(new.config or {}, section.config or {}):
+                    changed.add(key)
+                self._keep(new)
+        return Adopted(frozenset(changed), refused)
+
+    def patched_config(self, key: str, operations: Iterable[PatchOperation]) -> JSON:
+        """What the ConfigMap's section is to become by a hook's patch. Kept only by `keep_config`. Raises BadValues."""
+        return self._sections[key].patched_plain(_own(key, operations))
+
+    def keep_config(self, key: str, section: JSON) -> bool:
+        """Takes over what has been written into the ConfigMap; was it new?"""
+        old = self._sections[key]
+        return self._keep(old.configured(section, old.secret, False))
+
+    def patch(self, key: str, operations: Iterable[PatchOperation]) -> bool:
+        """A hook's patch in memory, on the values as they are now; did it change anything? Raises BadValues."""
+        return self._keep(self._sections[key].patched(_own(key, operations)))
+
+    def forget(self, key: str) -> None:
+        """Drops what hooks have patched in memory: their module has been switched off. The config stays (§11.1.7)."""
+        self._keep(self._sections[key].unpatched())
+
+    def for_helm(self, key: str) -> None:
+        """Raises BadValues if the section is not fit for templates."""
+        self._sections[key].check_for_helm()
+
+    def _keep(self, section: Section) -> bool:
+        """Whether anything of the section is new."""
+        old = self._sections[section.key]
+        self._sections[section.key] = section
+        for misfit in section.misfits:
+            if misfit not in old.misfits:
+                _log.warn("a hook's patch has no place in the values any more", section=section.key, patch=misfit)
+        if section.key == GLOBAL:
+            self._global = self._global_for_hooks()
+        return section is not old
+
+    def _global_for_hooks(self) -> bytes:
+        section = self._sections[GLOBAL]
+        if self._enabled is None:
+            return section.encoded
+        return written(section.effective | {"enabledModules": self._enabled}, orjson.OPT_SORT_KEYS)
+
+
+class _Free:
+    """No schemas: everything is allowed."""
+
+    config = values = helm = None
+
+
+def _configured(section: Section, config: Config, secret: Config, validated: bool) -> Section:
+    problems = [
+        f"{source}: {found.problems[section.key]}"
+        for source, found in (("ConfigMap", config), ("Secret", secret))
+        if section.key in found.problems
+    ]
+    if problems:
+        raise BadValues(section.key, problems)
+    plain, hidden = config.sections.get(section.key), secret.sections.get(section.key)
+    return section.configured(plain, hidden, validated or section.key == GLOBAL)
+
+
+def _own(key: str, operations: Iterable[PatchOperation]) -> tuple[PatchOperation, ...]:
+    """The operations on values, all of which must be on the section."""
+    asked = tuple(operations)
+    patches.permitted(asked, key)
+    return patches.values_operations(asked) if key == GLOBAL else asked

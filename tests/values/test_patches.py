@@ -1,0 +1,154 @@
+"""Patch files of hooks (addon-operator.md §2.5, §13.11): what is read, what is refused, what it does to a document."""
+
+import orjson
+import pytest
+
+from hookrunner.errors import BadOutput, BadValues
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.values import patches
+
+ADD = PatchOperation("add", "/foo/a", 1)
+
+
+def applied(section: JSON, *operations: JSON) -> JSON:
+    """The section `foo` after operations as a hook writes them."""
+    return patches.applied({"foo": section}, patches.parse(orjson.dumps(operations)), "foo")["foo"]
+
+
+@pytest.mark.parametrize(
+    ("text", "operations"),
+    [
+        (b"", ()),
+        (b" \n", ()),
+        (b'{"op":"add","path":"/foo/a","value":1}', (ADD,)),
+        (b'[{"op":"add","path":"/foo/a","value":1}]', (ADD,)),
+        (
+            b'{"op":"add","path":"/foo/a","value":1}\n[{"op":"remove","path":"/foo/b"}]',
+            (ADD, PatchOperation("remove", "/foo/b")),
+        ),
+        (b'\xef\xbb\xbf{"op":"add",\n"path":"/foo/a",\n"value":1}', (ADD,)),
+        (b'{"Op":"add","PATH":"/foo/a","Value":1}', (ADD,)),
+        (b'{"op":"add","path":"/foo/a"}', (PatchOperation("add", "/foo/a", None),)),
+        (b'1 "text" null {"op":"add","path":"/foo/a","value":1}', (ADD,)),
+    ],
+)
+def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOperation, ...]) -> None:
+    assert patches.parse(text) == operations
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b'{"op":"replace","path":"/foo/a","value":1}', "unsupported patch operation 'replace'"),
+        (b'{"op":"move","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'move'"),
+        (b'{"op":"copy","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'copy'"),
+        (b'{"path":"/foo/a"}', "unsupported patch operation 'None'"),
+        (b'{"op":"add","path":"","value":{}}', "begins with '/'"),
+        (b'{"op":"add","path":"foo","value":{}}', "begins with '/'"),
+        (b'{"op":"add","path":3,"value":{}}', "begins with '/'"),
+        (b"[3]", "made of objects"),
+        (b'{"op":"add","path":"/foo/a","value":1} {"op"', "is not JSON"),
+        (b"\xff", "is not JSON"),
+        (b"[" * 100_000, "nested too deep"),
+    ],
+)
+def test_what_cannot_be_understood_fails_the_run(text: bytes, told: str) -> None:
+    with pytest.raises(BadOutput, match=told):
+        patches.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("operation", "key", "told"),
+    [
+        (PatchOperation("add", "/bar/a", 1), "foo", r"for path 'bar' \(only 'foo' accepted\)"),
+        (PatchOperation("add", "/bar/a", 1), GLOBAL, r"only 'global' and '\*Enabled' are permitted"),
+        (PatchOperation("add", "/barEnabled", True), "foo", "for path 'barEnabled'"),
+        (PatchOperation("remove", "/foo"), "foo", "cannot be removed"),
+        (PatchOperation("add", "/foo", [1]), "foo", "a section is a map"),
+    ],
+)
+def test_a_hook_changes_its_own_section_only(operation: PatchOperation, key: str, told: str) -> None:
+    with pytest.raises(BadValues, match=told):
+        patches.permitted([ADD, operation], key)
+
+
+def test_a_hook_may_change_its_own_section() -> None:
+    patches.permitted([ADD, PatchOperation("add", "/foo", {}), PatchOperation("remove", "/foo/b")], "foo")
+    patches.permitted([PatchOperation("add", "/global/a", 1), PatchOperation("remove", "/fooEnabled")], GLOBAL)
+
+
+def test_flags_of_modules_are_told_from_values() -> None:
+    switch = [PatchOperation("add", f"/m{n}Enabled", flag) for n, flag in enumerate((True, False, "true", "false"))]
+    asked = [*switch, PatchOperation("remove", "/goneEnabled"), PatchOperation("add", "/global/aEnabled", 7)]
+    said = [("m0", True), ("m1", False), ("m2", True), ("m3", False), ("gone", None)]
+    assert patches.enabled_operations(asked) == said
+    assert patches.values_operations(asked) == (asked[-1],)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        PatchOperation("add", "/fooEnabled", 1),
+        PatchOperation("add", "/fooEnabled", "yes"),
+        PatchOperation("add", "/fooEnabled"),
+        PatchOperation("add", "/fooEnabled/x", True),
+        PatchOperation("remove", "/fooEnabled/x"),
+        PatchOperation("test", "/fooEnabled", True),
+    ],
+)
+def test_a_flag_is_true_or_false(operation: PatchOperation) -> None:
+    with pytest.raises(BadValues, match="switched by true or false"):
+        patches.enabled_operations([operation])
+
+
+@pytest.mark.parametrize(
+    ("before", "operation", "after"),
+    [
+        ({}, {"op": "add", "path": "/foo/a", "value": 1}, {"a": 1}),
+        ({"a": 1}, {"op": "add", "path": "/foo/a", "value": {"b": 2}}, {"a": {"b": 2}}),
+        ({"a": 1}, {"op": "add", "path": "/foo", "value": {"b": 2}}, {"b": 2}),
+        ({"a/b~": 1}, {"op": "remove", "path": "/foo/a~1b~0"}, {}),
+        ({"": {"": 1}}, {"op": "remove", "path": "/foo//"}, {"": {}}),
+        ({"a": [1]}, {"op": "add", "path": "/foo/a/-", "value": 2}, {"a": [1, 2]}),
+        ({"a": [1]}, {"op": "add", "path": "/foo/a/0", "value": 2}, {"a": [2, 1]}),
+        ({"a": [1]}, {"op": "add", "path": "/foo/a/1", "value": 2}, {"a": [1, 2]}),
+        ({"a": [1]}, {"op": "add", "path": "/foo/a/-1", "value": 2}, {"a": [1, 2]}),
+        ({"a": [1, 2]}, {"op": "remove", "path": "/foo/a/-1"}, {"a": [1]}),
+        ({"a": [1, {"b": 2}]}, {"op": "add", "path": "/foo/a/1/b", "value": 3}, {"a": [1, {"b": 3}]}),
+        ({"a": {"1": 2}}, {"op": "test", "path": "/foo/a/1", "value": 2}, {"a": {"1": 2}}),
+        ({"a": {"x": 1, "y": 2}}, {"op": "test", "path": "/foo/a", "value": {"y": 2, "x": 1}}, {"a": {"x": 1, "y": 2}}),
+    ],
+)
+def test_an_operation_changes_the_document(before: JSON, operation: JSON, after: JSON) -> None:
+    assert applied(before, operation) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "operation", "told"),
+    [
+        ({}, {"op": "remove", "path": "/foo/a"}, "there is no /foo/a"),
+        ({}, {"op": "add", "path": "/foo/a/b", "value": 1}, "there is no /foo/a"),
+        ({"a": None}, {"op": "add", "path": "/foo/a/b", "value": 1}, "/foo/a is null"),
+        ({"a": "text"}, {"op": "remove", "path": "/foo/a/b"}, "/foo/a is a text"),
+        ({"a": 1}, {"op": "add", "path": "/foo/a/b/c", "value": 1}, "/foo/a is a number"),
+        ({"a": [1]}, {"op": "add", "path": "/foo/a/2", "value": 1}, "/foo/a/2 is outside"),
+        ({"a": [1]}, {"op": "remove", "path": "/foo/a/1"}, "/foo/a/1 is outside"),
+        ({"a": [1]}, {"op": "remove", "path": "/foo/a/-"}, "/foo/a is a list, and '-' is no"),
+        ({"a": [1]}, {"op": "add", "path": "/foo/a/x", "value": 1}, "/foo/a is a list, and 'x' is no"),
+        ({"a": 1}, {"op": "test", "path": "/foo/a", "value": True}, "/foo/a is 1"),
+        ({}, {"op": "test", "path": "/foo/a", "value": None}, "there is no /foo/a"),
+    ],
+)
+def test_an_operation_that_does_not_fit_is_refused(before: JSON, operation: JSON, told: str) -> None:
+    with pytest.raises(BadValues, match=f"foo: the patch .* does not fit: {told}"):
+        applied(before, operation)
+
+
+def test_documents_are_never_changed() -> None:
+    before = {"a": {"b": [1, {"c": 2}]}, "d": {"e": 1}}
+    copy = orjson.loads(orjson.dumps(before))
+    after = applied(before, {"op": "add", "path": "/foo/a/b/1/c", "value": 3}, {"op": "remove", "path": "/foo/a/b/0"})
+    assert before == copy
+    assert after["a"] == {"b": [{"c": 3}]}
+    assert after["d"] is before["d"]
