@@ -1,0 +1,12 @@
+"""What the values of a section must be, by the schemas in its `openapi/` directory: load, fill in defaults, check.
+
+    schemas = load(directory, "ingressNginx")
+    config = schemas.config.defaults(config) if schemas.config else config
+
+Own code, because nothing that can be imported reads such schemas as addon-operator does (docs/decisions.md).
+"""
+
+from hookrunner.values.schemas.loading import Schemas, load
+from hookrunner.values.schemas.schema import Schema
+
+__all__ = ["Schema", "Schemas", "load"]

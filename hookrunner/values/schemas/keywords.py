@@ -1,0 +1,151 @@
+"""Keywords of a schema that look at one value alone: bounds, lengths, patterns, formats, enumerations.
+
+Complaints do not show texts, which may be passwords, since they come into logs and Events; but for words that should be
+among a few known ones.
+
+Source: https://json-schema.org/draft-04/draft-fge-json-schema-validation-00,
+OpenAPI 3.0 for `nullable` and formats.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from difflib import get_close_matches
+
+import orjson
+
+from hookrunner.model.resources import JSON
+from hookrunner.values.schemas import formats, patterns
+from hookrunner.values.schemas.node import KINDS, Test
+
+_LONGEST_SHOWN = 60
+_SINGLE = 3.4028234663852886e38
+
+
+def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
+    """What a schema says about values of each type. Its keywords have been checked."""
+    every = list(_enumeration(raw))
+    found = {kind: [*every, *make(raw)] for kind, make in _MAKERS.items()}
+    return {kind: tuple(made) for kind, made in found.items() if made}
+
+
+def same(value: JSON) -> bytes:
+    """Equal for equal values: 1 is 1.0 and is not true, the order of keys does not count."""
+    return orjson.dumps(_whole(value), option=orjson.OPT_SORT_KEYS)
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """`; did you mean 'x'?` if a known word is close, else nothing."""
+    near = get_close_matches(word.lower(), [one.lower() for one in known], n=1)
+    found = next((one for one in known if near and one.lower() == near[0]), "")
+    return f"; did you mean '{found}'?" if found else ""
+
+
+def _whole(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {key: _whole(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
+
+
+def _enumeration(raw: Mapping[str, JSON]) -> Iterator[Test]:
+    if not raw.get("enum"):
+        return
+    known = {same(one) for one in raw["enum"]}
+    words = [one if isinstance(one, str) else orjson.dumps(one).decode() for one in raw["enum"]]
+
+    def complaint(value: JSON) -> str:
+        if same(value) in known:
+            return ""
+        shown = str(value) if isinstance(value, str) else orjson.dumps(value).decode()
+        given = f", not {shown}" if len(shown) <= _LONGEST_SHOWN else ""
+        return f"must be one of {', '.join(words)}{given}{suggestion(shown, words)}"
+
+    yield Test("enum", complaint)
+
+
+# ── numbers ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_numbers(raw: Mapping[str, JSON]) -> Iterator[Test]:
+    if "minimum" in raw:
+        low, over = raw["minimum"], bool(raw.get("exclusiveMinimum"))
+        words = f"must be {'more than' if over else 'at least'} {low}, not"
+        yield Test("minimum", lambda value: f"{words} {value}" if value < low or (over and value == low) else "")
+    if "maximum" in raw:
+        high, under = raw["maximum"], bool(raw.get("exclusiveMaximum"))
+        limit = f"must be {'less than' if under else 'at most'} {high}, not"
+        yield Test("maximum", lambda value: f"{limit} {value}" if value > high or (under and value == high) else "")
+    if "multipleOf" in raw:
+        # By the digits that people wrote: 0.3 is a multiple of 0.1.
+        step = Decimal(str(raw["multipleOf"]))
+        told = f"must be a multiple of {raw['multipleOf']}, not"
+        yield Test("multipleOf", lambda value: f"{told} {value}" if _remainder(value, step) else "")
+    yield from _number_format(raw.get("format", ""))
+
+
+def _remainder(value: float, step: Decimal) -> bool:
+    fraction = Decimal(str(value)) / step
+    return fraction != fraction.to_integral_value()
+
+
+def _number_format(name: str) -> Iterator[Test]:
+    low, high = formats.INTEGERS.get(name, (-_SINGLE, _SINGLE) if name == "float" else (0, 0))
+    if high:
+        yield Test("format", lambda value: "" if low <= value <= high else f"{value} does not fit into {name}")
+
+
+# ── texts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_texts(raw: Mapping[str, JSON]) -> Iterator[Test]:
+    yield from _sizes(raw, "Length", "characters")
+    if raw.get("pattern"):
+        search, pattern = patterns.compiled(raw["pattern"]).search, raw["pattern"]
+        yield Test("pattern", lambda value: "" if search(value) else f"does not match the pattern {pattern}")
+    name = raw.get("format", "")
+    known = formats.text(name)
+    if known is not None:
+        yield Test("format", lambda value: "" if known(value) else f"is no {name}")
+
+
+# ── lists and objects ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_lists(raw: Mapping[str, JSON]) -> Iterator[Test]:
+    yield from _sizes(raw, "Items", "items")
+    if raw.get("uniqueItems"):
+        yield Test("uniqueItems", _repeated)
+
+
+def _repeated(value: list[JSON]) -> str:
+    seen: dict[bytes, int] = {}
+    for index, one in enumerate(value):
+        first = seen.setdefault(same(one), index)
+        if first != index:
+            return f"must not have an item twice; [{first}] and [{index}] are equal"
+    return ""
+
+
+def _of_objects(raw: Mapping[str, JSON]) -> Iterator[Test]:
+    return _sizes(raw, "Properties", "keys")
+
+
+def _sizes(raw: Mapping[str, JSON], what: str, words: str) -> Iterator[Test]:
+    fewest, most = raw.get(f"min{what}"), raw.get(f"max{what}")
+    if fewest:
+        least = f"must have at least {fewest:.0f} {words}, not"
+        yield Test(f"min{what}", lambda value: f"{least} {len(value)}" if len(value) < fewest else "")
+    if most is not None:
+        limit = f"must have at most {most:.0f} {words}, not"
+        yield Test(f"max{what}", lambda value: f"{limit} {len(value)}" if len(value) > most else "")
+
+
+_MAKERS: dict[type, Callable[[Mapping[str, JSON]], Iterator[Test]]] = {
+    **dict.fromkeys(KINDS, lambda raw: iter(())),
+    int: _of_numbers,
+    float: _of_numbers,
+    str: _of_texts,
+    list: _of_lists,
+    dict: _of_objects,
+}

@@ -1,0 +1,113 @@
+"""A section's schemas, from its files in `openapi/` (addon-operator.md §2.6).
+
+Words for true and false are those of YAML 1.1, as in `values.yaml`; keys are always the text that was written.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from hookrunner import yaml_values
+from hookrunner.errors import BadModule
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
+from hookrunner.values.schemas import expressions
+from hookrunner.values.schemas.checking import Terms
+from hookrunner.values.schemas.circles import endless
+from hookrunner.values.schemas.node import Node
+from hookrunner.values.schemas.reading import FOR_HELM, RULES, Reader
+from hookrunner.values.schemas.schema import Schema
+
+CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
+_ENABLED_MODULES = "enabledModules"
+_NO_CEL = f"rules in CEL ({RULES}) are checked by a library that is missing: pip install 'hookrunner[cel]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """What a section must be: as users write it, as hooks and charts see it, right before its chart is rendered.
+
+    None: it may be anything.
+    """
+
+    config: Schema | None = None
+    values: Schema | None = None
+    helm: Schema | None = None
+
+
+class _Document(NamedTuple):
+    """A file and the schema in it."""
+
+    raw: dict[str, JSON]
+    root: Node
+
+
+def load(directory: Path, section: str) -> Schemas:
+    """The schemas of a module, or of the global hooks, by its directory. `section` is its key in values, or `global`.
+
+    Raises BadModule, which names the file and everything that is wrong with it.
+    """
+    config, values = _document(directory, CONFIG), _document(directory, VALUES)
+    own = None if config is None else _open(config.root, section)
+    whole = None if values is None else _open(_extended(values, config), section)
+    return Schemas(
+        None if own is None else Schema(own, Terms()),
+        None if whole is None else Schema(whole, Terms()),
+        None if whole is None else Schema(whole, Terms(helm=True)),
+    )
+
+
+def _document(directory: Path, name: str) -> _Document | None:
+    """A file that is not there, or has nothing in it, says nothing."""
+    raw = _raw(directory / name)
+    if raw is None:
+        return None
+    reader = Reader(raw, name)
+    try:
+        root = reader.root()
+    except RecursionError:
+        raise BadModule(f"{directory / name}: nested too deep") from None
+    problems = reader.problems or endless(reader.nodes)
+    if any(node.rules for node in reader.nodes) and not expressions.available():
+        problems = [*problems, _NO_CEL]
+    if problems:
+        raise BadModule(f"{directory / name}: {'; '.join(problems)}")
+    return _Document(raw, root)
+
+
+def _raw(path: Path) -> JSON:
+    try:
+        read = [one for one in yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1) if one is not None]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadModule(f"{path}: cannot be read: {error.strerror}") from None
+    except yaml_values.BadDocument as error:
+        raise BadModule(f"{path}: {error}") from None
+    if len(read) > 1 or not all(isinstance(one, dict) for one in read):
+        raise BadModule(f"{path}: must hold one schema, which is an object such as `type: object`")
+    return read[0] if read else None
+
+
+def _extended(values: _Document, config: _Document | None) -> Node:
+    """`x-extend`: the config schema's own, where the values schema says nothing else."""
+    root, extends = values.root, values.raw.get("x-extend")
+    if config is None or not isinstance(extends, dict) or extends.get("schema") is None:
+        return root
+    parent = config.root
+    return replace(
+        root,
+        required=tuple(dict.fromkeys((*parent.required, *root.required))),
+        properties={**parent.properties, **root.properties},
+        patterns={**parent.patterns, **root.patterns},
+        rules=root.rules if RULES in values.raw else parent.rules,
+        required_for_helm=root.required_for_helm if FOR_HELM in values.raw else parent.required_for_helm,
+    )
+
+
+def _open(root: Node, section: str) -> Node:
+    """The global section is given `enabledModules`, which its schema need not know (§2.4)."""
+    if section != GLOBAL or _ENABLED_MODULES in root.properties:
+        return root
+    given = Node(f"{root.place}/properties/{_ENABLED_MODULES}")
+    return replace(root, properties={**root.properties, _ENABLED_MODULES: given})

@@ -1,0 +1,200 @@
+"""From a document to nodes: checks that it is a schema, follows `$ref`, and says what is wrong, all of it at once.
+
+Keywords that nobody knows are left alone, as are keys with nothing behind them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from hookrunner.model.resources import JSON
+from hookrunner.values.schemas import keywords, patterns
+from hookrunner.values.schemas.node import KINDS, Allowed, Node, Rule
+
+RULES = "x-deckhouse-validations"
+FOR_HELM = "x-required-for-helm"
+_TYPES = tuple(KINDS.values())
+
+
+class Reader:
+    """Reads one document. `name` is the file's, for places; what is wrong is in `problems`, one line each."""
+
+    def __init__(self, document: JSON, name: str) -> None:
+        self.problems: list[str] = []
+        self._document = document
+        self._name = name
+        self._read: dict[int, Node] = {}
+
+    def root(self) -> Node:
+        """The document's schema; `nodes` are then all that were read."""
+        return self.node(self._document, "#")
+
+    @property
+    def nodes(self) -> list[Node]:
+        return list(self._read.values())
+
+    def node(self, raw: JSON, at: str) -> Node:
+        """The schema at a place, which is a JSON pointer."""
+        raw, at = self._followed(raw, at)
+        node = self._read.get(id(raw))
+        if node is None:
+            node = Node(self._name + at)
+            if isinstance(raw, dict):
+                self._read[id(raw)] = node
+                self._fill(node, {key: value for key, value in raw.items() if value is not None}, at)
+            elif raw is not None:
+                self._wrong(at, "must be a schema, which is an object")
+        return node
+
+    def _wrong(self, at: str, text: str) -> None:
+        self.problems.append(f"{at} {text}")
+
+    # ── references ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _followed(self, raw: JSON, at: str) -> tuple[JSON, str]:
+        """What a `$ref` refers to, and where that stands. What is written beside it does not count."""
+        seen = [at]
+        while isinstance(raw, dict) and isinstance(raw.get("$ref"), str):
+            at = raw["$ref"]
+            found = self._at(at)
+            if at in seen or not found:
+                why = "goes round in a circle" if found else "refers to nothing in this file; write #/definitions/NAME"
+                self._wrong(seen[-1], f"$ref {at} {why}")
+                return None, at
+            seen.append(at)
+            raw = found[0]
+        return raw, at
+
+    def _at(self, pointer: str) -> list[JSON]:
+        """The value that a pointer names, or nothing. Source: RFC 6901."""
+        value = self._document
+        if not pointer.startswith("#"):
+            return []
+        for step in pointer.removeprefix("#").split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+                value = value[int(key)]
+            elif isinstance(value, dict) and key in value:
+                value = value[key]
+            else:
+                return []
+        return [value]
+
+    # ── one schema ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _fill(self, node: Node, raw: dict[str, JSON], at: str) -> None:
+        for key, (fits, wanted) in _KEYWORDS.items():
+            if key in raw and not fits(raw[key]):
+                self._wrong(f"{at}/{key}", wanted)
+                del raw[key]
+        if "pattern" in raw and not self._usable(raw["pattern"], f"{at}/pattern"):
+            del raw["pattern"]
+        node.types = tuple(_listed(raw.get("type", ())))
+        node.nullable = raw.get("nullable", False) or "null" in node.types
+        node.tests = keywords.tests(raw)
+        node.default = raw.get("default")
+        node.rules = tuple(Rule(one["expression"], one["message"]) for one in raw.get(RULES, ()))
+        self._fill_object(node, raw, at)
+        self._fill_rest(node, raw, at)
+
+    def _fill_object(self, node: Node, raw: dict[str, JSON], at: str) -> None:
+        node.required = tuple(raw.get("required", ()))
+        node.required_for_helm = tuple(_listed(raw.get(FOR_HELM, ())))
+        node.properties = self._named(raw, "properties", at)
+        node.patterns = {
+            patterns.compiled(key): inner
+            for key, inner in self._named(raw, "patternProperties", at).items()
+            if self._usable(key, f"{at}/patternProperties")
+        }
+        node.additional = self._allowed(raw, "additionalProperties", at)
+        node.dependencies = {
+            key: tuple(inner) if _names(inner) else self.node(inner, f"{at}/dependencies/{key}")
+            for key, inner in raw.get("dependencies", {}).items()
+        }
+        self._named(raw, "definitions", at)
+
+    def _fill_rest(self, node: Node, raw: dict[str, JSON], at: str) -> None:
+        if "items" in raw:
+            several = isinstance(raw["items"], list)
+            node.items = self._many(raw, "items", at) if several else self.node(raw["items"], f"{at}/items")
+        node.more_items = self._allowed(raw, "additionalItems", at)
+        node.all_of = self._many(raw, "allOf", at)
+        node.any_of = self._many(raw, "anyOf", at)
+        node.one_of = self._many(raw, "oneOf", at)
+        node.refused = self.node(raw["not"], f"{at}/not") if "not" in raw else None
+
+    def _usable(self, pattern: str, at: str) -> bool:
+        try:
+            patterns.compiled(pattern)
+        except ValueError as error:
+            self._wrong(at, str(error))
+            return False
+        return True
+
+    def _named(self, raw: dict[str, JSON], key: str, at: str) -> dict[str, Node]:
+        return {name: self.node(inner, f"{at}/{key}/{_step(name)}") for name, inner in raw.get(key, {}).items()}
+
+    def _many(self, raw: dict[str, JSON], key: str, at: str) -> tuple[Node, ...]:
+        return tuple(self.node(inner, f"{at}/{key}/{index}") for index, inner in enumerate(raw.get(key, ())))
+
+    def _allowed(self, raw: dict[str, JSON], key: str, at: str) -> Allowed:
+        said = raw.get(key)
+        return said if said is None or isinstance(said, bool) else self.node(said, f"{at}/{key}")
+
+
+def _step(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _listed(value: JSON) -> Iterable[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _names(value: JSON) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _number(value: JSON) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _rules(value: JSON) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and all(isinstance(one.get(key), str) and one[key].strip() for key in Rule._fields)
+        for one in value
+    )
+
+
+def _is(kind: type | tuple[type, ...], value: JSON) -> bool:
+    return isinstance(value, kind)
+
+
+_Fits = tuple[Callable[[JSON], bool], str]
+_TYPE: _Fits = (
+    lambda value: isinstance(value, str | list) and all(one in _TYPES for one in _listed(value)),
+    f"must be one of {', '.join(_TYPES)}, or a list of them",
+)
+_FLAG: _Fits = (partial(_is, bool), "must be true or false")
+_TEXT: _Fits = (partial(_is, str), "must be a text")
+_LIST: _Fits = (partial(_is, list), "must be a list")
+_OBJECT: _Fits = (partial(_is, dict), "must be an object")
+_SUBSCHEMA: _Fits = (partial(_is, dict), "must be a schema, which is an object")
+_OR_BOOL: _Fits = (partial(_is, (dict, bool)), "must be true, false or a schema")
+_NAMES: _Fits = (_names, "must be a list of keys")
+_NUMBER: _Fits = (_number, "must be a number")
+_COUNT: _Fits = (lambda value: _number(value) and value >= 0 and value == int(value), "must be a whole number")
+_KEYWORDS: Mapping[str, _Fits] = {
+    "type": _TYPE,
+    **dict.fromkeys(("nullable", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum"), _FLAG),
+    **dict.fromkeys(("format", "pattern"), _TEXT),
+    **dict.fromkeys(("enum", "allOf", "anyOf", "oneOf"), _LIST),
+    **dict.fromkeys(("properties", "patternProperties", "definitions", "dependencies"), _OBJECT),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _COUNT),
+    **dict.fromkeys(("minimum", "maximum"), _NUMBER),
+    **dict.fromkeys(("additionalProperties", "additionalItems"), _OR_BOOL),
+    "multipleOf": (lambda value: _number(value) and value > 0, "must be a number above 0"),
+    "not": _SUBSCHEMA,
+    "items": (partial(_is, (dict, list)), "must be a schema or a list of schemas"),
+    "required": _NAMES,
+    FOR_HELM: (lambda value: isinstance(value, str) or _names(value), "must be a key or a list of keys"),
+    RULES: (_rules, "must be a list of objects with `expression` and `message`, both texts that are not empty"),
+}
