@@ -6,14 +6,17 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
 from hookrunner.hooks import discovery
 from hookrunner.hooks.config import versions
+from hookrunner.hooks.config.kinds import HookKind
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook
+from hookrunner.model.modules import Module
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
 from hookrunner.process.pipes import Stream
@@ -52,7 +55,24 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """
     if settings.optional and not settings.directory.is_dir():
         return Catalog(())
-    found = await ask(discovery.find(settings.directory), settings, children, jq)
+    return _usable(await ask(discovery.find(settings.directory), settings, children, jq), settings)
+
+
+async def load_global(directory: Path, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
+    """The same for the global hooks in a directory, which has to be there."""
+    return _usable(await ask(discovery.find_global(directory), settings, children, jq), settings)
+
+
+async def load_module(module: Module, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
+    """The hooks of a module. Every problem is in the catalog."""
+    try:
+        files = discovery.find_in_module(module.name, module.directory)
+    except BadHookConfig as error:
+        return Catalog((), (error,))
+    return await ask(files, settings, children, jq)
+
+
+def _usable(found: Catalog, settings: HooksSettings) -> Catalog:
     if found.problems and settings.on_bad == "stop":
         raise StartRefused(
             "\n".join(map(str, found.problems)) + "\nMend them, or leave them out with --on-bad-hook skip."
@@ -81,9 +101,10 @@ async def ask(files: Iterable[HookFile], settings: HooksSettings, children: Chil
 async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> Hook:
     """Ask one hook. Raises BadHookConfig."""
     command = Command(
-        argv=(str(file.path), "--config"),
-        cwd=settings.directory,
-        env=settings.environ,
+        argv=(*file.prefix, str(file.path), "--config"),
+        # Those of modules where the program is, as in addon-operator (§7.1).
+        cwd=Path() if file.module else settings.directory,
+        env={**settings.environ, **file.environ},
         timeout=settings.config_timeout or None,
         keep_stdout=2 * _KEPT,
     )
@@ -94,9 +115,10 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     if problem := _failure(end):
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], [*_printed(end)])
     try:
-        return Hook(file.name, file.path, versions.parse(file.name, end.stdout))
+        config = versions.parse(file.name, end.stdout, HookKind.of(file.module))
     except BadHookConfig as error:
         raise BadHookConfig(file.name, error.problems, [*_printed(end)]) from None
+    return Hook(file.name, file.path, config, file.module, file.prefix, file.environ)
 
 
 def _failure(end: Exit) -> str:

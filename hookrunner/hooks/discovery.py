@@ -1,4 +1,5 @@
-"""Which files in the hooks directory are hooks, how they are called, and in which order (shell-operator.md §1.2, §1.3).
+"""Which files in a directory are hooks, how they are called, and in which order (shell-operator.md §1.2, §1.3; for
+global hooks and those of modules addon-operator.md §1.2, §1.3).
 
 Only names and modes are looked at; what a hook wants is asked in `catalog.py`.
 """
@@ -7,13 +8,14 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
 from hookrunner import log
-from hookrunner.errors import StartRefused
+from hookrunner.errors import BadHookConfig, StartRefused
+from hookrunner.model.values import GLOBAL
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
 _ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
@@ -28,10 +30,14 @@ _log = log.get("hooks.discovery")
 
 @dataclass(frozen=True, slots=True)
 class HookFile:
-    """An executable file. `name` is its path relative to the hooks directory and the key of everything about it."""
+    """An executable file. `name` is its path relative to the hooks directory and the key of everything about it.
+    `module`, `prefix` and `environ` are those of `Hook`."""
 
     name: str
     path: Path
+    module: str = ""
+    prefix: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
 
 
 class Skip(Enum):
@@ -55,11 +61,38 @@ def find(directory: Path) -> list[HookFile]:
 
     Raises as `survey`.
     """
-    found = survey(directory)
-    for one in found:
-        if isinstance(one, Skipped):
-            _warn(one, directory)
-    return [one for one in found if isinstance(one, HookFile)]
+    return _hooks(survey(directory), directory)
+
+
+def find_global(directory: Path) -> list[HookFile]:
+    """All global hooks: those below `hooks` if there is such a directory, else below the directory itself.
+
+    Raises StartRefused if it cannot be read.
+    """
+    inner = directory / "hooks"
+    top, prefix = (inner, f"{GLOBAL}/hooks/") if inner.is_dir() else (directory, f"{GLOBAL}/")
+    try:
+        found = _hooks(_survey(top, ("lib",)), top)
+    except OSError as error:
+        mend = "create it or set --global-hooks-dir"
+        raise StartRefused(f"global hooks directory: '{error.filename}': {error.strerror}; {mend}") from None
+    return [replace(file, name=prefix + file.name, module=GLOBAL) for file in found]
+
+
+def find_in_module(module: str, directory: Path) -> list[HookFile]:
+    """All hooks of the module of that name in an absolute directory: none if it has no `hooks`.
+
+    Raises BadHookConfig if that cannot be read.
+    """
+    top = directory / "hooks"
+    if not top.exists():
+        return []
+    try:
+        found = _hooks(_survey(top, ("lib", "venv")), top)
+    except OSError as error:
+        raise BadHookConfig(f"{module}/hooks", [f"'{error.filename}' cannot be read: {error.strerror}"]) from None
+    own = [replace(file, name=f"{module}/hooks/{file.name}", module=module) for file in found]
+    return [_in_venv(file, top / "venv") if file.path.suffix == ".py" else file for file in own]
 
 
 def survey(directory: Path) -> list[HookFile | Skipped]:
@@ -70,14 +103,13 @@ def survey(directory: Path) -> list[HookFile | Skipped]:
     Raises StartRefused if the directory, or one below it, cannot be read.
     """
     try:
-        found = [*_entries(f"{directory}/", f"{directory}/"), *_library(directory / "lib")]
+        return _survey(directory, ("lib",))
     except FileNotFoundError as error:
         raise StartRefused(
             f"hooks directory: path '{error.filename}' not exist; create it or set --hooks-dir"
         ) from None
     except OSError as error:
         raise StartRefused(f"hooks directory: cannot read '{error.filename}': {error.strerror}") from None
-    return sorted(found, key=lambda one: os.fsencode(one.path))
 
 
 def safe_name(name: str) -> str:
@@ -87,13 +119,39 @@ def safe_name(name: str) -> str:
     return re.sub(r"-+", "-", dashed)[:_LONGEST_SAFE_NAME]
 
 
-def _entries(directory: str, top: str) -> Iterator[HookFile | Skipped]:
+def _survey(directory: Path, ignored: Sequence[str]) -> list[HookFile | Skipped]:
+    """`ignored` are names of directories that are left out. Raises OSError."""
+    found = [*_entries(f"{directory}/", f"{directory}/", ignored), *_library(directory / "lib")]
+    return sorted(found, key=lambda one: os.fsencode(one.path))
+
+
+def _hooks(found: Sequence[HookFile | Skipped], directory: Path) -> list[HookFile]:
+    for one in found:
+        if isinstance(one, Skipped):
+            _warn(one, directory)
+    return [one for one in found if isinstance(one, HookFile)]
+
+
+def _in_venv(file: HookFile, venv: Path) -> HookFile:
+    """A hook in Python is run by the interpreter of its module's virtual environment, if there is one.
+
+    addon-operator sets PYTHONHOME too. That is right for an environment that has the standard library in it; any other
+    finds it by its `pyvenv.cfg`, and with PYTHONHOME not at all (https://docs.python.org/3/library/sys_path_init.html).
+    """
+    python = venv / "bin/python3"
+    if not (python.is_file() and os.access(python, os.X_OK)):
+        return file
+    complete = any(venv.glob("lib/python3*/os.py"))
+    return replace(file, prefix=(str(python),), environ={"PYTHONHOME": str(venv)} if complete else {})
+
+
+def _entries(directory: str, top: str, ignored: Sequence[str]) -> Iterator[HookFile | Skipped]:
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                yield from _entries(entry.path, top) if entry.name != "lib" else ()
+                yield from _entries(entry.path, top, ignored) if entry.name not in ignored else ()
             elif entry.is_dir():
                 yield Skipped(Path(entry.path), Skip.LINK)
             elif not entry.name.endswith(_NOT_HOOKS):

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import outputs
-from hookrunner.hooks.workspace import Workspace, keep, remove, workspace, write_context
+from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspace, write_context, write_values
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, Snapshots, render, render_v0
 from hookrunner.model.operations import Answer, ObjectOperation
@@ -78,14 +79,25 @@ class Runner:
         self._end = keep if settings.keep_tmp_files else self._remove_later
         self._removing = ThreadPoolExecutor(1, "remove files of runs")
 
-    async def run(self, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots, terms: Terms = ORDINARY) -> Ran:
-        """Run the hook once with these contexts and read what it answered. Its output goes to the log.
+    async def run(
+        self,
+        hook: Hook,
+        contexts: Sequence[Context],
+        snapshots: Snapshots,
+        terms: Terms = ORDINARY,
+        values: Values | None = None,
+    ) -> Ran:
+        """Run the hook once with these contexts and read what it answered. Its output goes to the log. `values` are
+        for a hook that has a module.
 
         Raises ExitedBadly if the process failed, BadOutput if its answer cannot be read, HookFailed if it could not
         even be started.
         """
-        with workspace(self._settings.tmp_dir, hook.name, self._end) as files:
+        module, name = (hook.module, hook.label) if values else ("", hook.name)
+        with workspace(self._settings.tmp_dir, name, self._end, module) as files:
             await write(files, hook, contexts, snapshots)
+            if values:
+                await _write_values(files, values)
             process = replace(command(self._settings, hook, files), kill_after=terms.kill_after)
             end = await self._children.run(process, HookLog(self._settings.proxy_json))
             answer = await answered(hook, files, end)
@@ -99,11 +111,12 @@ class Runner:
 
 
 def command(settings: HooksSettings, hook: Hook, files: Workspace) -> Command:
-    """The hook without arguments, in the directory that it is in."""
+    """The hook without arguments. It runs in the directory that it is in (shell-operator.md §5.1), one of a module and
+    a global one where the program runs (addon-operator.md §7.1)."""
     return Command(
-        argv=(str(hook.path),),
-        cwd=hook.path.parent,
-        env=files.environment(settings.environ),
+        argv=(*hook.prefix, str(hook.path)),
+        cwd=Path() if hook.module else hook.path.parent,
+        env=files.environment({**settings.environ, **hook.environ}),
         timeout=hook.config.settings.timeout,
         keep_stderr=_KEPT_STDERR,
     )
@@ -124,6 +137,13 @@ async def write(files: Workspace, hook: Hook, contexts: Sequence[Context], snaps
             write_context(files, pieces)
     except orjson.JSONEncodeError as error:  # a review whose objects nest deeper than orjson writes (254 levels)
         raise HookFailed(f"the binding context cannot be written: {error}") from error
+
+
+async def _write_values(files: Workspace, values: Values) -> None:
+    if len(values.config) + len(values.values) > _MANY_BYTES:
+        await asyncio.to_thread(write_values, files, values)
+    else:
+        write_values(files, values)
 
 
 async def answered(hook: Hook, files: Workspace, end: Exit) -> Answer:

@@ -1,4 +1,5 @@
-"""The files and the environment of one hook run (shell-operator.md §5.1): made before it, read and removed after it."""
+"""The files and the environment of one hook run (shell-operator.md §5.1; those of values: addon-operator.md §2.4):
+made before it, read and removed after it."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +13,35 @@ from hookrunner.hooks.discovery import safe_name
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _PIECES = 1 << 20  # bytes of a context that are written at once
+_SHORT = 60
+"""Characters of a module's name in the name of a file, where the hook's stands too; hooks get twice as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a global hook or one of a module is told of values, as JSON: those that the user has set, and all."""
+
+    config: bytes
+    values: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesFiles:
+    """Paths of the files about values. The patches are empty until the hook writes to them."""
+
+    config: str
+    values: str
+    config_patch: str
+    values_patch: str
+
+    def environment(self) -> dict[str, str]:
+        """The variables that name them."""
+        return {
+            "CONFIG_VALUES_PATH": self.config,
+            "VALUES_PATH": self.values,
+            "CONFIG_VALUES_JSON_PATCH_PATH": self.config_patch,
+            "VALUES_JSON_PATCH_PATH": self.values_patch,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +53,18 @@ class Workspace:
     conversion: str
     admission: str
     patch: str
+    values: ValuesFiles | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The files that a hook is to read."""
+        return (self.context, *((self.values.config, self.values.values) if self.values else ()))
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The files that it may write to."""
+        patches = (self.values.config_patch, self.values.values_patch) if self.values else ()
+        return (*patches, self.metrics, self.admission, self.conversion, self.patch)
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The whole environment of the hook's process."""
@@ -34,12 +76,13 @@ class Workspace:
             "VALIDATING_RESPONSE_PATH": self.admission,
             "ADMISSION_RESPONSE_PATH": self.admission,
             "KUBERNETES_PATCH_PATH": self.patch,
+            **(self.values.environment() if self.values else {}),
         }
 
 
 def remove(files: Workspace) -> None:
     """Remove them, as far as they are there."""
-    for path in (files.context, files.metrics, files.conversion, files.admission, files.patch):
+    for path in files.given + files.answers:
         with suppress(OSError):  # the hook may have removed it, or made a directory of it
             os.unlink(path)
 
@@ -49,12 +92,15 @@ def keep(_files: Workspace) -> None:
 
 
 @contextmanager
-def workspace(directory: Path, hook: str, end: Callable[[Workspace], object] = remove) -> Iterator[Workspace]:
-    """Make the files, all empty; `end` is what becomes of them. `hook` is the hook's name.
+def workspace(
+    directory: Path, hook: str, end: Callable[[Workspace], object] = remove, module: str = ""
+) -> Iterator[Workspace]:
+    """Make the files, all empty; `end` is what becomes of them. `hook` is the hook's name, or its label where it has a
+    `module`: then there are files for values too.
 
     Raises HookFailed if a file cannot be made.
     """
-    files = _names(directory, hook)
+    files = _names_in_module(directory, module, hook) if module else _names(directory, hook)
     try:
         _make(directory, files)
     except OSError as error:
@@ -68,8 +114,19 @@ def workspace(directory: Path, hook: str, end: Callable[[Workspace], object] = r
 
 def write_context(files: Workspace, pieces: Iterable[bytes]) -> None:
     """Write the binding context. Harmless after the workspace is gone, so it may run in a thread. Raises HookFailed."""
+    _write(files, files.context, pieces)
+
+
+def write_values(files: Workspace, values: Values) -> None:
+    """Write what is known of values, where there are files for them. As harmless. Raises HookFailed."""
+    if files.values:
+        _write(files, files.values.config, [values.config])
+        _write(files, files.values.values, [values.values])
+
+
+def _write(files: Workspace, path: str, pieces: Iterable[bytes]) -> None:
     try:
-        with open(os.open(files.context, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=_PIECES) as file:
+        with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=_PIECES) as file:
             file.writelines(pieces)
     except OSError as error:
         raise _refusal(files, error) from error
@@ -96,13 +153,32 @@ def _names(directory: Path, hook: str) -> Workspace:
     )
 
 
+def _names_in_module(directory: Path, module: str, hook: str) -> Workspace:
+    """As addon-operator names them (§2.4), which has no response files."""
+    safe, run = safe_name(hook)[: 2 * _SHORT], str(uuid4())
+    own, prefix = f"{directory}/{safe_name(module)[:_SHORT]}", f"{directory}/{safe}.module-hook"
+    return Workspace(
+        context=f"{own}.module-hook-{safe}-binding-context-{run}.json",
+        metrics=f"{prefix}-metrics-{run}.json",
+        conversion=f"{prefix}-conversion-response-{run}.json",
+        admission=f"{prefix}-admission-response-{run}.json",
+        patch=f"{directory}/{safe}-object-patch-{run}",
+        values=ValuesFiles(
+            config=f"{own}.module-config-values-{run}.json",
+            values=f"{own}.module-values-{run}.json",
+            config_patch=f"{prefix}-config-values-{run}.json-patch",
+            values_patch=f"{prefix}-values-{run}.json-patch",
+        ),
+    )
+
+
 def _make(directory: Path, files: Workspace) -> None:
     try:
         _make_file(files.context, 0o666)
     except FileNotFoundError:  # cleaners of temp directories remove what has not been used for days
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_file(files.context, 0o666)
-    for path in (files.metrics, files.conversion, files.admission, files.patch):
+    for path in files.given[1:] + files.answers:
         _make_file(path, 0o644)
 
 

@@ -1,21 +1,26 @@
 """Files of a run as an answer. What is in patch and metrics files: test_patches.py, test_metric_operations.py."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks.outputs import read
-from hookrunner.hooks.workspace import Workspace
+from hookrunner.hooks.outputs import read, size
+from hookrunner.hooks.workspace import ValuesFiles, Workspace
 from hookrunner.model.operations import Answer
 from hookrunner.model.reviews import Converted, Verdict
+from hookrunner.model.values import PatchOperation
 
 
 def files(directory: Path, **texts: bytes) -> Workspace:
-    names = ("context", "metrics", "conversion", "admission", "patch")
-    for name in names:
+    def path(name: str) -> str:
         (directory / name).write_bytes(texts.get(name, b""))
-    return Workspace(*(str(directory / name) for name in names))
+        return str(directory / name)
+
+    values = ValuesFiles(path("config"), path("values"), path("config_patch"), path("values_patch"))
+    own = Workspace(path("context"), path("metrics"), path("conversion"), path("admission"), path("patch"))
+    return replace(own, values=values) if texts.keys() & {"config_patch", "values_patch"} else own
 
 
 def test_a_hook_that_wrote_nothing_answers_nothing(tmp_path: Path) -> None:
@@ -25,6 +30,32 @@ def test_a_hook_that_wrote_nothing_answers_nothing(tmp_path: Path) -> None:
 def test_responses_are_read_from_their_files(tmp_path: Path) -> None:
     answer = read(files(tmp_path, admission=b'{"allowed": true}', conversion=b'{"failedMessage": "no"}'))
     assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted([], "no"))
+
+
+def test_patches_of_values_are_told_apart(tmp_path: Path) -> None:
+    answer = read(
+        files(
+            tmp_path,
+            config_patch=b'{"op": "add", "path": "/global/a", "value": 1}\n[{"op": "remove", "path": "/global/b"}]',
+            values_patch=b'{"op": "remove", "path": "/global/c"}',
+        )
+    )
+    assert answer.config == (PatchOperation("add", "/global/a", 1), PatchOperation("remove", "/global/b"))
+    assert answer.values == (PatchOperation("remove", "/global/c"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("config_patch", "CONFIG_VALUES_JSON_PATCH_PATH"), ("values_patch", "VALUES_JSON_PATCH_PATH")],
+)
+def test_a_patch_of_values_that_cannot_be_read_names_its_file(tmp_path: Path, name: str, variable: str) -> None:
+    with pytest.raises(BadOutput, match=f"^{variable}: unsupported patch operation 'replace'"):
+        read(files(tmp_path, **{name: b'{"op": "replace", "path": "/a/b", "value": 1}'}))
+
+
+def test_only_what_the_hook_may_have_written_counts_as_large(tmp_path: Path) -> None:
+    given = files(tmp_path, context=b"1" * 10, config=b"1" * 10, values=b"1" * 10, config_patch=b"12", metrics=b"345")
+    assert size(given) == 5
 
 
 @pytest.mark.parametrize("text", [b" \n", b'{"allowed": tru', b"allowed: true", b"[]", b'"yes"', b"\xff"])

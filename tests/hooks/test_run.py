@@ -11,11 +11,13 @@ import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.run import ExitedBadly, Ran, Runner
+from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
 from hookrunner.model.operations import MetricAction, MetricOperation, Verb
 from hookrunner.model.resources import JSON, ObjectKey
 from hookrunner.model.reviews import Converted, Verdict
+from hookrunner.model.values import PatchOperation
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 from tests.fakes.cluster import until
@@ -35,11 +37,14 @@ class Runs:
         self.config = HookConfig("v1")
         self.context = STARTUP
         self.snapshot = [Entry(POD, b'{"kind":"Pod"}', None)]
+        self.module = ""
+        self.values = Values(b"C", b"V")
 
     async def __call__(self, script: str) -> Ran:
-        hook = Hook("sub/hook.sh", self.make_hook("sub/hook.sh", script), self.config)
+        hook = Hook("sub/hook.sh", self.make_hook("sub/hook.sh", script), self.config, self.module)
         runner = Runner(self.settings, self.children)
-        return await runner.run(hook, [self.context], {0: self.snapshot})
+        values = self.values if self.module else None
+        return await runner.run(hook, [self.context], {0: self.snapshot}, values=values)
 
     async def sees(self) -> JSON:
         """The context as the hook reads it."""
@@ -66,6 +71,39 @@ async def test_a_hook_runs_where_it_is_with_its_context_and_the_given_environmen
         "ADMISSION_RESPONSE_PATH",
         "KUBERNETES_PATCH_PATH",
     }
+
+
+async def test_a_hook_of_a_module_runs_where_the_program_does_and_reads_and_patches_values(runs: Runs) -> None:
+    out = runs.settings.directory / "out"
+    runs.module = "m"
+    ran = await runs(
+        f"""
+        (pwd; cat $CONFIG_VALUES_PATH $VALUES_PATH) > {out}
+        echo '{{"op":"add","path":"/m/a","value":1}}' > $CONFIG_VALUES_JSON_PATCH_PATH
+        echo '{{"op":"remove","path":"/m/b"}}' > $VALUES_JSON_PATCH_PATH
+        """
+    )
+    assert out.read_text() == f"{Path.cwd()}\nCV"
+    assert ran.answer.config == (PatchOperation("add", "/m/a", 1),)
+    assert ran.answer.values == (PatchOperation("remove", "/m/b"),)
+
+
+async def test_large_values_are_complete(runs: Runs) -> None:
+    runs.module, runs.values = "m", Values(b"1" * 100_000, b"2" * 100_000)
+    out = runs.settings.directory / "out"
+    await runs(f"cat $CONFIG_VALUES_PATH $VALUES_PATH > {out}")
+    assert out.read_bytes() == b"1" * 100_000 + b"2" * 100_000
+
+
+async def test_an_interpreter_comes_before_the_hook_and_has_variables_of_its_own(
+    runs: Runs, children: Children
+) -> None:
+    out = runs.settings.directory / "out"
+    path = runs.make_hook("hook.py", f'echo "$HOME_OF_IT $0 $#" > {out}')
+    path.chmod(0o644)
+    hook = Hook("m/hooks/hook.py", path, HookConfig("v1"), "m", ("/bin/sh",), {"HOME_OF_IT": "x"})
+    await Runner(runs.settings, children).run(hook, [STARTUP], {}, values=Values(b"{}", b"{}"))
+    assert out.read_text() == f"x {path} 0\n"
 
 
 async def test_a_v1_hook_reads_its_contexts_with_snapshots(runs: Runs) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks.workspace import Workspace, keep, read, remove, workspace, write_context
+from hookrunner.hooks.workspace import Values, Workspace, keep, read, remove, workspace, write_context, write_values
 
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -30,6 +30,49 @@ def test_the_hook_gets_six_variables_beside_those_it_inherits(tmp_path: Path) ->
     assert environment.keys() == patterns.keys()
     assert all(re.fullmatch(patterns[name], value) for name, value in environment.items())
     assert environment["VALIDATING_RESPONSE_PATH"] == environment["ADMISSION_RESPONSE_PATH"]
+
+
+def test_a_hook_of_a_module_gets_four_more(tmp_path: Path) -> None:
+    with workspace(tmp_path, "hooks/b.sh", module="cert-manager") as files:
+        environment = files.environment({})
+        assert {Path(path).name for path in environment.values()} == {path.name for path in tmp_path.iterdir()}
+    patterns = {
+        "BINDING_CONTEXT_PATH": f"{tmp_path}/cert-manager.module-hook-hooks-b-sh-binding-context-{UUID}.json",
+        "CONFIG_VALUES_PATH": f"{tmp_path}/cert-manager.module-config-values-{UUID}.json",
+        "VALUES_PATH": f"{tmp_path}/cert-manager.module-values-{UUID}.json",
+        "CONFIG_VALUES_JSON_PATCH_PATH": f"{tmp_path}/hooks-b-sh.module-hook-config-values-{UUID}.json-patch",
+        "VALUES_JSON_PATCH_PATH": f"{tmp_path}/hooks-b-sh.module-hook-values-{UUID}.json-patch",
+        "METRICS_PATH": f"{tmp_path}/hooks-b-sh.module-hook-metrics-{UUID}.json",
+        "KUBERNETES_PATCH_PATH": f"{tmp_path}/hooks-b-sh-object-patch-{UUID}",
+    }
+    assert all(re.fullmatch(pattern, environment[name]) for name, pattern in patterns.items())
+    assert environment.keys() - patterns == {
+        "CONVERSION_RESPONSE_PATH",
+        "VALIDATING_RESPONSE_PATH",
+        "ADMISSION_RESPONSE_PATH",
+    }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_values_are_written_where_there_are_files_for_them(tmp_path: Path) -> None:
+    values = Values(b'{"global":null}', b'{"global":{}}')
+    with workspace(tmp_path, "b.sh", module="global") as files:
+        write_values(files, values)
+        environment = files.environment({})
+        texts = [Path(environment[name]).read_bytes() for name in ("CONFIG_VALUES_PATH", "VALUES_PATH")]
+        patches = [Path(environment[name]).stat().st_size for name in environment if name.endswith("PATCH_PATH")]
+    assert (texts, patches) == ([b'{"global":null}', b'{"global":{}}'], [0, 0, 0])
+    with pytest.raises(HookFailed, match="No such file"):
+        write_values(files, values)
+    with workspace(tmp_path, "b.sh") as plain:
+        write_values(plain, values)
+        assert len(list(tmp_path.iterdir())) == 5
+
+
+@pytest.mark.parametrize("module", ["", "m" * 300])
+def test_no_name_is_too_long_for_a_file(tmp_path: Path, module: str) -> None:
+    with workspace(tmp_path, "hooks/" + "h" * 300, module=module):
+        assert max(len(path.name) for path in tmp_path.iterdir()) <= 255
 
 
 def test_the_context_is_written_and_the_other_files_are_empty(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ class HookKind(Enum):
 
     PLAIN = "hooks without values, in the --hooks-dir"
     GLOBAL = "global hooks, in the --global-hooks-dir"
-    MODULE = "hooks of a module, in its directory hooks"
+    MODULE = "hooks of a module, in its hooks directory"
 
     @classmethod
     def of(cls, module: str) -> "HookKind":
