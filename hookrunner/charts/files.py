@@ -1,0 +1,134 @@
+"""Which files a module's chart is made of, and what can be told from them without rendering.
+
+With a `Chart.yaml` they are those that Helm loads from the directory. Without one the module is a synthetic chart:
+everything but the directories `crds`, `docs`, `hooks`, `images` and `lib`, at any depth, and no `.helmignore`
+(addon-operator.md §6.2). Links are followed, as Helm does.
+
+Files are read again only if one of them has another size, inode or time than before.
+"""
+
+import hashlib
+import io
+import re
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from hookrunner.charts.ignoring import Rule, ignored, rules
+from hookrunner.errors import BadChart
+
+CHART = "Chart.yaml"
+NOT_CHART = frozenset({"crds", "docs", "hooks", "images", "lib"})
+_LARGEST = 5 << 20
+_LOOKUP = re.compile(rb"\blookup\b")
+_CAPABILITIES = re.compile(rb"\bCapabilities\b|^kubeVersion:", re.MULTILINE)
+
+Signature = tuple[tuple[str, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What the files say: `fingerprint` stands for all of them."""
+
+    fingerprint: str
+    looks_up: bool
+    reads_capabilities: bool
+
+
+def fingerprint(directory: Path) -> str:
+    """A hash of all files that Helm would load, as hex. Raises BadChart if they cannot be read."""
+    return scan(directory).fingerprint
+
+
+def looks_up(directory: Path) -> bool:
+    """Might a template ask the cluster (`lookup`)? Then a render is never known beforehand. Raises BadChart."""
+    return scan(directory).looks_up
+
+
+def reads_capabilities(directory: Path) -> bool:
+    """Might templates, helpers and subcharts included, depend on what the cluster can do? Raises BadChart."""
+    return scan(directory).reads_capabilities
+
+
+def scan(directory: Path) -> Scan:
+    """All three at once. Raises BadChart."""
+    return _scanned(directory, signature(directory))
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """The chart's files by their path in it, sorted, as they are on disk. Raises BadChart."""
+    try:
+        return {name: (directory / name).read_bytes().removeprefix(b"\xef\xbb\xbf") for name in _names(directory)}
+    except OSError as error:
+        raise BadChart(f"{error.filename}: {error.strerror}") from None
+
+
+def signature(directory: Path) -> Signature:
+    """Names, sizes, inodes and times of the files: equal as long as nobody touches them. Raises BadChart."""
+    try:
+        stats = [(name, (directory / name).stat()) for name in _names(directory)]
+    except OSError as error:
+        raise BadChart(f"{error.filename}: {error.strerror}") from None
+    for name, stat in stats:
+        if stat.st_size > _LARGEST:
+            raise BadChart(f"{directory / name} is larger than Helm loads ({_LARGEST} bytes): put it in .helmignore")
+    return tuple((name, stat.st_size, stat.st_ino, stat.st_mtime_ns) for name, stat in stats)
+
+
+@lru_cache(maxsize=512)
+def _scanned(directory: Path, seen: Signature) -> Scan:
+    """`seen` is part of the key, no more."""
+    files = contents(directory)
+    total = hashlib.sha256()
+    for name, data in files.items():
+        total.update(f"{name}\0{len(data)}\0".encode() + data)
+    texts = [text for name, data in files.items() for text in _texts(name, data)]
+    return Scan(total.hexdigest(), any(map(_LOOKUP.search, texts)), any(map(_CAPABILITIES.search, texts)))
+
+
+def _texts(name: str, data: bytes) -> Iterator[bytes]:
+    """Everything that may be a template, or text for `tpl`: files with actions, also those of packed subcharts."""
+    if name.startswith("charts/") and name.endswith(".tgz"):
+        for inner, packed in unpacked(name, data):
+            yield from _texts(inner, packed)
+    elif b"{{" in data or name.endswith(CHART):
+        yield data
+
+
+def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The files of a packed chart with their paths in it. Raises BadChart."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            for member in archive:
+                if (file := archive.extractfile(member)) is not None:
+                    yield member.name.partition("/")[2], file.read()
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise BadChart(f"{name} is not a packed chart: {error}") from None
+
+
+def _names(directory: Path) -> list[str]:
+    if (directory / CHART).is_file():
+        return sorted(_walk(directory, "", rules(directory), ()))
+    return sorted(_walk(directory, "", None, ()))
+
+
+def _walk(directory: Path, prefix: str, ignore: Sequence[Rule] | None, above: tuple[int, ...]) -> Iterator[str]:
+    inode = directory.stat().st_ino
+    if inode in above:
+        raise BadChart(f"{directory} is a link to a directory that it lies in")
+    for entry in directory.iterdir():
+        name, is_directory = prefix + entry.name, entry.is_dir()
+        if _left_out(entry.name, is_directory) if ignore is None else ignored(ignore, name, is_directory):
+            continue
+        if is_directory:
+            yield from _walk(entry, name + "/", ignore, (*above, inode))
+        elif entry.is_file():
+            yield name
+        else:
+            raise BadChart(f"{entry} is neither a file nor a directory, and Helm loads neither pipes nor broken links")
+
+
+def _left_out(name: str, is_directory: bool) -> bool:
+    return is_directory and name in NOT_CHART

@@ -1,0 +1,164 @@
+"""What rendered templates become: objects in the order in which Helm installs kinds, Helm hooks, notes, a manifest.
+
+The texts are split as Helm splits them. Values mean what they mean to Helm, so `hostNetwork: yes` is true; but a key is
+the text that was written: `n: 1` is no `"false": 1` (addon-operator.md §13.14). Lists are taken apart. Labels go on
+objects and hooks, not on what lies inside them (§6.4).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hookrunner.charts.text import dump
+from hookrunner.errors import RenderFailed
+from hookrunner.model.releases import HelmHook
+from hookrunner.model.resources import JSON
+from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
+
+# fmt: off
+INSTALL_ORDER = (
+    "PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy",
+    "PodDisruptionBudget", "ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass",
+    "PersistentVolume", "PersistentVolumeClaim", "CustomResourceDefinition", "ClusterRole", "ClusterRoleList",
+    "ClusterRoleBinding", "ClusterRoleBindingList", "Role", "RoleList", "RoleBinding", "RoleBindingList", "Service",
+    "DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "HorizontalPodAutoscaler",
+    "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService", "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+)
+# fmt: on
+"""Kinds as Helm installs them; others come last, by name. Source: Helm's kind_sorter.go."""
+
+HOOK, WEIGHT, DELETE_POLICY = "helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"
+EVENTS = frozenset(
+    f"{when}-{what}" for when in ("pre", "post") for what in ("install", "delete", "upgrade", "rollback")
+)
+
+_BETWEEN = re.compile(r"(?:^|[\t\n\f\r ]*\n)---[\t\n\f\r ]*")
+_RANK = {kind: rank for rank, kind in enumerate(INSTALL_ORDER)}
+_NOTES = "NOTES.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An object and the template that it comes from."""
+
+    path: str
+    obj: dict[str, Any]
+
+    @property
+    def order(self) -> tuple[int, str]:
+        kind = str(self.obj["kind"])
+        return (_RANK[kind], "") if kind in _RANK else (len(_RANK), kind)
+
+    @property
+    def hook(self) -> str | None:
+        """Its events, if it is a Helm hook."""
+        found: str | None = (self.obj["metadata"].get("annotations") or {}).get(HOOK)
+        return found
+
+    def labelled(self, labels: Mapping[str, str]) -> "Source":
+        metadata = self.obj["metadata"]
+        metadata = {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}} if labels else metadata
+        return Source(self.path, {**self.obj, "metadata": metadata})
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """Everything that the templates said. `ignored` names hooks of events that Helm does not know."""
+
+    manifest: str
+    objects: tuple[JSON, ...]
+    hooks: tuple[HelmHook, ...]
+    notes: str
+    ignored: tuple[str, ...]
+
+
+def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -> Manifests:
+    """`texts` are rendered templates by their path, `chart` is the chart's name. Raises RenderFailed for what is no
+    object, naming template and document."""
+    found = [source for path in sorted(texts) for source in _sources(path, texts[path])]
+    hooks = [source.labelled(labels) for source in found if source.hook is not None]
+    plain = [source.labelled(labels) for source in found if source.hook is None for source in _apart(source)]
+    plain.sort(key=lambda source: source.order)
+    known = sorted((source for source in hooks if _events(source)), key=lambda source: source.order)
+    return Manifests(
+        manifest="".join(f"---\n# Source: {source.path}\n{dump(source.obj)}" for source in plain),
+        objects=tuple(source.obj for source in plain),
+        hooks=tuple(map(_hook, known)),
+        notes=texts.get(f"{chart}/templates/{_NOTES}", ""),
+        ignored=tuple(f"{source.path}: {source.hook}" for source in hooks if not _events(source)),
+    )
+
+
+def _sources(path: str, text: str) -> Iterator[Source]:
+    name = path.rsplit("/", 1)[-1]
+    if name.startswith("_") or name.endswith(_NOTES):
+        return
+    parts = [part for part in _BETWEEN.split(text.lstrip()) if part.strip()]
+    for number, part in enumerate(parts, start=1):
+        place = f"{path}, document {number}"
+        try:
+            values = list(documents(part.encode(errors="replace"), YAML_1_1))
+        except BadDocument as error:
+            raise RenderFailed(f"{place}: {error} (counted from the start of the document)") from None
+        yield from (Source(path, _checked(place, value)) for value in values if value is not None)
+
+
+def _checked(place: str, value: JSON) -> dict[str, Any]:
+    """Refuses what no API server takes, since nobody could say later where it came from."""
+    if not isinstance(value, dict):
+        raise RenderFailed(f"{place}: not an object but {dump(value).strip()[:40]}")
+    lacking = [key for key in ("apiVersion", "kind") if not isinstance(value.get(key), str) or not value[key]]
+    if lacking:
+        raise RenderFailed(f"{place}: an object needs {' and '.join(lacking)}")
+    if _is_list(value):
+        return {"metadata": {}} | value
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
+        raise RenderFailed(f"{place}: {value['kind']} has no metadata.name")
+    for key in ("labels", "annotations"):
+        if not isinstance(metadata.get(key) or {}, dict):
+            raise RenderFailed(f"{place}: {value['kind']} {metadata.get('name')}: metadata.{key} is not a mapping")
+    return value
+
+
+def _is_list(value: dict[str, Any]) -> bool:
+    return str(value["kind"]).endswith("List") and isinstance(value.get("items"), list)
+
+
+def _apart(source: Source) -> Iterator[Source]:
+    """A List's items, which may leave out what the List's kind says of them; anything else as it is."""
+    if not _is_list(source.obj):
+        yield source
+        return
+    kind = str(source.obj["kind"]).removesuffix("List")
+    known = {"apiVersion": source.obj["apiVersion"], "kind": kind} if kind else {}
+    for number, item in enumerate(source.obj["items"], start=1):
+        whole = {**known, **item} if isinstance(item, dict) else item
+        yield from _apart(Source(source.path, _checked(f"{source.path}, item {number} of a {kind}List", whole)))
+
+
+def _events(source: Source) -> tuple[str, ...]:
+    """Empty if one of them is unknown: Helm then passes the hook over."""
+    events = tuple("test" if word == "test-success" else word for word in _words(source.hook))
+    return events if all(event in EVENTS or event == "test" for event in events) else ()
+
+
+def _hook(source: Source) -> HelmHook:
+    annotations = source.obj["metadata"]["annotations"]
+    weight = str(annotations.get(WEIGHT, "0"))
+    return HelmHook(
+        name=str(source.obj["metadata"].get("name", "")),
+        kind=str(source.obj["kind"]),
+        path=source.path,
+        text=dump(source.obj),
+        obj=source.obj,
+        events=_events(source),
+        weight=int(weight) if re.fullmatch(r"[-+]?[0-9]+", weight) else 0,
+        delete_policies=_words(annotations.get(DELETE_POLICY)) or ("before-hook-creation",),
+    )
+
+
+def _words(text: object) -> tuple[str, ...]:
+    return tuple(word for part in str(text or "").split(",") if (word := part.strip().lower()))

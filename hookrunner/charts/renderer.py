@@ -1,0 +1,168 @@
+"""Renders charts in worker processes: a template can loop for ever or take all memory, and cannot be cancelled.
+
+There is one worker while renders are short; a render that has waited for a second gets one of its own, so that a
+template that hangs does not keep other modules waiting. Without work they end after a while.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import orjson
+
+from hookrunner import log
+from hookrunner.charts.child import Child, WorkerLost
+from hookrunner.charts.engine import Cluster
+from hookrunner.errors import BadChart, RenderFailed
+from hookrunner.model.releases import HelmHook, Render, Rendered
+
+PATIENCE = 1.0
+MOST_WORKERS = 3
+
+_log = log.get("charts")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`deadline` and `idle` in seconds, `memory` in bytes for all that one worker has rendered."""
+
+    deadline: float = 60.0
+    memory: int = 1 << 30
+    idle: float = 60.0
+
+
+class Renderer:
+    """Renders charts. An async context manager: at its end all workers are killed.
+
+    `cluster` is for templates that look things up there; without it they find nothing. `program` is a `helm` to be used
+    instead of the library.
+    """
+
+    def __init__(self, limits: Limits = Limits(), cluster: Cluster | None = None, program: str = "") -> None:
+        self._limits = limits
+        self._cluster = cluster
+        self._program = program
+        self._places: asyncio.Queue[Child | None] = asyncio.Queue()
+        self._places.put_nowait(None)
+        self._workers = 1
+        self._children: set[Child] = set()
+        self._timers: dict[Child, asyncio.TimerHandle] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        await asyncio.gather(*(child.end() for child in self._children))
+
+    async def render(self, order: Render) -> Rendered:
+        """Raises BadChart if the chart cannot be loaded or a template not be read, else RenderFailed. The message names
+        template and line where Helm does."""
+        answer = await self._answer(order)
+        match answer[:1]:
+            case b"=":
+                return _rendered(order, orjson.loads(answer[1:]))
+            case b"C":
+                raise BadChart(answer[1:].decode())
+        raise RenderFailed(answer[1:].decode())
+
+    async def _answer(self, order: Render) -> bytes:
+        request = orjson.dumps(_request(order, self._cluster))
+        while True:
+            try:
+                async with self._lent() as child:
+                    return await child.ask(request, self._limits.deadline)
+            except WorkerLost as lost:
+                if not lost.again:
+                    raise RenderFailed(f"chart in {order.directory}: {lost}") from None
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator[Child]:
+        child = await self._place()
+        try:
+            if child is None or child.left:
+                child = await self._hired()
+            yield child
+        except BaseException:
+            # Also when cancelled: what it says next would be taken for the answer to another request.
+            if child is not None:
+                await child.end()
+            self._places.put_nowait(None)
+            raise
+        self._return(child)
+
+    async def _place(self) -> Child | None:
+        """A worker, or a place for one. There is one place more if none becomes free for a while."""
+        while True:
+            try:
+                async with asyncio.timeout(PATIENCE if self._workers < MOST_WORKERS else None):
+                    child = await self._places.get()
+            except TimeoutError:
+                if self._workers < MOST_WORKERS:
+                    self._workers += 1
+                    return None
+            else:
+                if child in self._timers:
+                    self._timers.pop(child).cancel()
+                return child
+
+    async def _hired(self) -> Child:
+        child = await Child.start((str(self._limits.memory), self._program))
+        self._children = {other for other in self._children if not other.left} | {child}
+        await child.ready()
+        return child
+
+    def _return(self, child: Child) -> None:
+        if self._workers > 1 and not self._places.empty():
+            self._workers -= 1
+            child.leave()
+        else:
+            self._timers[child] = asyncio.get_running_loop().call_later(self._limits.idle, self._retire, child)
+            self._places.put_nowait(child)
+
+    def _retire(self, child: Child) -> None:
+        del self._timers[child]
+        child.leave()
+
+
+def _request(order: Render, cluster: Cluster | None) -> dict[str, Any]:
+    return {
+        "directory": str(order.directory),
+        "name": order.name,
+        "namespace": order.namespace,
+        "values": order.values,
+        "kube_version": order.capabilities.kube_version,
+        "api_versions": order.capabilities.api_versions,
+        "install": order.install,
+        "revision": order.revision,
+        "labels": dict(order.labels),
+        "cluster": None if cluster is None else asdict(cluster),
+    }
+
+
+def _rendered(order: Render, found: dict[str, Any]) -> Rendered:
+    for hook in found["ignored"]:
+        _log.warn(f"{order.name}: an object is left out, since Helm knows no such hook: {hook}")
+    return Rendered(
+        manifest=found["manifest"],
+        objects=tuple(found["objects"]),
+        hooks=tuple(_hook(hook) for hook in found["hooks"]),
+        notes=found["notes"],
+        chart=found["chart"],
+    )
+
+
+def _hook(found: dict[str, Any]) -> HelmHook:
+    return HelmHook(
+        name=found["name"],
+        kind=found["kind"],
+        path=found["path"],
+        text=found["text"],
+        obj=found["obj"],
+        events=tuple(found["events"]),
+        weight=found["weight"],
+        delete_policies=tuple(found["delete_policies"]),
+    )

@@ -1,0 +1,138 @@
+"""The render worker: a process that is asked by `child.py` for one render after the other, until its socket is closed.
+
+Requests and answers are JSON with 4 bytes of length before them; an answer has one more byte in front: `=` and what was
+rendered, `C` and a message for a bad chart, `R` for a render that failed. The first thing it says is that it is ready.
+
+What a template takes too much of, memory, ends the process: Go's runtime gives up when the kernel refuses. The limit is
+on private data (RLIMIT_DATA), since Go reserves far more addresses than it uses. stderr is a file for last words; each
+render begins it anew.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import socket
+import sys
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hookrunner.charts import files, record
+from hookrunner.charts.archive import packed
+from hookrunner.charts.complaints import brief, of_syntax
+from hookrunner.charts.engine import Cluster, Engine, Options, built_in, compatible
+from hookrunner.charts.manifests import manifests
+from hookrunner.charts.program import Program
+from hookrunner.charts.protocol import LENGTH
+from hookrunner.errors import BadChart, RenderFailed
+from hookrunner.model.resources import JSON
+
+
+def main() -> None:
+    channel, memory, program = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which still needs us
+    with channel, channel.makefile("rb") as requests:
+        try:
+            engine = _engine(program)
+            charts = Charts(engine, built_in(engine))
+        except (BadChart, RenderFailed) as error:
+            _say(channel, b"!" + str(error).encode())
+            return
+        _limit(memory)
+        _say(channel, b"=" + type(engine).__name__.encode())
+        while head := requests.read(LENGTH.size):
+            os.ftruncate(sys.stderr.fileno(), 0)
+            _say(channel, charts.answer(requests.read(LENGTH.unpack(head)[0])))
+
+
+def _say(channel: socket.socket, answer: bytes) -> None:
+    channel.sendall(LENGTH.pack(len(answer)) + answer)
+
+
+def _engine(program: str) -> Engine:
+    """The program if one is named, else the library, else `helm` from PATH. Raises RenderFailed if there is neither."""
+    if program:
+        return Program(program)
+    try:
+        # Here and not above: it may not be installed, or not load on this system.
+        from hookrunner.charts.library import Library
+
+        return Library()
+    except Exception as error:  # its own error class cannot be had when it does not load
+        if path := shutil.which("helm"):
+            return Program(path)
+        raise RenderFailed(
+            f"charts cannot be rendered: helm-python-sdk does not load ({error}), and there is no helm on PATH: "
+            "install either"
+        ) from None
+
+
+def _limit(memory: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":  # macOS does not count data
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        most = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+class Charts:
+    """Renders charts; packs each again only when one of its files has changed."""
+
+    def __init__(self, engine: Engine, built_in: int) -> None:
+        self._engine = engine
+        self._built_in = built_in
+        self._loaded = lru_cache(maxsize=256)(self._load)
+
+    def answer(self, request: bytes) -> bytes:
+        order = orjson.loads(request)
+        try:
+            return b"=" + orjson.dumps(self._rendered(order))
+        except BadChart as error:
+            return b"C" + str(error).encode(errors="replace")
+        except RenderFailed as error:
+            kind = b"C" if of_syntax(str(error)) else b"R"
+            return kind + brief(str(error)).encode(errors="replace")
+
+    def _rendered(self, order: dict[str, Any]) -> dict[str, JSON]:
+        directory = Path(order["directory"])
+        archive, kept = self._loaded(directory, order["name"], files.signature(directory))
+        options = _options(order, files.looks_up(directory))
+        self._check(kept["metadata"], options)
+        texts = self._engine.render(archive, order["values"], options)
+        found = manifests(texts, kept["metadata"]["name"], order["labels"])
+        return {**asdict(found), "chart": kept}
+
+    def _load(self, directory: Path, name: str, seen: files.Signature) -> tuple[bytes, dict[str, Any]]:
+        found = files.contents(directory)
+        if files.CHART not in found:
+            found[files.CHART] = record.synthetic(name)
+        return packed(found, self._built_in), record.chart(found)
+
+    def _check(self, metadata: dict[str, Any], options: Options) -> None:
+        """What Helm checks outside its engine, before it renders. Raises BadChart."""
+        wanted = metadata.get("kubeVersion")
+        if wanted and not compatible(self._engine, wanted, options):
+            version = options.kube_version
+            raise BadChart(f"the chart requires kubeVersion {wanted}, which Kubernetes {version} is not")
+        if metadata.get("type") == "library":
+            raise BadChart("a library chart cannot be installed: put templates into a chart that depends on it")
+
+
+def _options(order: dict[str, Any], looks_up: bool) -> Options:
+    return Options(
+        name=order["name"],
+        namespace=order["namespace"],
+        install=order["install"],
+        revision=order["revision"],
+        kube_version=order["kube_version"],
+        api_versions=tuple(order["api_versions"]),
+        cluster=Cluster(**order["cluster"]) if looks_up and order["cluster"] is not None else None,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""The renderer and its worker processes: what is rendered, and what becomes of templates that never end."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.errors import BadChart, RenderFailed
+from tests.charts.conftest import CHART, Write, configmap, order
+
+ENDLESS = "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}"
+
+
+@pytest.fixture
+async def renderer() -> AsyncIterator[Renderer]:
+    async with Renderer(Limits(deadline=20)) as renderer:
+        yield renderer
+
+
+async def test_a_chart_becomes_objects_notes_and_a_manifest(renderer: Renderer, write: Write) -> None:
+    directory = write(
+        {
+            "Chart.yaml": CHART,
+            "values.yaml": "demo: {size: 1, kept: yes}\n",
+            "templates/a.yaml": configmap("a", "  size: {{ .Values.demo.size | quote }}\n"),
+            "templates/_helpers.tpl": "{{ define `x` }}y{{ end }}",
+            "templates/NOTES.txt": "Hello {{ .Release.Name }} {{ .Values.global.x }}",
+        }
+    )
+    rendered = await renderer.render(
+        order(directory, {"global": {"x": 1}, "demo": {"size": 2}}, labels={"heritage": "h"})
+    )
+    [found] = rendered.objects
+    assert found["metadata"] == {"name": "a", "labels": {"heritage": "h"}}
+    assert found["data"] == {"size": "2"}
+    assert rendered.notes == "Hello demo 1"
+    assert rendered.manifest.startswith("---\n# Source: demo/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\n")
+    assert rendered.chart["metadata"]["version"] == "1.2.3"
+
+
+async def test_a_module_without_chart_yaml_is_a_synthetic_chart(renderer: Renderer, write: Write) -> None:
+    directory = write(
+        {
+            "templates/a.yaml": configmap("{{ .Chart.Name }}-{{ .Chart.Version }}", '  f: {{ .Files.Get "f.txt" }}\n'),
+            "f.txt": "text",
+            "hooks/run.sh": "#!/bin/sh",
+        }
+    )
+    rendered = await renderer.render(order(directory, name="plain"))
+    assert rendered.objects[0]["metadata"]["name"] == "plain-0.2.0"
+    assert rendered.objects[0]["data"] == {"f": "text"}
+    assert [file["name"] for file in rendered.chart["files"]] == ["f.txt"]
+
+
+async def test_a_changed_file_is_seen_by_the_next_render(renderer: Renderer, write: Write) -> None:
+    write({"Chart.yaml": CHART, "templates/a.yaml": configmap("before")})
+    directory = write({})
+    await renderer.render(order(directory))
+    write({"templates/a.yaml": configmap("afterwards")})
+    assert (await renderer.render(order(directory))).objects[0]["metadata"]["name"] == "afterwards"
+
+
+@pytest.mark.parametrize(
+    ("template", "error", "message"),
+    [
+        (
+            "\na: {{ .Values.b.c }}",
+            RenderFailed,
+            r"^demo/templates/a.yaml:2:13 at <.Values.b.c>: nil pointer evaluating",
+        ),
+        ("a: {{ required `need b` .Values.b }}", RenderFailed, r"^demo/templates/a.yaml:1:6: need b$"),
+        (
+            "a: {{ include `no` . }}",
+            RenderFailed,
+            r"^demo/templates/a.yaml:1:6 at <include `no` .>: no template \"no\"$",
+        ),
+        ("a:\n\n{{ if }}", BadChart, r"^demo/templates/a.yaml:3: missing value for if$"),
+        ("a: {{ nope }}", BadChart, r'^demo/templates/a.yaml:1: function "nope" not defined$'),
+        (
+            "a: 1\n---\na: b: c",
+            RenderFailed,
+            r"^demo/templates/a.yaml, document 1: an object needs apiVersion and kind",
+        ),
+        ("\n---\na: b: c", RenderFailed, r"^demo/templates/a.yaml, document 1: not YAML: line 1: mapping values"),
+        ("- 1", RenderFailed, r"^demo/templates/a.yaml, document 1: not an object but - 1$"),
+    ],
+)
+async def test_errors_name_the_template(
+    renderer: Renderer, write: Write, template: str, error: type[Exception], message: str
+) -> None:
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": template})
+    with pytest.raises(error, match=message):
+        await renderer.render(order(directory))
+
+
+async def test_a_template_that_never_ends_costs_its_worker_and_nothing_else(write: Write) -> None:
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}"})
+    async with Renderer(Limits(deadline=1.5)) as renderer:
+        await renderer.render(order(directory))
+        hanging = asyncio.create_task(renderer.render(order(directory, {"hang": True})))
+        waiting = asyncio.create_task(renderer.render(order(directory)))
+        assert (await waiting).objects == ()
+        with pytest.raises(RenderFailed, match=r"not done within 1.5 s"):
+            await hanging
+        assert (await renderer.render(order(directory))).objects == ()
+
+
+async def test_a_template_that_takes_all_memory_ends_its_worker(write: Write) -> None:
+    eat = "{{ $x := list }}{{ range until 40000000 }}{{ end }}"
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.eat }}" + eat + "{{ end }}"})
+    async with Renderer(Limits(memory=200 << 20)) as renderer:
+        with pytest.raises(RenderFailed, match=r"render worker died .*memory"):
+            await renderer.render(order(directory, {"eat": True}))
+        assert (await renderer.render(order(directory))).objects == ()
+
+
+async def test_a_worker_that_was_killed_while_idle_is_not_missed(renderer: Renderer, write: Write) -> None:
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": configmap("a")})
+    await renderer.render(order(directory))
+    [child] = renderer._children
+    os.kill(child._process.pid, 9)
+    assert (await renderer.render(order(directory))).objects
