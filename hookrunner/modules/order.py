@@ -1,0 +1,161 @@
+"""In which order modules run, and what each waits for (design.md §4.2, "Order").
+
+    order = Order(modules)          those that are on
+    order.sequence                  required ones first, then by weight and name; deletion goes the other way
+    order.waits_for(name)           what has to be ready before its first run
+
+By default a module waits for every module of a lower weight, as long as patience lasts. One with `requires` has left
+that chain: it waits for what it requires, and nobody waits for it unless they require it or it is a `gate`. For gates
+and for what is required there is no patience, so that these must not go round in a circle: `circles` finds those that
+do before anything runs.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import groupby, pairwise
+from typing import Literal
+
+from hookrunner.model.modules import Module
+from hookrunner.modules.discovery import place
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One thing to wait for: the module `name`. For `weight` it is enough that it was tried or had its time; `gate` and
+    `requires` want it ready."""
+
+    name: str
+    kind: Literal["weight", "gate", "requires"]
+
+
+class Order:
+    """The order of some modules. Of what is required only those among them count; no circles are among them."""
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        self.modules = {module.name: module for module in sorted(modules, key=place)}
+        self.sequence = sequence(tuple(self.modules.values()))
+        self._steps = _steps(self.modules.values())
+
+    def waits_for(self, name: str) -> tuple[Wait, ...]:
+        """What its first run waits for. Of lower weights only the next one down that has a module in the chain: that
+        one's modules have waited for the rest."""
+        module = self.modules[name]
+        if module.traits.modules:
+            return tuple(Wait(other, "requires") for other, _ in module.traits.modules if other in self.modules)
+        return self._steps[module.weight]
+
+
+def sequence(modules: Sequence[Module]) -> tuple[Module, ...]:
+    """Modules by weight and name, but each after what it requires. Those that go round in a circle come last."""
+    known = {module.name: module for module in modules}
+    missing = {module.name: {other for other, _ in module.traits.modules if other in known} for module in modules}
+    wanted_by: defaultdict[str, list[str]] = defaultdict(list)
+    for name, others in missing.items():
+        for other in others:
+            wanted_by[other].append(name)
+    ready = [place(module) for module in modules if not missing[module.name]]
+    heapify(ready)
+    found: dict[str, Module] = {}
+    while ready:
+        _, name = heappop(ready)
+        found[name] = known[name]
+        for other in wanted_by[name]:
+            missing[other].remove(name)
+            if not missing[other]:
+                heappush(ready, place(known[other]))
+    rest = sorted((module for module in modules if module.name not in found), key=place)
+    return (*found.values(), *rest)
+
+
+def circles(modules: Sequence[Module]) -> dict[str, str]:
+    """The names of modules that would wait for themselves, each with the way round in words."""
+    known = {module.name: module for module in modules}
+    graph = _graph(modules)
+    found: dict[str, str] = {}
+    for name in _knotted(graph):
+        if isinstance(name, str) and (way := _way_round(name, graph)):
+            found[name] = f"it would wait for itself for ever: {_words(way, known)}; take one of these out"
+    return found
+
+
+Node = str | int
+"""A module by its name, or a weight: modules wait for the gates below it."""
+
+
+def _graph(modules: Iterable[Module]) -> dict[Node, list[Node]]:
+    """Who waits without patience for whom; by way of weights, lest every module have an edge to every gate."""
+    graph: dict[Node, list[Node]] = {}
+    below: list[Node] = []
+    ordered = sorted(modules, key=place)
+    names = {module.name for module in ordered}
+    for weight, group in groupby(ordered, key=lambda module: module.weight):
+        graph[weight], below = below, [weight]
+        for module in group:
+            required: list[Node] = [name for name, _ in module.traits.modules if name in names]
+            graph[module.name] = required if module.traits.modules else [weight]
+            below += [module.name] if module.traits.gate else []
+    return graph
+
+
+def _knotted(graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """What is left when whatever waits for nothing that is left has been taken out, again and again."""
+    waiting = {node: len(set(others)) for node, others in graph.items()}
+    wanted_by: defaultdict[Node, list[Node]] = defaultdict(list)
+    for node, others in graph.items():
+        for other in set(others):
+            wanted_by[other].append(node)
+    free = [node for node, count in waiting.items() if not count]
+    while free:
+        node = free.pop()
+        del waiting[node]
+        for other in wanted_by[node]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                free.append(other)
+    return list(waiting)
+
+
+def _way_round(start: Node, graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """The shortest way from a node back to it, with it at both ends; empty if there is none."""
+    came_from: dict[Node, Node] = {}
+    front = deque([start])
+    while front:
+        node = front.popleft()
+        for other in graph[node]:
+            if other not in came_from:
+                came_from[other] = node
+                front.append(other)
+        if start in came_from:
+            break
+    else:
+        return []
+    way = [start, came_from[start]]
+    while way[-1] != start:
+        way.append(came_from[way[-1]])
+    return way[::-1]
+
+
+def _words(way: Sequence[Node], modules: Mapping[str, Module]) -> str:
+    names = [node for node in way if isinstance(node, str)]
+    steps = []
+    for name, other in pairwise(names):
+        required = other in dict(modules[name].traits.modules)
+        steps.append(f"{name} requires {other}" if required else f"{name} waits for the gate {other}")
+    return ", ".join(steps)
+
+
+def _steps(modules: Iterable[Module]) -> dict[int, tuple[Wait, ...]]:
+    """What modules of each weight wait for that have no `requires`: gates below it, and the step of the chain below."""
+    steps: dict[int, tuple[Wait, ...]] = {}
+    gates: tuple[Wait, ...] = ()
+    below: tuple[Wait, ...] = ()
+    for weight, members in groupby(modules, key=lambda module: module.weight):
+        steps[weight] = (*gates, *below)
+        group = tuple(members)
+        gates += tuple(Wait(module.name, "gate") for module in group if module.traits.gate)
+        chain = [module for module in group if not module.traits.modules]
+        if chain:
+            below = tuple(Wait(module.name, "weight") for module in chain if not module.traits.gate)
+    return steps

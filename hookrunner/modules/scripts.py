@@ -1,0 +1,144 @@
+"""Asks a module's `enabled` script whether the module is to be on (addon-operator.md §5.2, "Enabled script contract").
+
+The script runs without arguments and reads two files, `VALUES_PATH` and `CONFIG_VALUES_PATH`; it writes `true` or
+`false` into `MODULE_ENABLED_RESULT` and may tell why in `MODULE_ENABLED_REASON`. What it prints is logged as a hook's
+output is. When it is asked, and what becomes of its answer, is decided elsewhere.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import HookFailed, ScriptFailed
+from hookrunner.hooks.discovery import safe_name
+from hookrunner.model.modules import Module
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
+from hookrunner.modules.enabled import Answer
+from hookrunner.process.child import Exit
+from hookrunner.process.children import Children
+from hookrunner.process.output import HookLog
+from hookrunner.process.spawn import Command
+from hookrunner.settings import HooksSettings
+
+_KEPT_STDERR = 8 * 1024
+"""Bytes of standard error that stand in a failure's text. The log has every line."""
+
+_LONGEST_REASON = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The values that a module's hooks see: what the user configured, and what came of it."""
+
+    config: JSON
+    values: JSON
+
+
+class Scripts:
+    """Runs scripts with the settings that all of them share. `timeout` is seconds, 0 for no limit."""
+
+    def __init__(self, settings: HooksSettings, children: Children, timeout: float) -> None:
+        self._settings = settings
+        self._children = children
+        self._timeout = timeout or None
+
+    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+        """The answer of the module's script, which is there. `enabled` are the names of the modules before it that are
+        on: `global.enabledModules` in its values.
+
+        Raises ScriptFailed if it ends badly, hangs, or answers neither `true` nor `false`.
+        """
+        with log.bound(module=module.name, hook="enabled", binding="enabled"):
+            try:
+                with _workspace(self._settings, module.name) as files:
+                    files.write(documents, enabled)
+                    end = await self._children.run(self._command(module, files), HookLog(self._settings.proxy_json))
+                    return files.answer(module, end)
+            except HookFailed as error:
+                raise ScriptFailed(f"the enabled script of {module.name} was not run: {error}") from None
+            except OSError as error:
+                raise ScriptFailed(
+                    f"the enabled script of {module.name} was not run: {error.filename}: {error.strerror}; free space "
+                    f"in {self._settings.tmp_dir}, or set --tmp-dir"
+                ) from None
+
+    def _command(self, module: Module, files: "_Files") -> Command:
+        return Command(
+            argv=(str(module.script),),
+            cwd=Path.cwd(),
+            env={**self._settings.environ, **files.environment()},
+            timeout=self._timeout,
+            keep_stderr=_KEPT_STDERR,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Paths of the files of one run."""
+
+    config: Path
+    values: Path
+    result: Path
+    reason: Path
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "CONFIG_VALUES_PATH": str(self.config),
+            "VALUES_PATH": str(self.values),
+            "MODULE_ENABLED_RESULT": str(self.result),
+            "MODULE_ENABLED_REASON": str(self.reason),
+        }
+
+    def write(self, documents: Documents, enabled: Sequence[str]) -> None:
+        """Only whoever runs us may read values: they may hold passwords."""
+        self.config.write_bytes(orjson.dumps(documents.config))
+        shared = {**(documents.values.get(GLOBAL) or {}), "enabledModules": list(enabled)}
+        self.values.write_bytes(orjson.dumps({**documents.values, GLOBAL: shared}))
+
+    def answer(self, module: Module, end: Exit) -> Answer:
+        if not end.ok:
+            stderr = end.stderr.decode(errors="replace").strip()
+            raise ScriptFailed(f"{module.script}: {end}{stderr and ': '}{stderr}")
+        said = _read(self.result).strip()
+        if said not in ("true", "false"):
+            raise ScriptFailed(
+                f"{module.script}: bad enabled result: '{said[:100]}'; write true or false into $MODULE_ENABLED_RESULT"
+            )
+        return Answer(said == "true", _read(self.reason).strip()[:_LONGEST_REASON])
+
+
+@contextmanager
+def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
+    """Make the files, all empty; they go when the run is over. Raises OSError."""
+    run, prefix = uuid4(), settings.tmp_dir / safe_name(name)
+    files = _Files(
+        config=Path(f"{prefix}.module-config-values-{run}.json"),
+        values=Path(f"{prefix}.module-values-{run}.json"),
+        result=Path(f"{prefix}.module-enabled-result-{run}"),
+        reason=Path(f"{prefix}.module-enabled-reason-{run}"),
+    )
+    paths = (files.config, files.values, files.result, files.reason)
+    settings.tmp_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        for path in paths:
+            path.touch(mode=0o600, exist_ok=False)
+        yield files
+    finally:
+        for path in () if settings.keep_tmp_files else paths:
+            with suppress(OSError):  # the script may have removed it
+                os.unlink(path)
+
+
+def _read(path: Path) -> str:
+    """What the script wrote; nothing if it removed the file."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

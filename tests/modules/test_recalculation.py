@@ -1,0 +1,111 @@
+"""One pass over all modules: who is asked, in which order, and what is known when. The scripts are made up."""
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from hookrunner.errors import ScriptFailed
+from hookrunner.model.modules import Module
+from hookrunner.modules.enabled import REQUIRES, SCRIPT, Answer, Facts
+from hookrunner.modules.recalculation import Recalculation
+from hookrunner.modules.scripts import Documents
+from hookrunner.settings.modules import EXTENDERS
+from tests.modules.conftest import module, requiring
+
+
+class Scripts:
+    """Answers what it was told to, and remembers who was asked and what they saw."""
+
+    def __init__(self, answers: dict[str, Answer | ScriptFailed] | None = None) -> None:
+        self.answers = answers or {}
+        self.saw: dict[str, list[str]] = {}
+
+    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+        self.saw[module.name] = list(enabled)
+        answer = self.answers.get(module.name, Answer(True))
+        if isinstance(answer, ScriptFailed):
+            raise answer
+        return answer
+
+
+async def decide(
+    modules: Sequence[Module], scripts: Scripts, facts: Facts | None = None, chain: Sequence[str] = EXTENDERS
+) -> dict[str, str]:
+    """Every module's choice and who made it, as `on Static`; all of them are turned on in the cluster."""
+    facts = facts or Facts(config={module.key: True for module in modules})
+    documents = {module.key: Documents({}, {}) for module in modules}
+    decisions = await Recalculation(chain, facts, documents, scripts).decisions(modules)
+    return {name: f"{decision.choice} {decision.by}".strip() for name, decision in decisions.items()}
+
+
+async def test_scripts_see_the_modules_before_them_that_are_on_by_weight_and_name() -> None:
+    scripts = Scripts({"b": Answer(False, "not here")})
+    modules = [module(name, weight, script=True) for name, weight in (("e", 2), ("d", 2), ("b", 1), ("a", 1), ("c", 1))]
+    assert await decide(modules, scripts) == {
+        "a": "on KubeConfig",
+        "b": "off ScriptEnabled",
+        "c": "on KubeConfig",
+        "d": "on KubeConfig",
+        "e": "on KubeConfig",
+    }
+    assert scripts.saw == {"a": [], "b": ["a"], "c": ["a"], "d": ["a", "c"], "e": ["a", "c", "d"]}
+
+
+async def test_a_script_that_fails_leaves_its_module_undecided_and_the_others_go_on() -> None:
+    scripts = Scripts({"a": ScriptFailed("exit status 3")})
+    modules = [module("a", 1, script=True), module("b", 2, script=True)]
+    assert await decide(modules, scripts) == {"a": "undecided ScriptEnabled", "b": "on KubeConfig"}
+    assert scripts.saw["b"] == []
+
+
+async def test_an_undecided_module_that_is_running_is_still_on_in_the_eyes_of_others() -> None:
+    scripts = Scripts({"a": ScriptFailed("exit status 3")})
+    facts = Facts(config={"a": True, "b": True}, running=frozenset({"a"}))
+    await decide([module("a", 1, script=True), module("b", 2, script=True)], scripts, facts)
+    assert scripts.saw["b"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "facts", "chain"),
+    [
+        (True, Facts(config={"a": True}), EXTENDERS),
+        (False, Facts(), EXTENDERS),
+        (False, Facts(config={"a": True}, invalid={"a": "bad"}), EXTENDERS),
+        (False, Facts(config={"a": True}), ("Static", "KubeConfig")),
+        (True, Facts(config={"a": True}), ("ScriptEnabled", "KubeConfig")),
+    ],
+)
+async def test_a_script_is_asked_only_if_the_module_would_be_on(
+    asked: bool, facts: Facts, chain: tuple[str, ...]
+) -> None:
+    scripts = Scripts({"a": Answer(False)})
+    decided = await decide([module("a", script=True)], scripts, facts, chain)
+    assert (decided["a"] == f"off {SCRIPT}") == bool(scripts.saw) == asked
+
+
+async def test_requirements_are_decided_first_whatever_the_weights_and_the_script_is_not_asked_in_vain() -> None:
+    scripts = Scripts()
+    modules = [module("a", 1, requiring("b"), script=True), module("b", 2, requiring("c")), module("c", 3)]
+    facts = Facts(config={"a": True, "b": True})
+    assert await decide(modules, scripts, facts) == {"c": "off", "b": f"off {REQUIRES}", "a": f"off {REQUIRES}"}
+    assert scripts.saw == {}
+    assert set((await decide(modules, scripts)).values()) == {"on KubeConfig"}
+    assert scripts.saw == {"a": ["c", "b"]}
+
+
+async def test_who_needs_an_undecided_module_is_undecided_and_nobody_else() -> None:
+    modules = [module("a", 1, problem="broken"), module("b", 1, requiring("a")), module("c", 9)]
+    assert await decide(modules, Scripts()) == {"a": "undecided", "b": f"undecided {REQUIRES}", "c": "on KubeConfig"}
+
+
+async def test_a_thousand_modules_are_decided_in_no_time() -> None:
+    modules = [
+        module(f"m{n}", n % 50, requiring(*(f"m{n - k}" for k in range(1, 6) if n >= k), gate=n % 10 == 0), script=True)
+        for n in range(1000)
+    ]
+    began = time.process_time()
+    decided = await decide(modules, Scripts())
+    assert time.process_time() - began < 0.5
+    assert set(decided.values()) == {"on KubeConfig"}
+    assert len(decided) == 1000
