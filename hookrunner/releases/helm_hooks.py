@@ -1,0 +1,143 @@
+"""Runs a release's Helm hooks for one event, as Helm 4.1 was seen to do.
+
+    async with aclosing(helm_hooks.run(hooks, "pre-install", identity, timeout=300)) as runs:
+        async for run in runs: ...                  # a HookRun as each begins and as it ends
+
+One after the other, by weight and then by name. An object that is there already is deleted first and waited for,
+unless its delete policies leave that out; then it is applied by the field manager `helm`, without any mark of
+ownership: a hook's object belongs to no release and outlives it. Jobs and Pods are watched until they complete; of
+other kinds it is enough that they are there. What the policies `hook-succeeded` and `hook-failed` delete goes at the
+end of the event. A CustomResourceDefinition is never deleted.
+Source: https://helm.sh/docs/topics/charts_hooks/
+"""
+
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import KubeError, NotFound, ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.model.releases import HelmHook
+from hookrunner.releases import ownership
+from hookrunner.releases.codec import now
+from hookrunner.releases.kstatus.pods import ended
+from hookrunner.releases.ordering import CRD, Identity, object_id
+from hookrunner.releases.readiness import Readiness, has, is_gone
+from hookrunner.releases.writing import path
+
+_LOG = log.get("releases.hooks")
+_FIRST, _AFTER_SUCCESS, _AFTER_FAILURE = "before-hook-creation", "hook-succeeded", "hook-failed"
+_APPLY = "application/apply-patch+yaml"
+_COMPLETE = frozenset({("batch", "Job"), ("", "Pod")})
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """How far one hook has come. The times are as a release record has them; `completed` is empty while it runs."""
+
+    hook: HelmHook
+    started: str
+    completed: str = ""
+    phase: Literal["Running", "Succeeded", "Failed"] = "Running"
+
+
+class HelmHooks:
+    """Runs hooks on one cluster."""
+
+    def __init__(self, client: Client, discovery: Discovery, readiness: Readiness) -> None:
+        self._client = client
+        self._discovery = discovery
+        self._readiness = readiness
+
+    async def run(
+        self, hooks: Iterable[HelmHook], event: str, identity: Identity, timeout: float
+    ) -> AsyncGenerator[HookRun, None]:
+        """Yield each hook of the event when it begins and when it has ended; `timeout` in seconds is for each.
+
+        Raises ReleaseFailed after the first that failed, naming it and saying why; the others are not run.
+        """
+        done: list[_Step] = []
+        for hook in ordered(hooks, event):
+            step = _Step(hook, event, identity, timeout)
+            await self._make_room(step)
+            started = now()
+            yield HookRun(hook, started)
+            problem = await self._problem(step)
+            yield HookRun(hook, started, now(), "Failed" if problem else "Succeeded")
+            if problem:
+                await self._clean([step], _AFTER_FAILURE)
+                await self._clean(done, _AFTER_SUCCESS)
+                raise problem
+            done.append(step)
+        await self._clean(reversed(done), _AFTER_SUCCESS)
+
+    async def _make_room(self, step: "_Step") -> None:
+        try:
+            await self._delete(step, _FIRST)
+        except (ReleaseFailed, KubeError) as error:
+            raise ReleaseFailed(f"{step}: what is left of its last run cannot be deleted: {error}") from error
+
+    async def _problem(self, step: "_Step") -> ReleaseFailed | None:
+        """What went wrong when one was run."""
+        try:
+            await self._carry_out(step)
+        except (ReleaseFailed, KubeError) as error:
+            problem = ReleaseFailed(f"{step} failed: {error}")
+            problem.__cause__ = error
+            return problem
+        return None
+
+    async def _carry_out(self, step: "_Step") -> None:
+        obj, timeout = step.hook.obj, step.timeout
+        how = {"fieldManager": ownership.MANAGER, "force": "false", "fieldValidation": "Strict"}
+        await self._client.send(Call("PATCH", await self._path(step), how, obj, _APPLY))
+        if (obj["apiVersion"].rpartition("/")[0], obj["kind"]) in _COMPLETE:
+            await self._readiness.until([obj], step.identity.namespace, timeout, has(ended))
+
+    async def _clean(self, steps: Iterable["_Step"], policy: str) -> None:
+        """Delete what is to go. What cannot be deleted undoes no success and hides no failure."""
+        for step in steps:
+            try:
+                await self._delete(step, policy)
+            except (ReleaseFailed, KubeError) as error:
+                _LOG.warn("a Helm hook could not be deleted", hook=str(step), error=error)
+
+    async def _delete(self, step: "_Step", policy: str) -> None:
+        """Delete a hook's object and wait until it is gone, if this is one of the hook's policies."""
+        if policy not in step.hook.delete_policies or step.hook.kind == CRD:
+            return
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        try:
+            answer = await self._client.send(Call("DELETE", await self._path(step), body=body))
+        except NotFound:
+            return
+        if orjson.loads(answer)["kind"] != "Status":  # it goes later: finalizers, or processes that have to end
+            await self._readiness.until([step.hook.obj], step.identity.namespace, step.timeout, is_gone)
+
+    async def _path(self, step: "_Step") -> str:
+        one = object_id(step.hook.obj, step.identity)
+        resource = await self._discovery.resolve(one.api_version, one.kind)
+        return path(resource, one.namespace, one.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One hook, run for one event of one release."""
+
+    hook: HelmHook
+    event: str
+    identity: Identity
+    timeout: float
+
+    def __str__(self) -> str:
+        return f"{self.event} hook {self.hook.kind} {self.hook.name} ({self.hook.path})"
+
+
+def ordered(hooks: Iterable[HelmHook], event: str) -> list[HelmHook]:
+    """The hooks of an event in the order in which they run. What is equal stays as it was: in Helm's order of kinds."""
+    chosen = [hook for hook in hooks if event in hook.events]
+    return sorted(chosen, key=lambda hook: (hook.weight, hook.name))

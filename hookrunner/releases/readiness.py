@@ -1,0 +1,162 @@
+"""Waits until objects are ready, by watching them; never by asking again and again.
+
+    await Readiness(discovery, watches).ready(objects, "default", timeout=300)
+
+One watch for each kind and namespace, restricted to what Helm manages where the objects carry its label. Kinds that are
+ready as soon as they exist are not looked at.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import aclosing
+from operator import itemgetter
+from typing import TypeAlias
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import JSON, ObjectKey, Selection
+from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
+from hookrunner.releases.kstatus.rules import may_wait, verdict
+from hookrunner.releases.kstatus.verdicts import Verdict, fails, waits
+from hookrunner.releases.ownership import MANAGED_BY
+
+MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())
+"""A selector of the objects of all releases."""
+
+Rule: TypeAlias = Callable[[JSON], Verdict]
+"""What an object, or None for one that is not there, has to be."""
+
+
+class Readiness:
+    """Waits on one cluster."""
+
+    def __init__(self, discovery: Discovery, watches: Watches) -> None:
+        self._discovery = discovery
+        self._watches = watches
+
+    async def ready(self, objects: Iterable[JSON], namespace: str, timeout: float) -> None:
+        """Return when all are ready by the rules of kstatus. `namespace` is for objects that name none.
+
+        Raises ReleaseFailed with a line for each that is not, after `timeout` seconds or as soon as one cannot become
+        ready any more; KubeError if the kinds cannot be looked up.
+        """
+        await self.until([obj for obj in objects if may_wait(obj)], namespace, timeout, _is_ready)
+
+    async def until(self, objects: Iterable[JSON], namespace: str, timeout: float, rule: Rule) -> None:
+        """Return when `rule` finds each object ready. Raises as `ready` does."""
+        selected = await self._selected(objects, namespace)
+        if not selected:
+            return
+        awaited = [_Awaited(keys, rule) for keys in selected.values()]
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._read(selection, one)) for selection, one in zip(selected, awaited, strict=True)
+            ]
+            await _settled(tasks, awaited, timeout)
+            for task in tasks:
+                task.cancel()
+        _check(awaited, timeout)
+
+    async def _selected(self, objects: Iterable[JSON], namespace: str) -> Mapping[Selection, set[ObjectKey]]:
+        """The watches that are needed, and what is awaited on each."""
+        groups: defaultdict[tuple[str, str, str], list[JSON]] = defaultdict(list)
+        for obj in objects:
+            resource = await self._discovery.resolve(obj["apiVersion"], obj["kind"])
+            place = obj["metadata"].get("namespace") or namespace if resource.namespaced else ""
+            groups[resource.api_version, resource.kind, place].append(obj)
+        return {
+            _selection(*where, members): {ObjectKey(where[2], where[1], obj["metadata"]["name"]) for obj in members}
+            for where, members in groups.items()
+        }
+
+    async def _read(self, selection: Selection, awaited: "_Awaited") -> None:
+        async with aclosing(self._watches.open(selection)) as story:
+            async for reports in story:
+                for report in reports:
+                    awaited.hear(report)
+                if awaited.settled:
+                    return
+
+
+class _Awaited:
+    """Objects of one watch and what is known of them."""
+
+    def __init__(self, keys: set[ObjectKey], rule: Rule) -> None:
+        self._rule = rule
+        self._found = {key: waits("has not been seen yet") for key in keys}
+        self._unlisted: set[ObjectKey] = set()
+
+    @property
+    def settled(self) -> bool:
+        """Is all ready, or something failed?"""
+        return self.failed or not self.not_ready()
+
+    @property
+    def failed(self) -> bool:
+        return any(found.failed for found in self._found.values())
+
+    def not_ready(self) -> list[tuple[ObjectKey, Verdict]]:
+        return [(key, found) for key, found in sorted(self._found.items(), key=itemgetter(0)) if not found.ready]
+
+    def hear(self, report: Report) -> None:
+        """One report of the watch."""
+        match report:
+            case Listing():
+                self._unlisted = set(self._found)
+            case Listed():
+                for key in self._unlisted:
+                    self._found[key] = self._rule(None)
+            case Item(change, key, obj) if key in self._found:
+                self._unlisted.discard(key)
+                self._found[key] = self._rule(None if change is Change.DELETED else obj)
+            case Lost(reason):
+                for key, _ in self.not_ready():
+                    self._found[key] = waits(f"cannot be watched: {reason}")
+
+
+async def _settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:
+    """Return when all is ready, something failed, or time is up."""
+    deadline = asyncio.get_running_loop().time() + timeout
+    waiting = set(tasks)
+    while waiting and not any(one.failed for one in awaited):
+        left = deadline - asyncio.get_running_loop().time()
+        done, waiting = await asyncio.wait(waiting, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            return
+
+
+def _check(awaited: list[_Awaited], timeout: float) -> None:
+    """Raise ReleaseFailed if it was not ended by success: with what failed, or else with what is still waited for."""
+    left = [pair for one in awaited for pair in one.not_ready()]
+    failed = [pair for pair in left if pair[1].failed]
+    late = "" if failed else f" (waited {timeout:g} s)"
+    if left:
+        raise ReleaseFailed("; ".join(f"{key} {found.message}" for key, found in failed or left) + late)
+
+
+def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON]) -> Selection:
+    """One object by its name, several by their label if they have it."""
+    if len(objects) == 1:
+        return Selection(api_version, kind, namespace, fields=f"metadata.name={objects[0]['metadata']['name']}")
+    labelled = all(MANAGED_BY.items() <= (obj["metadata"].get("labels") or {}).items() for obj in objects)
+    return Selection(api_version, kind, namespace, labels=MANAGED if labelled else "")
+
+
+def _is_ready(obj: JSON) -> Verdict:
+    return waits("is not there") if obj is None else verdict(obj)
+
+
+def is_gone(obj: JSON) -> Verdict:
+    """A rule: deleted, finalizers and all."""
+    if obj is None:
+        return Verdict(ready=True)
+    finalizers = ", ".join(obj["metadata"].get("finalizers") or ())
+    return waits(f"is still there, for its finalizers: {finalizers}" if finalizers else "is still there")
+
+
+def has(rule: Rule) -> Rule:
+    """Another rule for what must not go away while it is waited for."""
+    return lambda obj: fails("was deleted while it was waited for") if obj is None else rule(obj)

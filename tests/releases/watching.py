@@ -1,0 +1,87 @@
+"""A cluster as somebody else sees it who changes it, and the parts of a release that watch it."""
+
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+import yaml
+
+from hookrunner.errors import NotFound
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.releases import HelmHook
+from hookrunner.model.resources import Selection
+from hookrunner.model.watching import Item
+from hookrunner.releases.ordering import Identity
+from hookrunner.releases.readiness import Readiness
+
+JSON = Any
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+LABELS = {"app.kubernetes.io/managed-by": "Helm"}
+
+
+class World:
+    """One namespace of a cluster."""
+
+    def __init__(self, client: Client, namespace: str = "default") -> None:
+        self.client = client
+        self.identity = Identity("demo", namespace)
+        self.discovery = Discovery(client)
+        self.watches = Watches(client, self.discovery, Metrics(""), idle=75.0)
+        self.readiness = Readiness(self.discovery, self.watches)
+
+    async def get(self, obj: JSON) -> JSON:
+        """As it is now, None if it is gone."""
+        try:
+            return await self.client.get(await self._path(obj))
+        except NotFound:
+            return None
+
+    async def there(self, obj: JSON) -> None:
+        """Return when it is there."""
+        name = obj["metadata"]["name"]
+        selection = Selection(obj["apiVersion"], obj["kind"], self.identity.namespace, fields=f"metadata.name={name}")
+        async with aclosing(self.watches.open(selection)) as story:
+            async for reports in story:
+                if any(isinstance(report, Item) for report in reports):
+                    return
+
+    async def apply(self, obj: JSON, manager: str = "helm", **how: str) -> JSON:
+        return await self._write("PATCH", obj, "", obj, APPLY, fieldManager=manager, **how)
+
+    async def edit(self, obj: JSON, change: JSON, subresource: str = "", manager: str = "kubectl-edit") -> JSON:
+        return await self._write("PATCH", obj, subresource, change, MERGE, fieldManager=manager)
+
+    async def status(self, obj: JSON, **status: JSON) -> JSON:
+        return await self.edit(obj, {"status": status}, "status", "controller")
+
+    async def delete(self, obj: JSON) -> None:
+        await self.client.send(Call("DELETE", await self._path(obj)))
+
+    async def _write(self, verb: str, obj: JSON, sub: str, body: JSON, content: str, **params: str) -> JSON:
+        return orjson.loads(await self.client.send(Call(verb, await self._path(obj, sub), params, body, content)))
+
+    async def _path(self, obj: JSON, subresource: str = "") -> str:
+        resource = await self.discovery.resolve(obj["apiVersion"], obj["kind"])
+        place = obj["metadata"].get("namespace", self.identity.namespace)
+        return resource.path(place, obj["metadata"]["name"], subresource)
+
+
+def manifest(text: str) -> JSON:
+    return yaml.safe_load(text)
+
+
+def made(kind: str, name: str, api_version: str = "v1", **more: JSON) -> JSON:
+    """An object as the manifest of a release has it once it is marked as its own."""
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "labels": dict(LABELS)}} | more
+
+
+def hook(obj: JSON, *events: str, weight: int = 0, policies: tuple[str, ...] = ("before-hook-creation",)) -> HelmHook:
+    return HelmHook(obj["metadata"]["name"], obj["kind"], "c/templates/h.yaml", "", obj, events, weight, policies)
+
+
+def condition(name: str, status: str = "True", **more: str) -> JSON:
+    return {"type": name, "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z"} | more
