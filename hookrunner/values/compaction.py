@@ -3,8 +3,8 @@
 Values are computed again whenever a lower layer changes, so what is remembered are operations, not their result.
 Outside of lists only the newest word about a place counts: it replaces what was said of the place and of all below it,
 and a change inside a value that hooks have put there is made in that value. What remains are operations on places none
-of which lies in another, so their order is no matter. Inside a list that comes from a lower layer every operation moves
-the next one's positions: those are kept in their order, so that an append stays (addon-operator.md §13.10).
+of which lies in another, so their order is no matter. Inside a list that comes from a lower layer an operation may move
+the elements that the next one means: those are kept in their order, so that an append stays (addon-operator.md §13.10).
 
 In a changed document an operation may not fit any more. It is passed over and kept: it may fit the next document.
 """
@@ -24,9 +24,11 @@ MOST_IN_LISTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class InList:
-    """An operation inside the list at `place`."""
+    """An operation inside the list at `place`. `moves` says that it puts an element in or takes one out."""
 
     place: Pointer
+    pointer: Pointer
+    moves: bool
     operation: PatchOperation
 
 
@@ -52,16 +54,17 @@ class Patches:
         settled, in_lists = dict(self.settled), list(self.in_lists)
         for operation in operations:
             pointer = pointers.tokens(operation.path)
-            depth = pointers.way_to_list(document, pointer)
-            document = patches.applied(document, (operation,), key)
+            before, document = document, patches.applied(document, (operation,), key)
             if operation.op == "test" or _done_in_a_value(settled, pointer, operation):
                 continue
+            depth = pointers.way_to_list(before, pointer)
             if depth is None:
                 settled = {place: one for place, one in settled.items() if not _below(place, pointer)}
                 in_lists = [one for one in in_lists if not _below(one.place, pointer)]
                 settled[pointer] = operation
             else:
-                in_lists.append(InList(pointer[:depth], operation))
+                moves = isinstance(pointers.found(before, pointer[:-1]), list)
+                _follow(in_lists, InList(pointer[:depth], pointer, moves, operation))
         if len(in_lists) > MOST_IN_LISTS:
             whole = pointers.text(in_lists[-1].place)
             raise BadValues(
@@ -85,6 +88,15 @@ class Patches:
 def _below(place: Pointer, pointer: Pointer) -> bool:
     """Is it the same place, or inside of it?"""
     return place[: len(pointer)] == pointer
+
+
+def _follow(in_lists: list[InList], new: InList) -> None:
+    """Adds an operation, which replaces what was said of its place since the elements of its list last moved."""
+    if not new.moves:
+        moves = [number for number, one in enumerate(in_lists, 1) if one.moves and one.place == new.place]
+        start = max(moves, default=0)
+        in_lists[start:] = [one for one in in_lists[start:] if not _below(one.pointer, new.pointer)]
+    in_lists.append(new)
 
 
 def _done_in_a_value(settled: dict[Pointer, PatchOperation], pointer: Pointer, operation: PatchOperation) -> bool:
