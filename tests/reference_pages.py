@@ -4,7 +4,7 @@ import html
 from collections.abc import Iterable
 from pathlib import Path
 
-from hookrunner.metrics.names import Metrics, Row
+from hookrunner.metrics.names import rows
 from hookrunner.options import TEXT, Compat, Option
 from hookrunner.settings import options
 
@@ -34,7 +34,8 @@ METRICS = """\
 Written by `python -m tests.reference_pages` from `hookrunner/metrics/names.py`.
 
 `{PREFIX}` is `hookrunner_` unless `--prometheus-metrics-prefix` or `--compat` says otherwise. What hooks measure
-themselves is served at `/metrics/hooks`.
+themselves is served at `/metrics/hooks`. The label `module` in brackets is only there for hooks of modules and global
+ones, whose module is `global`.
 
 | metric | labels | what |
 |---|---|---|
@@ -63,10 +64,13 @@ def _what(option: Option) -> str:
 
 def metrics_page() -> str:
     """`docs/metrics.md`."""
-    rows = [row for row in vars(Metrics).values() if isinstance(row, Row)]
     return METRICS + _table(
-        (f"`{row.name.format('{PREFIX}')}`", ", ".join(f"`{label}`" for label in row.labels), html.escape(row.text))
-        for row in rows
+        (
+            f"`{row.name.format('{PREFIX}')}`",
+            ", ".join([*(f"`{label}`" for label in row.labels), *(f"(`{label}`)" for label in row.optional)]),
+            html.escape(row.text),
+        )
+        for row in rows()
     )
 
 

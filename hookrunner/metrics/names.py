@@ -1,16 +1,15 @@
 """Every metric that hookrunner exports about itself: one row each, with name, labels, buckets and meaning.
 
-Names and labels up to `kubernetes_client_*` are the predecessor's (shell-operator.md §10.2), with its mistakes mended
-(§15.4 no. 16); the last block is ours. `{}` in a name is where the prefix goes. Each row of `Metrics` is a live family
-on a `Metrics` object. Gauges of states are not written but read at the scrape (`from_function`).
+Names and labels up to `kubernetes_client_*` are shell-operator's (shell-operator.md §10.2), with its mistakes mended
+(§15.4 no. 16); the last block is ours; those of modules are in `modules.py`. `{}` in a name is where the prefix goes.
+Each row of `Metrics` is a live family on a `Metrics` object. Gauges of states are not written but read at the scrape
+(`from_function`). Series of module hooks have the label `module` besides (addon-operator.md §8.1).
 
 Rates of things that happen to hooks are counted where they happen; this file only says what they are called.
 """
 
 import re
 import time
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar, overload
 
 from prometheus_client.exposition import generate_latest
 from prometheus_client.gc_collector import GCCollector
@@ -20,9 +19,9 @@ from prometheus_client.registry import CollectorRegistry
 
 from hookrunner.errors import StartRefused
 from hookrunner.metrics.exposition import encoded
-from hookrunner.metrics.series import DEFAULT_BUCKETS, Counter, Family, Gauge, Histogram
-
-F = TypeVar("F", bound=Family)
+from hookrunner.metrics.modules import ModuleMetrics
+from hookrunner.metrics.rows import MODULE, Row, counter, gauge, histogram, rows_of
+from hookrunner.metrics.series import Counter, Family
 
 _BINDING = ("hook", "binding", "queue")
 _RESOURCE = ("gvr", "namespace")
@@ -33,179 +32,170 @@ _REQUESTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 1
 _LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
 
 
-class Row(Generic[F]):
-    """A declared metric. On the class it is itself (for documentation), on a `Metrics` object the live family."""
-
-    def __init__(self, name: str, labels: Sequence[str], text: str, make: Callable[["Row[F]", str], F]) -> None:
-        self.name = name
-        self.labels = tuple(labels)
-        self.text = text
-        self._make = make
-
-    def __set_name__(self, owner: type["Metrics"], attribute: str) -> None:
-        self._attribute = attribute
-
-    @overload
-    def __get__(self, metrics: None, owner: type["Metrics"]) -> "Row[F]": ...
-
-    @overload
-    def __get__(self, metrics: "Metrics", owner: type["Metrics"]) -> F: ...
-
-    def __get__(self, metrics: "Metrics | None", owner: type["Metrics"]) -> "Row[F] | F":
-        if metrics is None:
-            return self
-        family = self._make(self, self.name.format(metrics.prefix))
-        # From now on the instance's own attribute is found first and this method is not called again.
-        metrics.__dict__[self._attribute] = family
-        return family
-
-
-def _counter(name: str, labels: Sequence[str], text: str) -> Row[Counter]:
-    return Row(name, labels, text, lambda row, name: Counter(name, row.text, row.labels))
-
-
-def _gauge(name: str, labels: Sequence[str], text: str) -> Row[Gauge]:
-    return Row(name, labels, text, lambda row, name: Gauge(name, row.text, row.labels))
-
-
-def _histogram(
-    name: str, labels: Sequence[str], text: str, buckets: Sequence[float] = DEFAULT_BUCKETS
-) -> Row[Histogram]:
-    return Row(name, labels, text, lambda row, name: Histogram(name, row.text, row.labels, buckets))
-
-
-class Metrics:
+class Metrics(ModuleMetrics):
     """All families under one prefix, and the text of `/metrics`.
 
     Raises StartRefused for a prefix that no metric name may start with.
     """
 
-    live_ticks = _counter("{}live_ticks", (), "1 at the start and 1 more every 10 seconds.")
+    live_ticks = counter("{}live_ticks", (), "1 at the start and 1 more every 10 seconds.")
 
-    tasks_queue_length = _gauge("{}tasks_queue_length", ("queue",), "Tasks in the queue, waiting or running.")
-    tasks_queue_action_duration_seconds = _histogram(
+    tasks_queue_length = gauge("{}tasks_queue_length", ("queue",), "Tasks in the queue, waiting or running.")
+    tasks_queue_action_duration_seconds = histogram(
         "{}tasks_queue_action_duration_seconds",
         ("queue_name", "queue_action"),
         "Time that one operation on a queue took.",
         _ACTIONS,
     )
-    tasks_queue_compaction_operations = _counter(
+    tasks_queue_compaction_operations = counter(
         "d8_telemetry_{}tasks_queue_compaction_operations_total",
         ("queue_name", "hook"),
         "How often waiting tasks of a hook were merged into one to shorten the queue.",
+        optional=MODULE,
     )
-    tasks_queue_compaction_tasks_by_hook = _gauge(
+    tasks_queue_compaction_tasks_by_hook = gauge(
         "d8_telemetry_{}tasks_queue_compaction_tasks_by_hook",
         ("queue_name", "hook"),
         "Tasks of a hook in the queue, while they are more than 20.",
+        optional=MODULE,
     )
-    task_wait_in_queue_seconds = _counter(
-        "{}task_wait_in_queue_seconds_total", _BINDING, "Seconds that tasks waited before each of their runs."
-    )
-
-    hook_enable_kubernetes_bindings_seconds = _gauge(
-        "{}hook_enable_kubernetes_bindings_seconds", ("hook",), "Duration of the last attempt to start the watches."
-    )
-    hook_enable_kubernetes_bindings_errors = _counter(
-        "{}hook_enable_kubernetes_bindings_errors_total", ("hook",), "Failed attempts to start the watches."
-    )
-    hook_enable_kubernetes_bindings_success = _gauge(
-        "{}hook_enable_kubernetes_bindings_success", ("hook",), "1 if the last attempt to start the watches worked."
+    task_wait_in_queue_seconds = counter(
+        "{}task_wait_in_queue_seconds_total",
+        _BINDING,
+        "Seconds that tasks waited before each of their runs.",
+        optional=MODULE,
     )
 
-    hook_run_seconds = _histogram("{}hook_run_seconds", _BINDING, "Duration of a task that ran a hook.", _RUNS)
-    hook_run_user_cpu_seconds = _histogram(
+    hook_enable_kubernetes_bindings_seconds = gauge(
+        "{}hook_enable_kubernetes_bindings_seconds",
+        ("hook",),
+        "Duration of the last attempt to start the watches.",
+        optional=MODULE,
+    )
+    hook_enable_kubernetes_bindings_errors = counter(
+        "{}hook_enable_kubernetes_bindings_errors_total",
+        ("hook",),
+        "Failed attempts to start the watches.",
+        optional=MODULE,
+    )
+    hook_enable_kubernetes_bindings_success = gauge(
+        "{}hook_enable_kubernetes_bindings_success",
+        ("hook",),
+        "1 if the last attempt to start the watches worked.",
+        optional=MODULE,
+    )
+
+    hook_run_seconds = histogram("{}hook_run_seconds", _BINDING, "Duration of a task that ran a hook.", _RUNS)
+    hook_run_user_cpu_seconds = histogram(
         "{}hook_run_user_cpu_seconds", _BINDING, "User CPU time of a hook process and its children.", _RUNS
     )
-    hook_run_sys_cpu_seconds = _histogram(
+    hook_run_sys_cpu_seconds = histogram(
         "{}hook_run_sys_cpu_seconds", _BINDING, "System CPU time of a hook process and its children.", _RUNS
     )
-    hook_run_max_rss_bytes = _gauge(
+    hook_run_max_rss_bytes = gauge(
         "{}hook_run_max_rss_bytes", _BINDING, "Peak resident memory of the last hook process."
     )
-    hook_run_errors = _counter("{}hook_run_errors_total", _BINDING, "Runs that failed and will be repeated.")
-    hook_run_allowed_errors = _counter(
+    hook_run_errors = counter("{}hook_run_errors_total", _BINDING, "Runs that failed and will be repeated.")
+    hook_run_allowed_errors = counter(
         "{}hook_run_allowed_errors_total", _BINDING, "Runs that failed where allowFailure says to go on."
     )
-    hook_run_success = _counter("{}hook_run_success_total", _BINDING, "Runs that ended well.")
+    hook_run_success = counter("{}hook_run_success_total", _BINDING, "Runs that ended well.")
 
-    kube_snapshot_objects = _gauge("{}kube_snapshot_objects", _BINDING, "Objects in the snapshot of a binding.")
-    kube_jq_filter_duration_seconds = _histogram(
-        "{}kube_jq_filter_duration_seconds", _BINDING, "Time to filter one object.", _FILTERS
+    kube_snapshot_objects = gauge(
+        "{}kube_snapshot_objects", _BINDING, "Objects in the snapshot of a binding.", optional=MODULE
     )
-    kube_event_duration_seconds = _histogram(
-        "{}kube_event_duration_seconds", _BINDING, "Time to handle one watch event, filter and queueing.", _FILTERS
+    kube_jq_filter_duration_seconds = histogram(
+        "{}kube_jq_filter_duration_seconds", _BINDING, "Time to filter one object.", _FILTERS, optional=MODULE
     )
-    kubernetes_client_watch_errors = _counter(
+    kube_event_duration_seconds = histogram(
+        "{}kube_event_duration_seconds",
+        _BINDING,
+        "Time to handle one watch event, filter and queueing.",
+        _FILTERS,
+        optional=MODULE,
+    )
+    kubernetes_client_watch_errors = counter(
         "{}kubernetes_client_watch_errors_total",
         ("error_type",),
         "Watches that ended: expired, eof, unexpected-eof or fail.",
     )
-    binding_monitor_missing = _counter(
+    binding_monitor_missing = counter(
         "{}binding_monitor_missing_total", ("binding",), "Snapshots asked of a binding that nothing watches."
     )
-    factory_informer_dead = _counter(
+    factory_informer_dead = counter(
         "{}factory_informer_dead_total", _RESOURCE, "Shared watches that were found dead and started again."
     )
-    kubernetes_client_request_result = _counter(
+    kubernetes_client_request_result = counter(
         "{}kubernetes_client_request_result_total",
         ("component", "code", "method", "host"),
         "Requests to the Kubernetes API by status code; <error> if no answer came.",
     )
-    kubernetes_client_rate_limiter_latency_seconds = _histogram(
+    kubernetes_client_rate_limiter_latency_seconds = histogram(
         "{}kubernetes_client_rate_limiter_latency_seconds",
         ("verb", "url"),
         "Time that requests waited for the client's own limit or for the server's Retry-After.",
     )
-    kubernetes_client_request_latency_seconds = _histogram(
+    kubernetes_client_request_latency_seconds = histogram(
         "{}kubernetes_client_request_latency_seconds",
         ("component", "verb", "url"),
         "Time from sending a request to the head of the answer.",
         _REQUESTS,
     )
 
-    kubernetes_watch_stalls = _counter(
+    kubernetes_watch_stalls = counter(
         "{}kubernetes_watch_stalls_total", _RESOURCE, "Watches that fell silent and were resumed."
     )
-    kubernetes_watch_relists = _counter(
+    kubernetes_watch_relists = counter(
         "{}kubernetes_watch_relists_total", _RESOURCE, "Complete lists after the first one of a watch."
     )
-    event_latency_seconds = _histogram(
+    event_latency_seconds = histogram(
         "{}event_latency_seconds",
         ("stage", "hook", "binding"),
         "Way of an event, seconds since the stage before: queued (since received), started, done.",
         _LATENCIES,
+        optional=MODULE,
     )
-    tasks_queue_head_age_seconds = _gauge(
-        "{}tasks_queue_head_age_seconds", ("queue", "hook"), "Age of the task at the head of the queue."
+    tasks_queue_head_age_seconds = gauge(
+        "{}tasks_queue_head_age_seconds",
+        ("queue", "hook"),
+        "Age of the task at the head of the queue.",
+        optional=MODULE,
     )
-    tasks_dropped = _counter("{}tasks_dropped_total", _BINDING, "Tasks given up after their last attempt.")
-    binding_waiting = _gauge("{}binding_waiting", ("hook", "binding", "reason"), "1 while a binding cannot work.")
-    filter_errors = _counter("{}filter_errors_total", ("hook", "binding"), "Objects that the filter failed on.")
-    hook_processes = _gauge("{}hook_processes", (), "Hook processes that run now.")
-    background_crashes = _counter(
+    tasks_dropped = counter(
+        "{}tasks_dropped_total", _BINDING, "Tasks given up after their last attempt.", optional=MODULE
+    )
+    binding_waiting = gauge(
+        "{}binding_waiting", ("hook", "binding", "reason"), "1 while a binding cannot work.", optional=MODULE
+    )
+    filter_errors = counter(
+        "{}filter_errors_total", ("hook", "binding"), "Objects that the filter failed on.", optional=MODULE
+    )
+    hook_processes = gauge("{}hook_processes", (), "Hook processes that run now.")
+    background_crashes = counter(
         "{}background_crashes_total", ("task",), "Unexpected ends of tasks that were started again: please report."
     )
-    hook_running_seconds = _gauge("{}hook_running_seconds", _BINDING, "For how long the present run of a hook lasts.")
+    hook_running_seconds = gauge(
+        "{}hook_running_seconds", _BINDING, "For how long the present run of a hook lasts.", optional=MODULE
+    )
 
-    webhook_reviews = _counter(
+    webhook_reviews = counter(
         "{}webhook_reviews_total",
         ("type", "webhook", "result"),
         "Admission and conversion reviews by what came of them: allowed, denied, converted, failed or limit.",
     )
-    webhook_seconds = _histogram(
+    webhook_seconds = histogram(
         "{}webhook_seconds",
         ("type", "webhook", "stage"),
         "Time of reviews: waited (for its turn and for snapshots), hook, total.",
         _LATENCIES,
     )
-    webhook_running = _gauge("{}webhook_running", (), "Reviews that are being answered or wait for their turn.")
-    webhook_certificate_expiry = _gauge(
+    webhook_running = gauge("{}webhook_running", (), "Reviews that are being answered or wait for their turn.")
+    webhook_certificate_expiry = gauge(
         "{}webhook_certificate_expiry_timestamp_seconds",
         ("server",),
         "When the certificate that a webhook server shows will expire, in seconds since 1970.",
     )
-    webhook_registered = _gauge(
+    webhook_registered = gauge(
         "{}webhook_registered",
         ("kind", "name"),
         "1 while a registration in the cluster (a webhook configuration, a CRD) is as it should be.",
@@ -223,6 +213,8 @@ class Metrics:
         started = time.monotonic()
         self.live_ticks.from_function(lambda: [((), ticks(time.monotonic() - started))])
         Counter.accompany(self.hook_run_errors, self.hook_run_allowed_errors, self.hook_run_success)
+        Counter.accompany(self.global_hook_errors, self.global_hook_allowed_errors, self.global_hook_success)
+        Counter.accompany(self.module_hook_errors, self.module_hook_allowed_errors, self.module_hook_success)
 
     def exposition(self) -> bytes:
         """The text of `/metrics`: ours by name, then `python_*` and `process_*` (where Go's client has `go_*`)."""
@@ -237,8 +229,8 @@ def ticks(uptime: float) -> int:
 
 
 def rows() -> list[Row[Family]]:
-    """The table, in the order of the file."""
-    return [row for row in vars(Metrics).values() if isinstance(row, Row)]
+    """The table, in the order of the files."""
+    return rows_of(Metrics)
 
 
 def _runtime() -> CollectorRegistry:

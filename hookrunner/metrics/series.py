@@ -54,14 +54,16 @@ class Distribution:
 
 
 class Family:
-    """What all three have in common: a complete name, a sentence of help and label names."""
+    """What all three have in common: a complete name, a sentence of help and label names. `optional` are labels after
+    the others: a series goes without those that it has no values for, or empty ones."""
 
     kind: ClassVar[str]
 
-    def __init__(self, name: str, text: str, labels: Sequence[str]) -> None:
+    def __init__(self, name: str, text: str, labels: Sequence[str], optional: Sequence[str] = ()) -> None:
         self.name = name
         self._help = text
-        self._labels = tuple(labels)
+        self._labels = (*labels, *optional)
+        self._optional = len(optional)
 
     def text(self) -> str:
         """All series as they are now, in the order of their label values."""
@@ -71,17 +73,20 @@ class Family:
         raise NotImplementedError
 
     def _key(self, values: LabelValues) -> LabelValues:
-        if len(values) != len(self._labels):
+        missing = len(self._labels) - len(values)
+        if not 0 <= missing <= self._optional:
             raise ValueError(f"metric {self.name} takes the labels {self._labels}, got {values}")
-        return values
+        return values + ("",) * missing if missing else values
 
     def _label_text(self, values: LabelValues) -> str:
-        return exposition.label_text(sorted(zip(self._labels, values, strict=True)))
+        pairs = list(zip(self._labels, values, strict=False))
+        needed = len(pairs) if not self._optional else len(self._labels) - self._optional
+        return exposition.label_text(sorted([*pairs[:needed], *(pair for pair in pairs[needed:] if pair[1])]))
 
 
 class _Scalar(Family):
-    def __init__(self, name: str, text: str, labels: Sequence[str] = ()) -> None:
-        super().__init__(name, text, labels)
+    def __init__(self, name: str, text: str, labels: Sequence[str] = (), optional: Sequence[str] = ()) -> None:
+        super().__init__(name, text, labels, optional)
         self._values: dict[LabelValues, float] = {}
         self._read: Reading = self._values.items
 
@@ -90,7 +95,7 @@ class _Scalar(Family):
         self._read = read
 
     def _lines(self) -> Iterator[str]:
-        for values, value in sorted(dict(self._read()).items()):
+        for values, value in sorted((self._key(values), value) for values, value in dict(self._read()).items()):
             yield exposition.line(self.name, self._label_text(values), value)
 
 
@@ -99,8 +104,8 @@ class Counter(_Scalar):
 
     kind = "counter"
 
-    def __init__(self, name: str, text: str, labels: Sequence[str] = ()) -> None:
-        super().__init__(name, text, labels)
+    def __init__(self, name: str, text: str, labels: Sequence[str] = (), optional: Sequence[str] = ()) -> None:
+        super().__init__(name, text, labels, optional)
         self._companions: tuple[Counter, ...] = ()
 
     def inc(self, *labels: str) -> None:
@@ -139,8 +144,15 @@ class Histogram(Family):
 
     kind = "histogram"
 
-    def __init__(self, name: str, text: str, labels: Sequence[str], buckets: Sequence[float] = DEFAULT_BUCKETS) -> None:
-        super().__init__(name, text, labels)
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        labels: Sequence[str],
+        buckets: Sequence[float] = DEFAULT_BUCKETS,
+        optional: Sequence[str] = (),
+    ) -> None:
+        super().__init__(name, text, labels, optional)
         self._buckets = Buckets(buckets)
         self._series: dict[LabelValues, Distribution] = {}
 

@@ -39,6 +39,40 @@ kubernetes_client_request_latency_seconds histogram component,url,verb
 """
 """shell-operator.md §10.2; `*` is where the prefix goes if not in front."""
 
+MODULES = """
+binding_count gauge hook,module
+config_values_errors_total counter
+modules_discover_errors_total counter
+module_delete_errors_total counter module
+module_run_errors_total counter module
+module_run_seconds histogram activation,module
+module_helm_seconds histogram activation,module
+helm_operation_seconds histogram activation,module,operation
+modules_helm_release_redeployed_total counter module
+modules_absent_resources_total counter module,resource
+module_hook_run_seconds histogram activation,binding,hook,module,queue
+module_hook_run_user_cpu_seconds histogram activation,binding,hook,module,queue
+module_hook_run_sys_cpu_seconds histogram activation,binding,hook,module,queue
+module_hook_run_max_rss_bytes gauge activation,binding,hook,module,queue
+module_hook_allowed_errors_total counter activation,binding,hook,module,queue
+module_hook_errors_total counter activation,binding,hook,module,queue
+module_hook_success_total counter activation,binding,hook,module,queue
+global_hook_run_seconds histogram activation,binding,hook,queue
+global_hook_run_user_cpu_seconds histogram activation,binding,hook,queue
+global_hook_run_sys_cpu_seconds histogram activation,binding,hook,queue
+global_hook_run_max_rss_bytes gauge activation,binding,hook,queue
+global_hook_allowed_errors_total counter activation,binding,hook,queue
+global_hook_errors_total counter activation,binding,hook,queue
+global_hook_success_total counter activation,binding,hook,queue
+convergence_seconds counter activation
+convergence_total counter activation
+tasks_queue_head_info gauge hook,module,queue,task_type
+mm_module_info gauge critical,enabled,module
+mm_module_enabled gauge module,version
+mm_module_maintenance gauge module,state
+"""
+"""addon-operator.md §8.1."""
+
 
 def touch_everything(metrics: Metrics) -> None:
     """Give each declared family one series."""
@@ -64,7 +98,25 @@ def test_each_metric_of_the_predecessor_has_its_exact_name_type_and_labels(line:
     metrics = Metrics("shell_operator_")
     touch_everything(metrics)
     full = name.replace("*", "shell_operator_") if "*" in name else "shell_operator_" + name
-    text = own_lines(metrics)
+    assert_shown(own_lines(metrics), full, kind, labels)
+
+
+@pytest.mark.parametrize("line", MODULES.split("\n")[1:-1])
+def test_each_metric_of_modules_has_its_exact_name_type_and_labels(line: str) -> None:
+    name, kind, labels = [*line.split(), ""][:3]
+    metrics = Metrics("addon_operator_")
+    touch_everything(metrics)
+    assert_shown(own_lines(metrics), f"addon_operator_{name}", kind, labels)
+
+
+def test_an_enabled_module_is_told_under_a_name_without_prefix_too() -> None:
+    metrics = Metrics("p_")
+    metrics.telemetry_module_enabled.set(1, "a", "1.2.3")
+    assert 'd8_telemetry_module_enabled{module="a",version="1.2.3"} 1' in own_lines(metrics)
+
+
+def assert_shown(text: list[str], full: str, kind: str, labels: str) -> None:
+    """There is such a family, and its first series has these labels."""
     first = next(text[place + 1] for place, row in enumerate(text) if row == f"# TYPE {full} {kind}")
     shown = ",".join(pair.partition("=")[0] for pair in first.partition("{")[2].partition("}")[0].split(",") if pair)
     assert shown.removesuffix(",le") == labels
@@ -125,11 +177,47 @@ def test_run_histograms_have_the_intended_buckets() -> None:
     assert " ".join(bounds) == "0 0.02 0.05 0.1 0.2 0.5 1 2 5 10 20 50 100 200 500 +Inf"
 
 
-def test_the_three_run_counters_of_a_hook_appear_together() -> None:
+def test_histograms_of_modules_have_the_documented_buckets() -> None:
     metrics = Metrics("")
-    metrics.hook_run_errors.inc("h", "b", "q")
-    values = {line.split("{")[0]: line.split()[-1] for line in own_lines(metrics) if line.startswith("hook_run")}
-    assert values == {"hook_run_errors_total": "1", "hook_run_allowed_errors_total": "0", "hook_run_success_total": "0"}
+    for family in (metrics.module_run_seconds, metrics.module_helm_seconds):
+        family.observe(30, "m", "")
+    bounds = [line.split('le="')[1].split('"')[0] for line in own_lines(metrics) if "_seconds_bucket" in line]
+    assert " ".join(bounds) == " ".join(["0 0.001 0.002 0.005 0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 +Inf"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("family", "labels"),
+    [
+        ("hook_run", ("h", "b", "q")),
+        ("module_hook", ("m", "h", "b", "q", "")),
+        ("global_hook", ("h", "b", "q", "OperatorStartup")),
+    ],
+)
+def test_the_three_run_counters_of_a_hook_appear_together(family: str, labels: tuple[str, ...]) -> None:
+    metrics = Metrics("")
+    getattr(metrics, f"{family}_errors").inc(*labels)
+    values = {line.split("{")[0]: line.split()[-1] for line in own_lines(metrics) if line.startswith(family)}
+    assert values == {
+        f"{family}_errors_total": "1",
+        f"{family}_allowed_errors_total": "0",
+        f"{family}_success_total": "0",
+    }
+
+
+def test_only_series_of_module_hooks_have_the_label_module() -> None:
+    metrics = Metrics("")
+    metrics.task_wait_in_queue_seconds.add(1, "h", "b", "q")
+    metrics.task_wait_in_queue_seconds.add(2, "h", "b", "q", "")
+    metrics.task_wait_in_queue_seconds.add(4, "h", "b", "q", "m")
+    metrics.event_latency_seconds.observe(1, "done", "h", "b", "m")
+    metrics.kube_snapshot_objects.from_function(lambda: [(("h", "b", "q"), 5), (("h", "b", "q", "m"), 6)])
+    assert {line for line in own_lines(metrics) if line.startswith(("task", "kube"))} == {
+        'task_wait_in_queue_seconds_total{binding="b",hook="h",queue="q"} 3',
+        'task_wait_in_queue_seconds_total{binding="b",hook="h",module="m",queue="q"} 4',
+        'kube_snapshot_objects{binding="b",hook="h",queue="q"} 5',
+        'kube_snapshot_objects{binding="b",hook="h",module="m",queue="q"} 6',
+    }
+    assert 'event_latency_seconds_count{binding="b",hook="h",module="m",stage="done"} 1' in own_lines(metrics)
 
 
 def test_a_gauge_from_a_function_is_read_at_each_scrape() -> None:
