@@ -1,0 +1,199 @@
+"""A release's objects are brought to what its manifest says, or taken away.
+
+    applying = Applying(client, Kinds(discovery))
+    counts = await applying.apply(objects, identity, last, terms)
+    await applying.remove(ids, identity, spare=wanted_ids)
+
+Nothing at all is asked of the API server about an object that is in the last manifest as it is wanted now: somebody
+has to follow the objects and name in `repair` what is not as it was. Stages (`ordering`) come one after another, the
+objects of each at the same time. One that fails keeps later stages from being written, not the rest of its own.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import HookrunnerError, KubeError, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.kube.client import Client
+from hookrunner.model.releases import Terms
+from hookrunner.model.resources import JSON
+from hookrunner.releases import ownership
+from hookrunner.releases.established import established
+from hookrunner.releases.kinds import Kinds
+from hookrunner.releases.ordering import CRD, Identity, ObjectId, object_id, stages
+from hookrunner.releases.writing import METADATA, Order, Outcome, Writing, path
+
+_AT_ONCE = 32
+_NAMED = 20
+_ESTABLISHED_WITHIN = 60.0
+
+_LOG = log.get("releases.applying")
+
+_Work = Callable[[ObjectId], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many objects were created, changed, or as they should be already."""
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+
+    @property
+    def written(self) -> int:
+        """Created or changed."""
+        return self.created + self.changed
+
+
+class Applying:
+    """Writes to one cluster, for any number of releases at once, in no more than 32 requests at a time."""
+
+    def __init__(self, client: Client, kinds: Kinds) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._writing = Writing(client)
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def create_or_update(self, obj: JSON, identity: Identity, last: JSON | None, adopt: bool = False) -> Outcome:
+        """One object, which `last` was in our last manifest. Raises KubeError, or ReleaseFailed with what to do."""
+        resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
+        before = last and ownership.owned(last, resource, identity)
+        order = Order(resource, ownership.owned(obj, resource, identity), identity, before, adopt)
+        try:
+            return await self._writing.carry_out(order)
+        except NotFound:
+            self._kinds.forget(resource.api_version)
+            raise
+
+    async def apply(
+        self,
+        objects: Sequence[JSON],
+        identity: Identity,
+        last: Mapping[ObjectId, JSON],
+        terms: Terms,
+        repair: Collection[ObjectId] = (),
+    ) -> Counts:
+        """Write what differs from the last manifest, and what is named in `repair`.
+
+        Raises ReleaseFailed, which names every object that could not be written.
+        """
+        before = {one.lasting: obj for one, obj in last.items()}
+        wanted = {object_id(obj, identity): obj for obj in objects}
+        todo = [one for one, obj in wanted.items() if one in repair or not _same(before.get(one.lasting), obj)]
+        self._kinds.learn(objects)
+
+        async def write(one: ObjectId) -> Outcome:
+            return await self.create_or_update(wanted[one], identity, before.get(one.lasting), terms.adopt)
+
+        outcomes: list[str] = []
+        for stage in stages(todo):
+            outcomes += await self._stage(stage, write, _Report("applied", identity, len(todo), len(outcomes)))
+            await self._established([wanted[one] for one in stage if one.kind == CRD])
+        unchanged = len(wanted) - len(todo) + outcomes.count("unchanged")
+        return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
+
+    async def remove(
+        self, ids: Iterable[ObjectId], identity: Identity, spare: Collection[ObjectId] = ()
+    ) -> list[ObjectId]:
+        """Delete what belongs to this release and is not to be kept; which objects that were, last written first.
+
+        `spare` are the objects of the manifest that holds now, in case one of `ids` is the same by another version or
+        a namespace that does not matter. Waits for nothing. Raises ReleaseFailed, which names what was not deleted.
+        """
+        spared = {one.lasting for one in spare}
+        todo = {one: None for one in ids if one.lasting not in spared}
+        removed: list[ObjectId] = []
+
+        async def delete(one: ObjectId) -> str:
+            if await self._deleted(one, identity, spare):
+                removed.append(one)
+            return "done"
+
+        for stage in reversed(stages(todo)):
+            await self._stage(stage, delete, _Report("deleted", identity, len(todo), len(removed)))
+        return removed
+
+    async def _stage(self, stage: Sequence[ObjectId], work: _Work, report: "_Report") -> list[str]:
+        """What became of each, all at once; or ReleaseFailed."""
+
+        async def attempt(one: ObjectId) -> str | KubeError | ReleaseFailed:
+            async with self._turn:
+                try:
+                    return await work(one)
+                except (KubeError, ReleaseFailed) as error:
+                    return error
+
+        results = await asyncio.gather(*map(attempt, stage))
+        done = [result for result in results if isinstance(result, str)]
+        if len(done) < len(stage):
+            raise report.failure(dict(zip(stage, results, strict=True)))
+        return done
+
+    async def _established(self, crds: Sequence[JSON]) -> None:
+        await asyncio.gather(*(established(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
+
+    async def _deleted(self, one: ObjectId, identity: Identity, spare: Collection[ObjectId]) -> bool:
+        """Was there something to delete?"""
+        try:
+            resource = await self._kinds.resolve(one.api_version, one.kind)
+            if not resource.namespaced and any(_same_in_cluster(one, other) for other in spare):
+                return False
+            where = path(resource, one.namespace, one.name)
+            metadata = (await self._client.get(where, accept=METADATA))["metadata"]
+        except (UnknownKind, NotFound):
+            return False
+        if reason := _reason_to_stay(metadata, identity):
+            _LOG.info("an object is left where it is", object=str(one), reason=reason)
+            return False
+        if not metadata.get("deletionTimestamp"):
+            await self._writing.delete(where, metadata["uid"])
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """Makes one error of many. `what` was to be done, `total` objects of which `done` were, in the stages before."""
+
+    what: str
+    identity: Identity
+    total: int
+    done: int
+
+    def failure(self, results: Mapping[ObjectId, str | HookrunnerError]) -> ReleaseFailed:
+        """Every failure is named: each may need another remedy."""
+        failed = {one: result for one, result in results.items() if not isinstance(result, str)}
+        done = [str(one) for one in results if one not in failed]
+        rest = self.total - self.done - len(results)
+        lines = [f"{len(failed)} of {self.total} objects of release {self.identity} could not be {self.what}:"]
+        lines += [f"{one}: {error}" for one, error in failed.items()]
+        lines.append(f"{self.what} before that: {self.done}; beside it: {_names(done)}; not tried yet: {rest}")
+        return ReleaseFailed("\n".join(lines))
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (", ".join(names[:_NAMED]) or "none") + more
+
+
+def _same(one: JSON, other: JSON) -> bool:
+    """To Python `1` and `true` are equal, to the API server they are not."""
+    return one == other and _text(one) == _text(other)
+
+
+def _text(value: JSON) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _same_in_cluster(one: ObjectId, other: ObjectId) -> bool:
+    return (one.group, one.kind, one.name) == (other.group, other.kind, other.name)
+
+
+def _reason_to_stay(metadata: JSON, identity: Identity) -> str:
+    owner = ownership.owner(metadata)
+    if owner != identity:
+        return f"it belongs to release {owner}" if owner else "it belongs to no release"
+    return f"its annotation {ownership.POLICY} says so" if ownership.kept(metadata) else ""

@@ -1,0 +1,136 @@
+"""What the API server says about fields: who manages them, who disputes them, which cannot change.
+
+Sources: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and, for `moved`, client-go's package
+`util/csaupgrade`, which does the same for `kubectl apply --server-side`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import orjson
+
+from hookrunner.model.resources import JSON
+from hookrunner.releases.ownership import MANAGER
+
+_CONFLICTS = re.compile(
+    r'conflicts? with "(?P<manager>(?:[^"\\]|\\.)*)"[^\n]*?:(?: (?P<one>[.\[].*)|\n(?P<some>- .*(?:\n- .*)*))'
+)
+_PROBLEM = re.compile(r"(?<![^\s\[,])([a-zA-Z][\w-]*(?:[.\[][^\s:]*)*): (?:Invalid value|Forbidden|Required value)")
+_IMMUTABLE = re.compile(r"immutable|(?:may not|cannot|can't)(?: be)? (?:change|update)|updates to", re.IGNORECASE)
+_BRACKET = re.compile(r'\[((?:"(?:[^"\\]|\\.)*"|[^"\]])*)\]')
+_PAIR = re.compile(r'([^=,]*)=("(?:[^"\\]|\\.)*"|[^,]*)')
+
+
+class Dispute(NamedTuple):
+    """A field that another manager has set to another value."""
+
+    manager: str
+    field: str
+
+    def __str__(self) -> str:
+        return f'{self.field} (set by "{self.manager}")'
+
+
+def moved(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
+    """`managedFields` with what `helm` created or updated as if it had been applied; None if that is so already.
+
+    Without it a field that such a write has set would stay for ever: an apply removes only what was applied. But of an
+    update the server counts what it filled in too, to its defaults, and the next apply would remove that and whatever
+    others have put below it. So only what stands in our `last` manifest is moved, if that is known.
+    """
+    written = [entry for entry in entries if _is(entry, "Update")]
+    if not written:
+        return None
+    applied = next((entry for entry in entries if _is(entry, "Apply")), written[0])
+    same = [entry for entry in written if entry["apiVersion"] == applied["apiVersion"]]
+    fields = applied["fieldsV1"] if applied["operation"] == "Apply" else {}
+    for entry in same:
+        fields = _union(fields, entry["fieldsV1"] if last is None else _said(entry["fieldsV1"], last))
+    others = [entry for entry in entries if not _is(entry, "Update") and not _is(entry, "Apply")]
+    return [applied | {"operation": "Apply", "fieldsV1": fields}, *others]
+
+
+def _is(entry: JSON, operation: str) -> bool:
+    ours = entry["manager"] == MANAGER and entry["operation"] == operation
+    return ours and not entry.get("subresource") and "fieldsV1" in entry
+
+
+def _union(one: JSON, other: JSON) -> JSON:
+    return one | {key: _union(one.get(key, {}), below) for key, below in other.items()}
+
+
+def _said(fields: JSON, value: JSON) -> JSON:
+    """Of a set of fields those that the value has (https://pkg.go.dev/k8s.io/apimachinery#FieldsV1)."""
+    kept = {}
+    for key, below in fields.items():
+        if key == ".":
+            kept[key] = below
+        elif found := list(_below(value, key)):
+            left = _said(below, found[0])
+            if left or not below:
+                kept[key] = left
+    return kept
+
+
+def _below(value: JSON, key: str) -> Iterator[JSON]:
+    """What a key of FieldsV1 leads to, if the value has it."""
+    how, _, what = key.partition(":")
+    if how == "f" and isinstance(value, dict):
+        yield from [value[what]] if what in value else []
+    elif how != "f" and isinstance(value, list):
+        wanted = orjson.loads(what)
+        yield from _matching(value, wanted) if how == "k" else [item for item in value if item == wanted or how == "i"]
+
+
+def _matching(items: list[JSON], wanted: JSON) -> Iterator[JSON]:
+    """The items of a list with these keys. Keys that an item lacks were filled in by the server."""
+    for item in items:
+        if not isinstance(item, dict) or not item.keys() & wanted.keys():
+            continue
+        if all(item.get(key, value) == value for key, value in wanted.items()):
+            yield item
+
+
+def disputes(message: str) -> list[Dispute]:
+    """The conflicts that an apply was refused for; none if the message is about something else."""
+    return [
+        Dispute(found["manager"], field)
+        for found in _CONFLICTS.finditer(message)
+        for field in ([found["one"]] if found["one"] else found["some"].removeprefix("- ").split("\n- "))
+    ]
+
+
+def sets(value: JSON, path: str) -> bool:
+    """Does an object have a value at the path as the API server writes it, such as `.spec.ports[port=80].name`?
+
+    Keys of maps may contain dots, so it is the object that says where a key ends. Of the keys of a list's item only
+    those count that the item has: the others were filled in by the server.
+    """
+    if not path:
+        return True
+    if path.startswith("."):
+        items = value.items() if isinstance(value, dict) else ()
+        return any(path.startswith(f".{key}") and sets(below, path[len(key) + 1 :]) for key, below in items)
+    bracket = _BRACKET.match(path)
+    below = _items(value, bracket[1]) if bracket and isinstance(value, list) else ()
+    return any(sets(item, path[bracket.end() :]) for item in below) if bracket else False
+
+
+def _items(value: list[JSON], inside: str) -> Iterator[JSON]:
+    """The items of a list that `[…]` means: by place, by value (`="a"`) or by keys (`name="a",port=80`)."""
+    if inside.isdecimal():
+        yield from value[int(inside) : int(inside) + 1]
+        return
+    wanted = {key: orjson.loads(text) for key, text in _PAIR.findall(inside)}
+    if "" in wanted:
+        yield from (item for item in value if item == wanted[""])
+    else:
+        yield from _matching(value, wanted)
+
+
+def immutable(message: str) -> list[str]:
+    """The fields that an update was refused for because they cannot change after creation."""
+    found = list(_PROBLEM.finditer(message))
+    ends = [*(one.start() for one in found[1:]), len(message)]
+    return [one[1] for one, end in zip(found, ends, strict=True) if _IMMUTABLE.search(message[one.end() : end])]
