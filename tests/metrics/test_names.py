@@ -181,7 +181,7 @@ def test_histograms_of_modules_have_the_documented_buckets() -> None:
     metrics = Metrics("")
     for family in (metrics.module_run_seconds, metrics.module_helm_seconds):
         family.observe(30, "m", "")
-    bounds = [line.split('le="')[1].split('"')[0] for line in own_lines(metrics) if "_seconds_bucket" in line]
+    bounds = [line.split(',le="')[1].split('"')[0] for line in own_lines(metrics) if "_seconds_bucket" in line]
     assert " ".join(bounds) == " ".join(["0 0.001 0.002 0.005 0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 +Inf"] * 2)
 
 
