@@ -117,7 +117,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else '"' if yaml_values.YAML_1_1.fullmatch(text) else None
+    """Lines as lines; between quotes what is no text for somebody, or holds a line break that not everybody keeps."""
+    doubtful = yaml_values.YAML_1_1.fullmatch(text) or not text.replace("\n", "").isprintable()
+    style = '"' if doubtful else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
