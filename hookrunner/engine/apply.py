@@ -11,6 +11,7 @@ from hookrunner import log
 from hookrunner.errors import BadFilter, FilterFailed, KubeError, PatchFailed
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, ObjectOperation, Tried
 
 _log = log.get("apply")
@@ -23,14 +24,14 @@ class Applier:
         self._objects = objects
         self._hook_metrics = hook_metrics
 
-    async def apply(self, hook: str, answer: Answer, tried: Tried) -> None:
+    async def apply(self, hook: Hook, answer: Answer, tried: Tried) -> None:
         """Apply an answer; `tried` is what the task's attempt before did, and becomes what this one does.
 
         Raises PatchFailed if an operation failed (all are attempted). A metric that conflicts with those there are is
         refused with an error in the log: a repeated run would add to its other metrics twice.
         """
         await self.carry_out(answer.objects, tried)
-        for refusal in self._hook_metrics.apply(hook, answer.metrics):
+        for refusal in self._hook_metrics.apply(hook.label, answer.metrics, hook.module):
             _log.error("A metric was refused.", error=refusal)
 
     async def carry_out(self, operations: Sequence[ObjectOperation], tried: Tried) -> None:

@@ -4,6 +4,7 @@ The order in which a start goes: shell-operator.md §6.2; which hook a tick or c
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from hookrunner.model.bindings import (
     MAIN,
@@ -18,7 +19,14 @@ from hookrunner.model.bindings import (
 from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
 from hookrunner.model.resources import JSON
-from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, FilterRetry, HookRun, Order
+from hookrunner.model.tasks import (
+    EnableKubernetesBindings,
+    EnableScheduleBindings,
+    FilterRetry,
+    HookRun,
+    Order,
+    own_queue,
+)
 
 STARTUP = "onStartup"
 
@@ -26,8 +34,13 @@ STARTUP = "onStartup"
 def startup(hooks: Iterable[Hook]) -> list[Order]:
     """The first tasks of `main`: onStartup runs by their number, then for each hook what enables its bindings."""
     hooks = list(hooks)
+    return [*startup_runs(hooks), *(order for hook in hooks for order in enabling(hook))]
+
+
+def startup_runs(hooks: Iterable[Hook]) -> list[HookRun]:
+    """The onStartup runs by their number, then by name."""
     first = sorted((hook for hook in hooks if hook.config.on_startup is not None), key=_startup_number)
-    return [*map(_startup_run, first), *(order for hook in hooks for order in enabling(hook))]
+    return [*map(_startup_run, first)]
 
 
 def enabling(hook: Hook) -> list[Order]:
@@ -90,6 +103,28 @@ def for_conversion(hook: Hook, place: int, extra: JSON) -> HookRun:
     return _review(hook, binding, BindingType.CONVERSION, place, context)
 
 
+def for_lifecycle(hook: Hook, type: BindingType, activation: str = "") -> HookRun:
+    """The run of a `beforeAll` … `afterDeleteHelm` binding, with all snapshots of the hook (addon-operator.md §3.2)."""
+    places = tuple(Include(binding.name, place) for place, binding in enumerate(hook.config.kubernetes))
+    context = Context(type, ContextType.LIFECYCLE, includes=places)
+    queue = own_queue(hook.module)
+    return HookRun(hook.name, type, type, queue, (context,), merges=False, module=hook.module, activation=activation)
+
+
+def by_lifecycle(hooks: Iterable[Hook], type: BindingType) -> list[Hook]:
+    """The hooks that have such a binding, by its number, then by name."""
+    return sorted((h for h in hooks if type in h.config.lifecycle), key=lambda h: (h.config.lifecycle[type], h.name))
+
+
+def in_own_queue(hook: Hook) -> Hook:
+    """A module's hook whose bindings name no queue, or `main`: they wait in the module's own queue, where they are
+    in nobody's way and never run beside the module's Helm."""
+    queue, config = own_queue(hook.module), hook.config
+    kubernetes = tuple(replace(one, queue=queue) if one.queue == MAIN else one for one in config.kubernetes)
+    schedules = tuple(replace(one, queue=queue) if one.queue == MAIN else one for one in config.schedules)
+    return replace(hook, config=replace(config, kubernetes=kubernetes, schedules=schedules))
+
+
 def includes(hook: Hook, binding: QueuedBinding | Admission | Conversion) -> tuple[Include, ...]:
     """The snapshots of a binding as places in the hook's config; `hooks/config` has made sure that each name is there.
 
@@ -106,12 +141,15 @@ def _startup_number(hook: Hook) -> tuple[float, str]:
 
 def _startup_run(hook: Hook) -> HookRun:
     context = Context(STARTUP, ContextType.STARTUP)
-    return HookRun(hook.name, STARTUP, BindingType.ON_STARTUP, MAIN, (context,), merges=False)
+    return HookRun(
+        hook.name, STARTUP, BindingType.ON_STARTUP, own_queue(hook.module), (context,), merges=False, module=hook.module
+    )
 
 
 def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
     """A binding that skips its Synchronization gets a run without contexts, which only opens the gate. The run goes
-    to `main` unless the binding names a queue and says `waitForSynchronization: false` (design.md, weakness 5)."""
+    to `main` unless the binding names a queue and says `waitForSynchronization: false` (design.md, weakness 5); that of
+    a global or module hook to the binding's queue (addon-operator.md §3.3, §4.3)."""
     binding = hook.config.kubernetes[index]
     context = Context(
         binding=binding.name,
@@ -124,7 +162,7 @@ def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
         hook.name,
         binding.name,
         BindingType.KUBERNETES,
-        MAIN if binding.wait_for_synchronization else binding.queue,
+        MAIN if binding.wait_for_synchronization and not hook.module else binding.queue,
         (context,) if binding.run_on_synchronization else (),
         group=binding.group,
         allow_failure=binding.allow_failure,
@@ -132,6 +170,7 @@ def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
         merges=_merges(hook),
         unlocks=(index,),
         seen_at=now,
+        module=hook.module,
     )
 
 
@@ -156,11 +195,14 @@ def _run(hook: Hook, binding: QueuedBinding, place: int, context: Context, seen_
         place=place,
         merges=_merges(hook),
         seen_at=seen_at,
+        module=hook.module,
     )
 
 
 def _review(hook: Hook, binding: Admission | Conversion, type: BindingType, place: int, context: Context) -> HookRun:
-    return HookRun(hook.name, binding.name, type, "", (context,), binding.group, place=place, merges=False)
+    return HookRun(
+        hook.name, binding.name, type, "", (context,), binding.group, place=place, merges=False, module=hook.module
+    )
 
 
 def _merges(hook: Hook) -> bool:

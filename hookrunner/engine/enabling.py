@@ -47,6 +47,17 @@ class Enabling:
             _log.warn("A binding waits, everything else goes on.", hook=hook.name, reason=reason)
         return dispatch.synchronizations(hook, self._clock())
 
+    def synchronized(self, hook: Hook) -> bool:
+        """Do events flow for each of its bindings that is to be waited for?"""
+        waited = [place for place, one in enumerate(hook.config.kubernetes) if one.wait_for_synchronization]
+        monitors = [self._monitors.get(BindingId(hook.name, place)) for place in waited]
+        return all(monitor is not None and not monitor.locked for monitor in monitors)
+
+    def locked(self, run: HookRun) -> bool:
+        """Has the Synchronization of this run not happened yet?"""
+        monitors = (self._monitors.get(BindingId(run.hook, place)) for place in run.unlocks)
+        return any(monitor is not None and monitor.locked for monitor in monitors)
+
     def schedules(self, hook: Hook) -> None:
         """Arm the crontabs."""
         if hook.name not in self._armed:
@@ -58,6 +69,10 @@ class Enabling:
         """Stop everything that `kubernetes` and `schedules` have started."""
         for index in range(len(hook.config.kubernetes)):
             self._monitors.remove(BindingId(hook.name, index))
+        self.disarm(hook)
+
+    def disarm(self, hook: Hook) -> None:
+        """Stop its crontabs."""
         for entry in self._armed.pop(hook.name, []):
             self._schedules.disarm(*entry)
 

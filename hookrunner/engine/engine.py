@@ -3,7 +3,8 @@
 `start` fills `main` and sets everything going, `stop` ends it in order. Hooks can come and go while it runs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from hookrunner import log
 from hookrunner.background import Background
@@ -22,9 +23,14 @@ from hookrunner.model.tasks import (
     EnableScheduleBindings,
     FilterRetry,
     HookRun,
+    ModuleDelete,
+    ModuleRun,
+    ModuleTask,
+    Order,
     Outcome,
     Task,
 )
+from hookrunner.model.values import GLOBAL
 from hookrunner.sources.monitor import Event
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
@@ -32,13 +38,25 @@ from hookrunner.sources.schedule import Schedules
 _log = log.get("engine")
 
 
+class ModuleTasks(Protocol):
+    """Whoever knows what is to be done with a module as a whole."""
+
+    async def carry_out(self, order: ModuleTask) -> Outcome:
+        """Run or delete a module."""
+
+
 class Engine:
     """Runs hooks; `hooks` are those it knows, by name and in name order: another mapping whenever one comes or goes.
-    `progress` tells that a snapshot may have become usable."""
+    `progress` tells that a snapshot may have become usable, or that a task of the start is done. `modules` carries out
+    the tasks of modules, if there are any. Hooks of modules hear no ticks before `modules_tick` (addon-operator.md
+    §3.3)."""
 
     def __init__(self, runs: HookRuns, enabling: Enabling, queues: Queues, background: Background) -> None:
         self.hooks: Mapping[str, Hook] = {}
         self.progress = Progress()
+        self.modules: ModuleTasks | None = None
+        self.modules_tick = False
+        self._starting: list[Task] = []
         self._runs = runs
         self._enabling = enabling
         self._queues = queues
@@ -46,19 +64,61 @@ class Engine:
 
     def start(self, hooks: Iterable[Hook], monitors: Monitors, schedules: Schedules) -> None:
         """Take these hooks on, in the order of §6.2, and begin to listen."""
-        self._queues.open(MAIN, self._run, self._background)
+        self.open(MAIN)
         for hook in hooks:
-            self._register(hook)
+            self.know(hook)
         for order in dispatch.startup(self.hooks.values()):
-            self._queues.put(order)
+            self._starting.append(self._queues.put(order))
         self._background.keep("events", lambda: self._read_events(monitors))
         self._background.keep("ticks", lambda: self._read_ticks(schedules))
 
     def add(self, hook: Hook) -> None:
         """Take on one more hook. Its onStartup run, if any, comes before its bindings are enabled."""
-        self._register(hook)
+        self.know(hook)
         for order in dispatch.startup([hook]):
             self._queues.put(order)
+
+    async def started(self) -> None:
+        """Wait until the global hooks have had their onStartup runs and the Synchronizations that are to be waited for
+        (addon-operator.md §3.3)."""
+        mine = [task for task in self._starting if task.order.hook.startswith(f"{GLOBAL}/")]
+        for task in mine:
+            await task.over.wait()
+        await self.synchronized([hook for hook in self.hooks.values() if hook.module == GLOBAL])
+
+    async def listen(self, hook: Hook) -> tuple[HookRun, ...]:
+        """Let a hook follow its objects; the Synchronizations that it has not had yet. Nothing is done twice."""
+        return tuple(run for run in await self._enabling.kubernetes(hook) if self._enabling.locked(run))
+
+    def put_once(self, order: Order) -> Task:
+        """The task of this order: one that waits already, or a new one."""
+        queue = self._queues[order.queue]
+        same = (t for t in queue if t is not queue.running and t.order.name == order.name)
+        return next((task for task in same if order.lanes <= task.order.lanes), None) or self._queues.put(order)
+
+    def tick(self, hook: Hook) -> None:
+        """Arm a hook's crontabs."""
+        self._enabling.schedules(hook)
+
+    def still(self, hook: Hook) -> None:
+        """Disarm them."""
+        self._enabling.disarm(hook)
+
+    async def synchronized(self, hooks: Sequence[Hook]) -> None:
+        """Wait until each binding of these hooks that is to be waited for has had its Synchronization."""
+        while not all(map(self._enabling.synchronized, hooks)):
+            await self.progress.next()
+
+    def know(self, hook: Hook) -> None:
+        """Take on a hook of which somebody else says when what it wants is to begin."""
+        self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
+        bindings: tuple[QueuedBinding, ...] = (*hook.config.schedules, *hook.config.kubernetes)
+        for queue in {binding.queue for binding in bindings}:
+            self.open(queue)
+
+    def open(self, queue: str) -> None:
+        """Make sure that there is a queue of this name."""
+        self._queues.open(queue, self._run, self._background)
 
     def remove(self, hook: Hook) -> None:
         """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
@@ -68,20 +128,19 @@ class Engine:
         self._queues.forget(hook.name)
         self._runs.forget(hook.name)
 
-    def _register(self, hook: Hook) -> None:
-        self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
-        bindings: tuple[QueuedBinding, ...] = (*hook.config.schedules, *hook.config.kubernetes)
-        for binding in bindings:
-            self._queues.open(binding.queue, self._run, self._background)
-
     async def _run(self, queue: Queue, task: Task) -> Outcome:
         """What each kind of order means."""
+        if isinstance(task.order, ModuleRun | ModuleDelete):
+            return await self.modules.carry_out(task.order) if self.modules else Dropped("there are no modules")
         hook = self.hooks.get(task.order.hook)
         if hook is None:
             return Dropped("its hook was removed")
         match task.order:
-            case HookRun():
-                return await self._runs.run(hook, queue, task)
+            case HookRun(unlocks=unlocks):
+                outcome = await self._runs.run(hook, queue, task)
+                if unlocks:
+                    self.progress.happened()
+                return outcome
             case EnableKubernetesBindings():
                 return self._enabled(queue, task, hook, await self._enabling.kubernetes(hook))
             case EnableScheduleBindings():
@@ -119,5 +178,6 @@ class Engine:
 
     async def _read_ticks(self, schedules: Schedules) -> None:
         async for tick in schedules:
-            for run in dispatch.for_tick(self.hooks.values(), tick):
+            hooks = (hook for hook in self.hooks.values() if self.modules_tick or not hook.module)
+            for run in dispatch.for_tick(hooks, tick):
                 self._queues.put(run)

@@ -1,16 +1,20 @@
 """Runs of hooks that are under way: from the snapshots over the process to what the hook asked for
 (shell-operator.md §6.4, §7.0). Who asked for the run, and what its failure means, is known elsewhere."""
 
+import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from hookrunner import log
 from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
-from hookrunner.errors import PatchFailed
-from hookrunner.hooks.run import ORDINARY, ExitedBadly, Runner, Terms, Usage
+from hookrunner.engine.measures import Measures
+from hookrunner.errors import BadValues, KubeError, PatchFailed
+from hookrunner.hooks.run import ORDINARY, ExitedBadly, Runner, Terms
+from hookrunner.hooks.workspace import Values
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, Tried
@@ -25,17 +29,37 @@ _UNBOUNDED: Turn = nullcontext()
 _log = log.get("hook-run")
 
 
+class ValuesStore(Protocol):
+    """The values of modules, as their hooks read and change them."""
+
+    def files(self, module: str) -> Values:
+        """What a hook of the module is given."""
+
+    async def keep(self, module: str, answer: Answer) -> bool:
+        """Take the answer's patches; did the module's values change? Raises BadValues, KubeError."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesChanged:
+    """A run of a module's hook (or of a global one) has changed its values."""
+
+    order: HookRun
+
+
 class Executions:
-    """Runs hooks and carries out their answers. `running` are the runs of this moment and when they began."""
+    """Runs hooks and carries out their answers. `running` are the runs of this moment and when they began. `values` is
+    there if there are modules."""
 
     def __init__(
         self, runner: Runner, applier: Applier, monitors: Monitors, metrics: Metrics, clock: Callable[[], float]
     ) -> None:
         self.running: dict[int, tuple[HookRun, float]] = {}
         self.monitors = monitors
+        self.values: ValuesStore | None = None
+        self.measures = Measures(metrics)
+        self._changes = asyncio.Queue[ValuesChanged]()
         self._runner = runner
         self._applier = applier
-        self._metrics = metrics
         self._clock = clock
         self._numbers = itertools.count()
 
@@ -54,24 +78,42 @@ class Executions:
             answer = await self._executed(hook, order, tried, terms, turn)
         finally:
             del self.running[number]
-            self._metrics.hook_run_seconds.observe(self._clock() - began, *order.labels)
-        self._metrics.hook_run_success.inc(*order.labels)
+            self.measures.took(order, self._clock() - began)
+        self.measures.succeeded(order)
         _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
         return answer
+
+    async def changes(self) -> AsyncIterator[ValuesChanged]:
+        """Every run that changed values, for ever. For one reader."""
+        while True:
+            yield await self._changes.get()
 
     async def _executed(self, hook: Hook, order: HookRun, tried: Tried, terms: Terms, turn: Turn) -> Answer:
         try:
             async with turn:
                 snapshots = readings.snapshots(self.monitors, order)
-                result = await self._runner.run(hook, order.contexts, snapshots, terms)
+                values = self.values.files(hook.module) if self.values and hook.module else None
+                result = await self._runner.run(hook, order.contexts, snapshots, terms, values)
         except ExitedBadly as failure:
             if not terms.dry_run:
                 await self._carry_out_despite(failure)
             raise
-        self._record(order, result.usage)
+        self.measures.used(order, result.usage)
         if not terms.dry_run:
-            await self._applier.apply(hook.name, result.answer, tried)
+            await self._applier.apply(hook, result.answer, tried)
+            await self._keep(hook, order, result.answer)
         return result.answer
+
+    async def _keep(self, hook: Hook, order: HookRun, answer: Answer) -> None:
+        """What the hook wants of the values, last of all (addon-operator.md §2.7)."""
+        if self.values is None or not (answer.config or answer.values):
+            return
+        try:
+            changed = await self.values.keep(hook.module, answer)
+        except (BadValues, KubeError) as error:
+            raise PatchFailed(f"{hook.label}: its patch of values was refused: {error}") from error
+        if changed:
+            self._changes.put_nowait(ValuesChanged(order))
 
     async def _carry_out_despite(self, failure: ExitedBadly) -> None:
         """Operations with `ignoreHookError` (§7.1). What becomes of them must not hide why the hook failed."""
@@ -79,9 +121,3 @@ class Executions:
             await self._applier.carry_out(failure.operations, [])
         except PatchFailed as error:
             _log.error("An operation with ignoreHookError failed.", error=str(error))
-
-    def _record(self, order: HookRun, usage: Usage) -> None:
-        labels = order.labels
-        self._metrics.hook_run_user_cpu_seconds.observe(usage.user_seconds, *labels)
-        self._metrics.hook_run_sys_cpu_seconds.observe(usage.system_seconds, *labels)
-        self._metrics.hook_run_max_rss_bytes.set(usage.max_rss_bytes, *labels)

@@ -48,7 +48,7 @@ class HookRuns:
 
     def _unheard(self, order: HookRun) -> Outcome:
         """A Synchronization that the hook does not want to hear of."""
-        self._metrics.hook_run_seconds.observe(0.0, *order.labels)
+        self._executions.measures.took(order, 0.0)
         return Done()
 
     async def _logged(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
@@ -72,13 +72,12 @@ class HookRuns:
 
     def _failed(self, hook: Hook, order: HookRun, task: Task, error: HookrunnerError) -> Outcome:
         """allowFailure, then the last attempt, then another try."""
-        labels = order.labels
         settings = hook.config.settings
         if order.allow_failure:
-            self._metrics.hook_run_allowed_errors.inc(*labels)
+            self._executions.measures.failed(order, allowed=True)
             _log.info("Hook failed, but allowed to fail", error=str(error))
             return Done()
-        self._metrics.hook_run_errors.inc(*labels)
+        self._executions.measures.failed(order)
         attempt = task.failures + 1
         if settings.max_attempts and attempt >= settings.max_attempts:
             return self._dropped(order, task, str(error))

@@ -8,7 +8,7 @@ from hookrunner.background import Background
 from hookrunner.engine.queues import Clock, Lacks, Queue
 from hookrunner.engine.worker import Run, work
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.tasks import HookRun, Order
+from hookrunner.model.tasks import HookRun, ModuleTask, Order, Task
 
 _log = log.get("queues")
 
@@ -36,13 +36,14 @@ class Queues:
             queue = self._queues[name] = Queue(name, self._lacks, self._clock, self._compact_at)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run))
 
-    def put(self, order: Order) -> None:
+    def put(self, order: Order) -> Task:
         """Add a task at the end of its queue."""
         began = self._clock()
-        self._queues[order.queue].put(order)
+        task = self._queues[order.queue].put(order)
         self._metrics.tasks_queue_action_duration_seconds.observe(self._clock() - began, order.queue, "AddLast")
         if isinstance(order, HookRun) and order.seen_at:
             self._metrics.event_latency_seconds.observe(began - order.seen_at, "queued", order.hook, order.binding)
+        return task
 
     def put_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front of their queues, in this order."""
@@ -79,4 +80,4 @@ class Queues:
 
 
 def _runs_a_hook(queue: Queue) -> bool:
-    return queue.running is not None and isinstance(queue.running.order, HookRun)
+    return queue.running is not None and isinstance(queue.running.order, HookRun | ModuleTask)

@@ -76,18 +76,26 @@ class Queue:
         """Nothing runs, and nothing can run before something happens or comes due."""
         return self.running is None and isinstance(self.pick(self._clock()), Idle)
 
-    def put(self, order: Order) -> None:
+    def put(self, order: Order) -> Task:
         """Add a task at the end."""
-        self._add(Task(order, self._clock()))
+        self._add(task := Task(order, self._clock()))
         if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
             self._compact(order.hook)
         self._wake.set()
+        return task
 
     def put_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front, in this order."""
         for order in reversed(tuple(orders)):
             self._add(task := Task(order, self._clock()))
             self._tasks.move_to_end(task.id, last=False)
+        self._wake.set()
+
+    def hurry(self, lane: Lane) -> None:
+        """Try again at once what waits in this lane for its next attempt: what it failed for may be mended."""
+        for task in self._tasks.values():
+            if lane in task.order.lanes:
+                task.due = 0.0
         self._wake.set()
 
     def wake(self) -> None:
@@ -223,6 +231,7 @@ class Queue:
             self.runs[task.order.hook] = self.runs.get(task.order.hook, 0) + 1
 
     def _remove(self, task: Task) -> None:
+        task.over.set()
         if self._tasks.pop(task.id, None) and isinstance(task.order, HookRun):
             self.runs[task.order.hook] -= 1
             if not self.runs[task.order.hook]:

@@ -16,10 +16,13 @@ from typing import Literal, TypeAlias
 from hookrunner.metrics import exposition
 from hookrunner.metrics.series import Buckets, Distribution
 from hookrunner.model.operations import MetricAction, MetricOperation
+from hookrunner.model.values import GLOBAL
 
 _Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 _Key: TypeAlias = tuple[tuple[str, str], ...]
 """Labels of a series, sorted, without empty ones: to Prometheus an empty label is no label."""
+_Hook: TypeAlias = tuple[str, str]
+"""Name and module."""
 _Owner: TypeAlias = tuple[str, str]
 """(group, ""), or ("", hook) for the ungrouped series of a hook."""
 
@@ -84,19 +87,21 @@ class HookMetrics:
         self._claims: dict[str, str] = {}
         self._owned: dict[_Owner, set[tuple[str, _Key]]] = {}
 
-    def apply(self, hook: str, operations: Sequence[MetricOperation]) -> tuple[str, ...]:
-        """Apply what one run of `hook` wrote. Returns one line for each operation that was refused."""
+    def apply(self, hook: str, operations: Sequence[MetricOperation], module: str = "") -> tuple[str, ...]:
+        """Apply what one run of `hook` wrote; that of a module's hook is shown with its module (addon-operator.md
+        §8.2), and hooks of one name in two modules have nothing to do with each other. Returns one line for each
+        operation that was refused."""
         for group in {operation.group for operation in operations if operation.group}:
             self._expire((group, ""))
-        return tuple(self._refusals(hook, operations))
+        return tuple(self._refusals((hook, module), operations))
 
     def exposition(self) -> bytes:
         """The text of `/metrics/hooks`."""
         return exposition.encoded(family.text() for _, family in sorted(self._families.items()))
 
-    def _refusals(self, hook: str, operations: Iterable[MetricOperation]) -> Iterator[str]:
+    def _refusals(self, hook: _Hook, operations: Iterable[MetricOperation]) -> Iterator[str]:
         for operation in operations:
-            owner = (operation.group, "" if operation.group else hook)
+            owner = (operation.group, "" if operation.group else "/".join(reversed(hook)))
             if operation.action is MetricAction.EXPIRE:
                 self._expire(owner)
                 continue
@@ -105,7 +110,7 @@ class HookMetrics:
             except _Refused as refused:
                 yield f"metric '{operation.name}' ({operation.action} {operation.value:g}) refused: {refused}"
 
-    def _record(self, owner: _Owner, hook: str, operation: MetricOperation) -> None:
+    def _record(self, owner: _Owner, hook: _Hook, operation: MetricOperation) -> None:
         key = _key(hook, operation)
         series = self._series(self._family(operation), key, owner)
         if operation.action is MetricAction.SET:
@@ -153,8 +158,8 @@ def sanitized(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name) or "_"
 
 
-def _key(hook: str, operation: MetricOperation) -> _Key:
-    """Labels as they identify a series. The hook's name wins over a label `hook` of its own."""
+def _key(hook: _Hook, operation: MetricOperation) -> _Key:
+    """Labels as they identify a series. The hook's name wins over a label `hook` of its own, so does the module's."""
     labels = [(_NOT_IN_LABELS.sub("_", label) or "_", value) for label, value in operation.labels]
     names = [label for label, _ in labels]
     for label in names:
@@ -162,4 +167,6 @@ def _key(hook: str, operation: MetricOperation) -> _Key:
             raise _Refused(f"two of its labels are called '{label}'")
         if label.startswith("__") or (label == "le" and operation.action is MetricAction.OBSERVE):
             raise _Refused(f"the label '{label}' is Prometheus's own; use another")
-    return tuple(sorted((label, value) for label, value in {**dict(labels), "hook": hook}.items() if value))
+    name, module = hook
+    own = {"hook": name} | ({"module": module} if module not in ("", GLOBAL) else {})
+    return tuple(sorted((label, value) for label, value in {**dict(labels), **own}.items() if value))

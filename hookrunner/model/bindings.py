@@ -141,6 +141,12 @@ class HookConfig:
     conversions: tuple[Conversion, ...] = ()
 
     @property
+    def count(self) -> int:
+        """How many bindings it declares."""
+        lists = (self.lifecycle, self.schedules, self.kubernetes, self.validating, self.mutating, self.conversions)
+        return sum(map(len, lists)) + (self.on_startup is not None)
+
+    @property
     def answers_reviews(self) -> bool:
         """Does the API server ask this hook?"""
         return bool(self.validating or self.mutating or self.conversions)

@@ -39,3 +39,23 @@ class SnapshotDump:
     binding: str
     entries: Sequence[Entry]
     operations: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDump:
+    """One module. `state` is on, off or undecided, `by` who says so; `reason` why it is off, or what is wrong with it.
+    `phase` and `revision` are empty and 0 for a module of which nothing is there. Times are epoch seconds, 0 for
+    never. `drift` are its objects that are not as they were applied."""
+
+    name: str
+    weight: int
+    version: str
+    state: str
+    by: str
+    phase: str
+    ready: bool
+    reason: str
+    revision: int
+    since: float
+    last_success: float
+    drift: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 How two hook runs become one is decided here and nowhere else (`HookRun.merged`); when is decided by `engine/queues`.
 """
 
+import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from hookrunner.model.bindings import MAIN, BindingType
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
 from hookrunner.model.operations import Tried
+from hookrunner.model.values import GLOBAL
 
 Lane: TypeAlias = tuple[str, str]
 """Tasks of one lane keep their order when the first of them is set aside (design.md §2). A task may be in several."""
@@ -25,7 +27,8 @@ class HookRun:
     for names may repeat. `unlocks` are the bindings (places in the config) whose events start to flow when this run has
     succeeded; a Synchronization that the hook does not want to hear of has no contexts and only unlocks. `merges` is
     False for v0 hooks and for `settings.combine: false`. `seen_at` is the monotonic time at which the first of its
-    events arrived. `joined` are the lanes of runs that were merged into it.
+    events arrived. `joined` are the lanes of runs that were merged into it. `module` is the hook's; `activation` what
+    set off the converge that the run is part of, empty for most.
     """
 
     hook: str
@@ -40,8 +43,18 @@ class HookRun:
     unlocks: tuple[int, ...] = ()
     seen_at: float = 0.0
     joined: frozenset[Lane] = frozenset()
+    module: str = ""
+    activation: str = ""
 
-    name = "HookRun"
+    @property
+    def name(self) -> str:
+        """The kind of task, in the predecessors' words."""
+        return {"": "HookRun", GLOBAL: "GlobalHookRun"}.get(self.module, "ModuleHookRun")
+
+    @property
+    def label(self) -> str:
+        """What the hook is called beside its module's name."""
+        return self.hook.removeprefix(f"{self.module}/") if self.module else self.hook
 
     @property
     def lanes(self) -> frozenset[Lane]:
@@ -50,8 +63,9 @@ class HookRun:
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """Hook, binding and queue for metrics; an onStartup run shows no queue (§10.2)."""
-        return (self.hook, self.binding, "" if self.binding_type is BindingType.ON_STARTUP else self.queue)
+        """Hook, binding and queue for metrics; an onStartup run shows no queue (§10.2), a module's own is `main`."""
+        queue = MAIN if self.queue == own_queue(self.module) else self.queue
+        return (self.label, self.binding, "" if self.binding_type is BindingType.ON_STARTUP else queue)
 
     @property
     def synchronizes(self) -> bool:
@@ -129,7 +143,53 @@ class FilterRetry:
         return frozenset({(self.hook, f"{self.binding} {self.broken.key}")})
 
 
-Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry
+def own_queue(module: str) -> str:
+    """The queue of what would go to `main`, were there only this module: modules do not wait for each other."""
+    return f"module/{module}" if module not in ("", GLOBAL) else MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRun:
+    """Bring a module to where it is to be: its hooks, its release (addon-operator.md §5.5). `cause` says why now."""
+
+    module: str
+    cause: str
+    hook = ""
+    name = "ModuleRun"
+
+    @property
+    def queue(self) -> str:
+        """The module's own."""
+        return own_queue(self.module)
+
+    @property
+    def lanes(self) -> frozenset[Lane]:
+        """Whatever is done with a module as a whole keeps its order."""
+        return frozenset({("", self.module)})
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDelete:
+    """Take a module away: its delete hooks, its release, what it listens to (§5.7)."""
+
+    module: str
+    cause: str
+    hook = ""
+    name = "ModuleDelete"
+
+    @property
+    def queue(self) -> str:
+        """The module's own."""
+        return own_queue(self.module)
+
+    @property
+    def lanes(self) -> frozenset[Lane]:
+        """Whatever is done with a module as a whole keeps its order."""
+        return frozenset({("", self.module)})
+
+
+ModuleTask: TypeAlias = ModuleRun | ModuleDelete
+Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry | ModuleTask
 
 
 @dataclass(slots=True, eq=False)
@@ -152,6 +212,7 @@ class Task:
     passable: bool = False
     waits_for: str = ""
     tried: Tried = field(default_factory=list)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
     id: int = field(default_factory=itertools.count(1).__next__)
 
     def __post_init__(self) -> None:
@@ -170,6 +231,8 @@ class Task:
 
 def _where(order: Order) -> list[str]:
     match order:
+        case ModuleRun(module, cause) | ModuleDelete(module, cause):
+            return [order.queue, module, cause]
         case HookRun():
             startup = order.binding_type is BindingType.ON_STARTUP
             group = [f"group={order.group}"] * bool(order.group)

@@ -106,7 +106,7 @@ class ReviewRuns:
 
     def failed(self, order: HookRun, error: HookrunnerError) -> None:
         """Tell whoever looks after the program that a run led to no answer."""
-        self._metrics.hook_run_errors.inc(*order.labels)
+        self._executions.measures.failed(order)
         _log.error("A review was not answered.", hook=order.hook, binding=order.binding, error=str(error))
 
     def _over(self, task: asyncio.Task[Answer]) -> None:

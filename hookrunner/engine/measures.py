@@ -1,0 +1,89 @@
+"""What is counted and timed about runs of hooks: plain hooks, global hooks and module hooks have families of their own,
+for the dashboards of both predecessors (shell-operator.md §10.2, addon-operator.md §8.1)."""
+
+from dataclasses import dataclass
+
+from hookrunner.hooks.run import Usage
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.series import Counter, Gauge, Histogram
+from hookrunner.model.tasks import HookRun
+from hookrunner.model.values import GLOBAL
+
+
+@dataclass(frozen=True, slots=True)
+class Families:
+    """The families of one kind of hook."""
+
+    seconds: Histogram
+    user_cpu: Histogram
+    system_cpu: Histogram
+    max_rss: Gauge
+    errors: Counter
+    allowed_errors: Counter
+    success: Counter
+
+
+class Measures:
+    """Writes down runs."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        m = metrics
+        self._plain = Families(
+            m.hook_run_seconds,
+            m.hook_run_user_cpu_seconds,
+            m.hook_run_sys_cpu_seconds,
+            m.hook_run_max_rss_bytes,
+            m.hook_run_errors,
+            m.hook_run_allowed_errors,
+            m.hook_run_success,
+        )
+        self._global = Families(
+            m.global_hook_run_seconds,
+            m.global_hook_run_user_cpu_seconds,
+            m.global_hook_run_sys_cpu_seconds,
+            m.global_hook_run_max_rss_bytes,
+            m.global_hook_errors,
+            m.global_hook_allowed_errors,
+            m.global_hook_success,
+        )
+        self._module = Families(
+            m.module_hook_run_seconds,
+            m.module_hook_run_user_cpu_seconds,
+            m.module_hook_run_sys_cpu_seconds,
+            m.module_hook_run_max_rss_bytes,
+            m.module_hook_errors,
+            m.module_hook_allowed_errors,
+            m.module_hook_success,
+        )
+
+    def of(self, order: HookRun) -> tuple[Families, tuple[str, ...]]:
+        """The families of a run, and its labels in them."""
+        match order.module:
+            case "":
+                return self._plain, order.labels
+            case module if module == GLOBAL:
+                return self._global, (*order.labels, order.activation)
+            case module:
+                return self._module, (module, *order.labels, order.activation)
+
+    def took(self, order: HookRun, seconds: float) -> None:
+        """A run is over, whatever came of it."""
+        families, labels = self.of(order)
+        families.seconds.observe(seconds, *labels)
+
+    def used(self, order: HookRun, usage: Usage) -> None:
+        """What its process took."""
+        families, labels = self.of(order)
+        families.user_cpu.observe(usage.user_seconds, *labels)
+        families.system_cpu.observe(usage.system_seconds, *labels)
+        families.max_rss.set(usage.max_rss_bytes, *labels)
+
+    def succeeded(self, order: HookRun) -> None:
+        """It ended well."""
+        families, labels = self.of(order)
+        families.success.inc(*labels)
+
+    def failed(self, order: HookRun, allowed: bool = False) -> None:
+        """It failed; `allowed` says that this stops nobody."""
+        families, labels = self.of(order)
+        (families.allowed_errors if allowed else families.errors).inc(*labels)
