@@ -30,7 +30,8 @@ from hookrunner.settings import HooksSettings
 _KEPT_STDERR = 8 * 1024
 """Bytes of standard error that stand in a failure's text. The log has every line."""
 
-_LONGEST_REASON = 1024
+_LONGEST = 1024
+"""Characters that are read of what a script wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,9 @@ class _Files:
         said = _read(self.result).strip()
         if said not in ("true", "false"):
             raise ScriptFailed(
-                f"{module.script}: bad enabled result: '{said[:100]}'; write true or false into $MODULE_ENABLED_RESULT"
+                f"{module.script}: bad enabled result: {said[:100]!r}; write true or false into $MODULE_ENABLED_RESULT"
             )
-        return Answer(said == "true", _read(self.reason).strip()[:_LONGEST_REASON])
+        return Answer(said == "true", _read(self.reason).strip())
 
 
 @contextmanager
@@ -139,6 +140,7 @@ def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
 def _read(path: Path) -> str:
     """What the script wrote; nothing if it removed the file."""
     try:
-        return path.read_text(errors="replace")
+        with path.open(errors="replace") as file:
+            return file.read(_LONGEST)
     except OSError:
         return ""

@@ -17,6 +17,7 @@ from hookrunner.model.modules import Module
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.discovery import VALUES_FILE
+from hookrunner.values.layers import merged
 from hookrunner.yaml_values import BadDocument
 
 _ENABLED = "Enabled"
@@ -55,7 +56,7 @@ def read(directories: Sequence[Path], modules: Sequence[Module], strict: bool) -
         section = common.get(GLOBAL)
         if section is not None and not isinstance(section, dict):
             raise StartRefused(f"{path / VALUES_FILE}: `{GLOBAL}` must have keys with values: {{key: value}}")
-        found.sections[GLOBAL] = _merged(found.sections[GLOBAL], section or {})
+        found.sections[GLOBAL] = merged(found.sections[GLOBAL], section or {})
         _warn_of_strangers(common, modules, path / VALUES_FILE)
     for module in modules:
         _read_module(found, module, commons, strict)
@@ -103,7 +104,7 @@ def _section(found: Statics, key: str, said: Mapping[str, JSON], file: Path) -> 
         return
     if not isinstance(section, dict):
         raise BadModule(f"{file}: `{key}` must have keys with values, `{{key: value}}`, or be left out")
-    found.sections[key] = _merged(found.sections[key], section)
+    found.sections[key] = merged(found.sections[key], section)
 
 
 def _common(directory: Path, strict: bool) -> dict[str, JSON]:
@@ -146,12 +147,3 @@ def _warn_of_strangers(common: Mapping[str, JSON], modules: Sequence[Module], fi
         if key != name and isinstance(value, bool | str) and key not in keys:
             hint = f"there is no such module{suggestion(key, keys)}"
             _log.warn("a flag in the common values has no effect", file=file, flag=name, reason=hint)
-
-
-def _merged(below: Mapping[str, JSON], above: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Mappings are merged key by key, anything else is replaced (§2.1)."""
-    found = dict(below)
-    for key, value in above.items():
-        under = found.get(key)
-        found[key] = _merged(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
-    return found

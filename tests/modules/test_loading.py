@@ -1,0 +1,55 @@
+"""Directories, values and problems together."""
+
+import time
+
+import pytest
+
+from hookrunner.errors import StartRefused
+from hookrunner.modules.loading import load
+from tests.modules.conftest import MakeTree
+
+
+def test_problems_of_every_origin_are_at_the_module(tree: MakeTree) -> None:
+    top = tree(
+        {
+            "001-a/module.yaml": "requires: {modules: [b]}",
+            "002-b/module.yaml": "requires: {modules: [a]}",
+            "002-b/values.yaml": "b: 1",
+            "003-c/module.yaml": "gate: maybe",
+            "004-d/values.yaml": "dEnabled: true",
+        }
+    )
+    loaded = load([top], 1, strict=False)
+    a, b, c, d = (module.problem for module in loaded.found.modules)
+    assert a.endswith("a requires b, b requires a; take one of these out")
+    assert "`b` must have keys" in b
+    assert "b requires a, a requires b" in b
+    assert "gate must be" in c
+    assert d == ""
+    assert loaded.statics.enabled["d"].wanted
+
+
+def test_a_directory_may_be_given_twice_and_relative(tree: MakeTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = tree({"modules/values.yaml": "a: {x: 1}", "modules/a/": ""})
+    monkeypatch.chdir(top)
+    once = load([top / "modules"], 1, strict=False)
+    assert once == load([top / "modules", top / "other/../modules"], 1, strict=False)
+    assert once.statics.sections["a"] == {"x": 1}
+
+
+def test_a_missing_directory_refuses_the_start(tree: MakeTree) -> None:
+    with pytest.raises(StartRefused, match="does not exist"):
+        load([tree({}) / "gone"], 1, strict=False)
+
+
+def test_a_thousand_modules_are_loaded_quickly(tree: MakeTree) -> None:
+    files = {"values.yaml": "global: {a: 1}\n"}
+    for number in range(1000):
+        name = f"{number:03}-mod{number}"
+        files |= {f"{name}/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.2.3\n", f"{name}/templates/": ""}
+        files |= {f"{name}/values.yaml": f"mod{number}:\n  replicas: 1\n  image: {{name: x, tag: y}}\n"}
+    top = tree(files)
+    began = time.process_time()
+    loaded = load([top], 1, strict=False)
+    assert time.process_time() - began < 2
+    assert len(loaded.found.modules) == 1000

@@ -1,0 +1,140 @@
+"""Real `enabled` scripts: what they see, what they may answer, how they fail."""
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from hookrunner.errors import ScriptFailed
+from hookrunner.model.resources import JSON
+from hookrunner.modules.enabled import Answer
+from hookrunner.modules.scripts import Documents, Scripts
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.settings import HooksSettings
+from tests.flows.waiting import until
+from tests.modules.conftest import module
+
+
+class Asking:
+    """Writes a script and asks it once."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.settings = HooksSettings(tmp_dir=top / "tmp", environ={"PATH": os.environ["PATH"], "MINE": "1"})
+        self.timeout = 30.0
+
+    async def __call__(self, script: str, documents: Documents, enabled: tuple[str, ...] = ()) -> Answer:
+        path = self.top / "enabled"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        scripts = Scripts(self.settings, Children(Patience(kill=0.2, linger=0.05)), self.timeout)
+        return await scripts.ask(replace(module("my-addon"), script=path), documents, enabled)
+
+    async def says(self, script: str) -> Answer:
+        return await self(script, Documents({}, {}))
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Asking:
+    return Asking(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        ("echo true > $MODULE_ENABLED_RESULT", Answer(True)),
+        ("printf ' false\n\n' > $MODULE_ENABLED_RESULT", Answer(False)),
+        ("echo false > $MODULE_ENABLED_RESULT; echo no nodes > $MODULE_ENABLED_REASON", Answer(False, "no nodes")),
+        ("echo true > $MODULE_ENABLED_RESULT; rm $MODULE_ENABLED_REASON $VALUES_PATH", Answer(True)),
+        ("echo true > $MODULE_ENABLED_RESULT.new; mv $MODULE_ENABLED_RESULT.new $MODULE_ENABLED_RESULT", Answer(True)),
+    ],
+)
+async def test_a_script_answers_true_or_false_and_may_say_why(asking: Asking, script: str, answer: Answer) -> None:
+    assert await asking.says(script) == answer
+    assert list((asking.top / "tmp").iterdir()) == []
+
+
+async def test_a_script_reads_values_with_the_modules_that_are_on_and_the_environment(asking: Asking) -> None:
+    values: JSON = {"global": {"a": 1}, "myAddon": {"x": 12345678901}}
+    documents = Documents({"global": None, "myAddon": {"x": 2}}, values)
+    await asking(
+        f'cp $VALUES_PATH {asking.top}/values; cp $CONFIG_VALUES_PATH {asking.top}/config; echo "$MINE$#" > '
+        f"{asking.top}/mine; echo true > $MODULE_ENABLED_RESULT",
+        documents,
+        ("a", "b"),
+    )
+    assert orjson.loads((asking.top / "values").read_bytes()) == {
+        "global": {"a": 1, "enabledModules": ["a", "b"]},
+        "myAddon": {"x": 12345678901},
+    }
+    assert values["global"] == {"a": 1}
+    assert orjson.loads((asking.top / "config").read_bytes()) == documents.config
+    assert (asking.top / "mine").read_text() == "10\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("exit 0", "bad enabled result: ''; write true or false into"),
+        ("echo yes > $MODULE_ENABLED_RESULT", "bad enabled result: 'yes'"),
+        ("rm $MODULE_ENABLED_RESULT", "bad enabled result: ''"),
+        ("head -c 1000000 /dev/zero > $MODULE_ENABLED_RESULT", "bad enabled result"),
+        ("echo true > $MODULE_ENABLED_RESULT; echo no such thing >&2; exit 3", "exit status 3: no such thing"),
+        ("kill -9 $$", "killed by SIGKILL"),
+    ],
+)
+async def test_a_script_that_gives_no_answer_has_failed_and_it_is_said_how(
+    asking: Asking, script: str, told: str
+) -> None:
+    with pytest.raises(ScriptFailed) as failed:
+        await asking.says(script)
+    assert told in str(failed.value)
+    assert len(str(failed.value)) < 1000
+    assert list((asking.top / "tmp").iterdir()) == []
+
+
+async def test_a_script_that_hangs_is_ended_with_all_that_it_started(asking: Asking) -> None:
+    asking.timeout = 0.2
+    with pytest.raises(ScriptFailed, match="timed out after 0"):
+        await asking.says(f"sleep 100 & echo $! > {asking.top}/pid; wait")
+    await until(lambda: not command_line(asking.top / "pid"), "the end of what the script started")
+
+
+def command_line(pid: Path) -> bytes:
+    """Of a living process; one that is dead and not yet reaped has none."""
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{pid.read_text().strip()}/cmdline").read_bytes()
+    return b""
+
+
+async def test_a_script_that_cannot_be_started_has_failed(asking: Asking) -> None:
+    scripts = Scripts(asking.settings, Children(Patience()), 30)
+    with pytest.raises(ScriptFailed, match=r"the enabled script of my-addon was not run: .* the file is not there"):
+        await scripts.ask(replace(module("my-addon"), script=asking.top / "gone"), Documents({}, {}), ())
+
+
+async def test_a_temp_directory_that_cannot_be_written_is_a_failure_of_the_script(asking: Asking) -> None:
+    (asking.top / "file").touch()
+    asking.settings = replace(asking.settings, tmp_dir=asking.top / "file")
+    with pytest.raises(ScriptFailed, match="or set --tmp-dir"):
+        await asking.says("true")
+
+
+async def test_files_are_kept_for_whoever_looks_for_a_mistake(asking: Asking) -> None:
+    asking.settings = replace(asking.settings, keep_tmp_files=True)
+    await asking.says("echo true > $MODULE_ENABLED_RESULT")
+    assert len(list((asking.top / "tmp").iterdir())) == 4
+
+
+async def test_what_a_script_prints_is_logged_with_its_module(
+    asking: Asking, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await asking.says("echo hello; echo true > $MODULE_ENABLED_RESULT")
+    (line,) = (line for line in capfd.readouterr().err.splitlines() if "hello" in line)
+    assert "module=my-addon" in line
+    assert "hook=enabled" in line
+    assert "output=stdout" in line
