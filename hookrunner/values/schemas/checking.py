@@ -132,7 +132,7 @@ def _undeclared(node: Node, key: str, value: JSON, path: str, terms: Terms) -> I
 
 
 def _below(path: str, key: str) -> str:
-    if not _WORDS.fullmatch(key):
+    if not key.isidentifier() and not _WORDS.fullmatch(key):
         return f'{path}["{key}"]'
     return f"{path}.{key}" if path else key
 

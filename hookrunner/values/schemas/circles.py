@@ -16,7 +16,7 @@ def endless(nodes: Sequence[Node]) -> list[str]:
         (Node.beside, "applies itself (allOf, anyOf, oneOf, not) without end"),
         (_by_default, "is filled with defaults without end"),
     )
-    return [f"{place[place.index('#') :]} {text}" for steps, text in kinds for place in _in_circle(nodes, steps)]
+    return [f"{place} {text}" for steps, text in kinds for place in _in_circle(nodes, steps)]
 
 
 def _in_circle(nodes: Sequence[Node], steps: _Steps) -> Iterator[str]:
@@ -29,7 +29,7 @@ def _in_circle(nodes: Sequence[Node], steps: _Steps) -> Iterator[str]:
         ahead = {
             node: onward & ahead.keys() for node, onward in ahead.items() if node in entered and onward & ahead.keys()
         }
-    yield from [node.place for node in nodes if id(node) in ahead][:1]
+    yield from [node.at for node in nodes if id(node) in ahead][:1]
 
 
 def _by_default(node: Node) -> Iterator[Node]:

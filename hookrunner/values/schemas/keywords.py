@@ -18,11 +18,14 @@ from hookrunner.values.schemas import formats, patterns
 from hookrunner.values.schemas.node import KINDS, Test
 
 _LONGEST_SHOWN = 60
+_NOT_TESTED = frozenset(("type", "default", "description", "properties", "additionalProperties", "items", "required"))
 _SINGLE = 3.4028234663852886e38
 
 
 def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
     """What a schema says about values of each type. Its keywords have been checked."""
+    if raw.keys() <= _NOT_TESTED:
+        return {}
     every = list(_enumeration(raw))
     found = {kind: [*every, *make(raw)] for kind, make in _MAKERS.items()}
     return {kind: tuple(made) for kind, made in found.items() if made}

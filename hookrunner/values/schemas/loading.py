@@ -3,6 +3,7 @@
 Words for true and false are those of YAML 1.1, as in `values.yaml`; keys are always the text that was written.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from hookrunner.values.schemas.schema import Schema
 
 CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
 _ENABLED_MODULES = "enabledModules"
-_NO_CEL = f"rules in CEL ({RULES}) are checked by a library that is missing: pip install 'hookrunner[cel]'"
+_NO_CEL = f"{RULES} are rules in CEL, and the library that checks them is missing: pip install 'hookrunner[cel]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,15 @@ def _document(directory: Path, name: str) -> _Document | None:
         root = reader.root()
     except RecursionError:
         raise BadModule(f"{directory / name}: nested too deep") from None
-    problems = reader.problems or endless(reader.nodes)
-    if any(node.rules for node in reader.nodes) and not expressions.available():
-        problems = [*problems, _NO_CEL]
-    if problems:
+    if problems := reader.problems or endless(reader.nodes) or _unchecked(reader.nodes):
         raise BadModule(f"{directory / name}: {'; '.join(problems)}")
     return _Document(raw, root)
+
+
+def _unchecked(nodes: Sequence[Node]) -> list[str]:
+    """Rules that nobody can check. What a module's author forbids is not let through, so its schema is of no use."""
+    with_rules = [node for node in nodes if node.rules]
+    return [] if expressions.available() else [f"{node.at}: {_NO_CEL}" for node in with_rules[:1]]
 
 
 def _raw(path: Path) -> JSON:

@@ -63,6 +63,11 @@ class Node:
     refused: "Node | None" = None
     rules: tuple[Rule, ...] = ()
 
+    @property
+    def at(self) -> str:
+        """The place in its file."""
+        return self.place[self.place.index("#") :]
+
     def beside(self) -> Iterator["Node"]:
         """Schemas that look at the very value that this one looks at."""
         yield from (*self.all_of, *self.any_of, *self.one_of)

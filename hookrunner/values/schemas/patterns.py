@@ -10,11 +10,11 @@ Source: https://github.com/google/re2/wiki/Syntax
 import re
 
 _TOKEN = re.compile(
-    r"\\Q(?P<quoted>.*?)(?:\\E|\Z)|\\x\{(?P<hex>[0-9A-Fa-f]+)\}|\\(?P<escaped>.)|(?P<set>\[\^?\]?(?:\[:\w+:\]|\\.|[^]\\])*\])"
+    r"\\Q(?P<quoted>.*?)(?:\\E|\Z)|\\x\{(?P<hex>[0-9A-Fa-f]+)\}|\\(?P<escaped>.)|(?P<set>\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^]\\])*\])"
     r"|\(\?(?P<name>P?<\w+>)|\(\?(?P<flags>[imsU]*(?:-[imsU]+)?[:)])|(?P<foreign>\(\?.?|[*+?}][+])|(?P<brace>\{,)|(?P<end>\$)|.",
     re.DOTALL,
 )
-_SET = re.compile(r"\[:(?P<posix>\w+):\]|\\.|(?P<special>[\[&|~])", re.DOTALL)
+_SET = re.compile(r"\[:(?P<posix>\^?\w+):\]|\\.|(?P<special>[\[&|~])", re.DOTALL)
 _POSIX = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",
@@ -72,5 +72,5 @@ def _escape(char: str) -> str:
 
 def _in_set(part: re.Match[str]) -> str:
     if part["posix"] and part["posix"] not in _POSIX:
-        raise re.error(f"there is no {part[0]}")
+        raise re.error(f"{part[0]} cannot be used here")
     return _POSIX[part["posix"]] if part["posix"] else f"\\{part[0]}" if part["special"] else part[0]

@@ -82,8 +82,9 @@ class Reader:
     # ── one schema ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _fill(self, node: Node, raw: dict[str, JSON], at: str) -> None:
-        for key, (fits, wanted) in _KEYWORDS.items():
-            if key in raw and not fits(raw[key]):
+        for key in [key for key in raw if key in _KEYWORDS]:
+            fits, wanted = _KEYWORDS[key]
+            if not fits(raw[key]):
                 self._wrong(f"{at}/{key}", wanted)
                 del raw[key]
         if "pattern" in raw and not self._usable(raw["pattern"], f"{at}/pattern"):

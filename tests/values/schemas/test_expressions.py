@@ -1,9 +1,19 @@
+import sys
 from collections.abc import Callable
 
 import pytest
 
+from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas import Schema
+
+
+def test_without_the_library_a_schema_with_rules_cannot_be_used(
+    schema: Callable[[str], Schema], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)
+    with pytest.raises(BadModule, match=r"#/properties/a: .*pip install 'hookrunner\[cel\]'"):
+        schema(f"properties: {{a: {{x-deckhouse-validations: {_rules('true')}}}}}")
 
 
 def _rules(*rules: str) -> str:
