@@ -61,14 +61,18 @@ def _union(one: JSON, other: JSON) -> JSON:
 
 
 def _said(fields: JSON, value: JSON) -> JSON:
-    """Of a set of fields those that the value has (https://pkg.go.dev/k8s.io/apimachinery#FieldsV1)."""
-    kept = {}
+    """Of a set of fields those that the value has, as an apply of it would own them: a map or a list is not owned as
+    such (`.`) besides what is in it (FieldsV1, https://kubernetes.io/docs/reference/using-api/server-side-apply/)."""
+    kept: dict[str, JSON] = {}
     for key, below in fields.items():
         if key == ".":
             kept[key] = below
         elif found := list(_below(value, key)):
             left = _said(below, found[0])
-            if left or not below:
+            whole = not below.keys() - {"."}
+            if key.startswith("f:"):
+                left.pop(".", None)
+            if left or whole:
                 kept[key] = left
     return kept
 

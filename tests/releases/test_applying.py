@@ -188,6 +188,7 @@ async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
 
 async def test_what_was_created_before_a_crash_is_ours(applying: Applying) -> None:
     await applying.apply([config_map()], RELEASE, {}, TERMS)
+    await applying.apply([config_map()], RELEASE, {}, TERMS)
     assert await applying.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
 
 

@@ -37,7 +37,7 @@ def test_what_was_created_counts_as_applied(entries: Any, expected: Any) -> None
 
 
 def test_what_the_server_filled_in_is_not_counted_as_applied() -> None:
-    container = {".": {}, "f:name": {}, "f:image": {}, "f:resources": {}, "f:imagePullPolicy": {}}
+    container: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}, "f:resources": {}, "f:imagePullPolicy": {}}
     container["f:ports"] = {
         'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}, "f:protocol": {}}
     }
@@ -48,7 +48,7 @@ def test_what_the_server_filled_in_is_not_counted_as_applied() -> None:
     }
     said = {"f:metadata": {"f:finalizers": {'v:"x/y"': {}, 'v:"z"': {}}}, "f:spec": spec}
     moved = fields.moved([entry() | {"fieldsV1": said}], DEPLOYMENT)
-    kept = {".": {}, "f:name": {}, "f:image": {}}
+    kept: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}}
     kept["f:ports"] = {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}
     assert moved
     assert moved[0]["fieldsV1"] == {
