@@ -174,9 +174,16 @@ class RenderFailed(HookrunnerError):
 
 
 class ReleaseFailed(HookrunnerError):
-    """A release is not as it is wanted; the message names the objects, what was wrong with each, and what to do."""
+    """A release is not as it is wanted; the message names the objects, what was wrong with each, and what to do.
+
+    `brief` as for `KubeError`: that the server was away says nothing about the release.
+    """
 
     temporary = True
+
+    def __init__(self, message: str, brief: bool = False) -> None:
+        self.brief = brief
+        super().__init__(message)
 
 
 class KubeError(HookrunnerError):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import orjson
 
 from hookrunner import log
-from hookrunner.errors import HookrunnerError, KubeError, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.errors import KubeError, NotFound, ReleaseFailed, UnknownKind
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import Terms
 from hookrunner.model.resources import JSON
@@ -163,7 +163,7 @@ class _Report:
     total: int
     done: int
 
-    def failure(self, results: Mapping[ObjectId, str | HookrunnerError]) -> ReleaseFailed:
+    def failure(self, results: Mapping[ObjectId, str | KubeError | ReleaseFailed]) -> ReleaseFailed:
         """Every failure is named: each may need another remedy."""
         failed = {one: result for one, result in results.items() if not isinstance(result, str)}
         done = [str(one) for one in results if one not in failed]
@@ -171,7 +171,7 @@ class _Report:
         lines = [f"{len(failed)} of {self.total} objects of release {self.identity} could not be {self.what}:"]
         lines += [f"{one}: {error}" for one, error in failed.items()]
         lines.append(f"{self.what} before that: {self.done}; beside it: {_names(done)}; not tried yet: {rest}")
-        return ReleaseFailed("\n".join(lines))
+        return ReleaseFailed("\n".join(lines), any(error.brief for error in failed.values()))
 
 
 def _names(names: Sequence[str]) -> str:

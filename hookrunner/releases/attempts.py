@@ -65,14 +65,15 @@ class Attempt:
 
     def ended(self, error: str = "") -> Record:
         """The record of a revision that was brought about, or not: then with the reason, in Helm's words."""
-        what, status = f'{self.verb.capitalize()} "{self.record.name}"', Status.FAILED if error else Status.DEPLOYED
-        if self.verb == "rollback":
-            what = self.record.document["info"]["description"]
-        done = what if self.verb == "rollback" else f"{self.verb.capitalize()} complete"
+        verb, status = self.verb.capitalize(), Status.FAILED if error else Status.DEPLOYED
+        what = f'{"Release" if verb == "Install" else verb} "{self.record.name}"'
+        done = f"{verb} complete"
+        if verb == "Rollback":
+            what = done = self.record.document["info"]["description"]
         return self.record.turned(status, what + _FAILED + error if error else done)
 
 
-def same(past: Past, wanted: Wanted) -> Record | None:
+def noted(past: Past, wanted: Wanted) -> Record | None:
     """The head's record with what is wanted now noted on it, if that leads to the very same objects and hooks."""
     latest = past.latest
     if latest is None or latest.status != Status.DEPLOYED:

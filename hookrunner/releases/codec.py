@@ -87,6 +87,14 @@ class Record:
         info = self.document["info"] | {"status": str(status), "description": description} | more
         return replace(self, document=self.document | {"info": info})
 
+    def ran(self, runs: Mapping[tuple[str, str], JSON]) -> "Record":
+        """The same with what is known of its hooks' last runs, by path and name."""
+        hooks = [
+            hook | {"last_run": runs.get((hook.get("path", ""), hook["name"]), hook.get("last_run"))}
+            for hook in self.document.get("hooks") or ()
+        ]
+        return replace(self, document=self.document | {"hooks": hooks})
+
     def _read(self, manifest: str) -> list[JSON]:
         try:
             return [found for found in documents(manifest.encode(), YAML_1_1) if found]

@@ -8,6 +8,7 @@ overtaken; so it would by another `helm`.)
 
 from collections.abc import Sequence
 
+from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import Wanted
 from hookrunner.releases.codec import PENDING, Record, Status
 from hookrunner.releases.ledger import Revision
@@ -15,9 +16,9 @@ from hookrunner.releases.ledger import Revision
 _UNFINISHED = frozenset({Status.DEPLOYED, Status.UNINSTALLING, *PENDING})
 
 
-def at_rest(history: Sequence[Revision], wanted: Wanted) -> bool:
-    """Is there nothing to do? What is unmanaged, and stays so, is left alone whatever is wanted (§6.7)."""
-    if not history or history[-1].status != Status.DEPLOYED or leftovers(history):
+def fits(history: Sequence[Revision], wanted: Wanted) -> bool:
+    """Is the head what is wanted? What is unmanaged, and stays so, is left alone whatever is wanted (§6.7)."""
+    if not history or history[-1].status != Status.DEPLOYED:
         return False
     head, unmanaged = history[-1].head, wanted.terms.unmanaged
     return head.unmanaged == unmanaged and (unmanaged or head.digest == wanted.digest)
@@ -52,3 +53,14 @@ def surplus(history: Sequence[Revision], keep: int) -> list[Revision]:
     kept = {revision.number for revision in (*needed(history)[:1], *history[-1:])}
     spare = [revision for revision in history if revision.number not in kept]
     return spare[: max(0, len(history) - keep)] if keep else []
+
+
+def earlier(history: Sequence[Revision], name: str, number: int | None) -> Revision:
+    """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
+    deployed = (Status.DEPLOYED, Status.SUPERSEDED)
+    for revision in reversed(history):
+        if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
+            return revision
+    there = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
+    wanted = f"revision {number}" if number else "earlier revision that was deployed"
+    raise ReleaseFailed(f"release {name} has no {wanted}; it has: {there}")

@@ -79,14 +79,16 @@ class HelmHooks:
         try:
             await self._delete(step, _FIRST)
         except (ReleaseFailed, KubeError) as error:
-            raise ReleaseFailed(f"{step}: what is left of its last run cannot be deleted: {error}") from error
+            raise ReleaseFailed(
+                f"{step}: what is left of its last run cannot be deleted: {error}", error.brief
+            ) from error
 
     async def _problem(self, step: "_Step") -> ReleaseFailed | None:
         """What went wrong when one was run."""
         try:
             await self._carry_out(step)
         except (ReleaseFailed, KubeError) as error:
-            problem = ReleaseFailed(f"{step} failed: {error}")
+            problem = ReleaseFailed(f"{step} failed: {error}", error.brief)
             problem.__cause__ = error
             return problem
         return None

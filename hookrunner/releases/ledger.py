@@ -85,12 +85,12 @@ class Ledger:
         self._known: dict[str, dict[int, Revision]] = {}
         self._removed: dict[tuple[str, int], int] = {}
 
-    def restart(self, revisions: Iterable[Revision]) -> None:
-        """These are all there are."""
-        self._known.clear()
-        self._removed.clear()
-        for revision in revisions:
-            self.keep(revision)
+    def relisted(self, revisions: Iterable[Revision], version: int) -> set[str]:
+        """These were all there were at this resourceVersion. Which releases' heads has somebody else changed?"""
+        listed = {(revision.name, revision.number): revision for revision in revisions}
+        gone = [one for known in self._known.values() for one in known.values() if one.version <= version]
+        told = {one.name for one in gone if (one.name, one.number) not in listed and self.hear(Change.DELETED, one)}
+        return told | {one.name for one in listed.values() if self.hear(None, one)}
 
     def keep(self, revision: Revision) -> None:
         """It was written, or heard of."""

@@ -44,15 +44,18 @@ class Records:
         """The records of a namespace, to be watched."""
         return Selection("v1", _KIND[self._driver], namespace, "owner=helm", metadata_only=True)
 
-    async def listed(self, namespace: str) -> tuple[Revision, ...]:
-        """The labels of all records of a namespace. What carries Helm's label and is no record is named in the log."""
+    async def listed(self, namespace: str) -> tuple[list[Revision], int]:
+        """The labels of all records of a namespace, and the list's resourceVersion.
+
+        What carries Helm's label and is no record is named in the log.
+        """
         page = await self._client.get(self._path(namespace), {"labelSelector": "owner=helm"}, _METADATA.format("List"))
         found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"]]
         for metadata, revision in found:
             if revision is None:
                 name = f"{namespace}/{metadata['name']}"
                 _LOG.warn("no record of a release: its labels `name` and `version` say nothing", record=name)
-        return tuple(revision for _, revision in found if revision)
+        return [revision for _, revision in found if revision], int(page["metadata"]["resourceVersion"])
 
     async def read(self, revision: Revision) -> Record:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""

@@ -50,7 +50,8 @@ def test_labels_of_helm_are_not_ours_to_copy() -> None:
 
 def known(*revisions: Revision) -> Ledger:
     ledger = Ledger()
-    ledger.restart(revisions)
+    for one in revisions:
+        ledger.keep(one)
     return ledger
 
 
@@ -106,3 +107,9 @@ def test_helms_rollback_is_told_once_when_it_is_done() -> None:
     told += [ledger.hear(Change.MODIFIED, revision(2, "superseded", 4))]
     told += [ledger.hear(Change.MODIFIED, revision(3, "deployed", 5))]
     assert told == [False, False, True]
+
+
+def test_a_new_list_takes_away_what_is_gone_but_not_what_is_newer() -> None:
+    ledger = known(Revision("gone", "ns", 1, "deployed", {}, 3), revision(1, "superseded", 4), revision(2, version=9))
+    assert ledger.relisted([revision(1, version=2), Revision("new", "ns", 1, "deployed", {}, 5)], 7) == {"gone", "new"}
+    assert {name: head.revision for name, head in ledger.heads().items()} == {"a": 2, "new": 1}

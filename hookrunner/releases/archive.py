@@ -1,0 +1,150 @@
+"""The records of all releases, one release at a time in one hand, and what of them is known without asking.
+
+async with archive.held("dashboard", "kube-system") as release:
+    release.history                      # labels, from memory
+    await release.past()                 # whole records, as few as needed
+    await release.create(record)
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hookrunner import log
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.watch import Watches
+from hookrunner.model.bindings import Change
+from hookrunner.model.releases import Head
+from hookrunner.model.resources import ObjectKey
+from hookrunner.model.watching import Item, Listed, Listing, Report
+from hookrunner.releases import healing
+from hookrunner.releases.attempts import Past
+from hookrunner.releases.codec import Record
+from hookrunner.releases.ledger import Ledger, Revision, revision_of
+from hookrunner.releases.records import Records
+
+_LOG = log.get("releases.archive")
+
+_Listing: TypeAlias = dict[ObjectKey, Revision]
+
+
+class Archive:
+    """The records of one cluster. Everything raises KubeError where the API does not do what is asked."""
+
+    def __init__(self, records: Records, watches: Watches) -> None:
+        self._records = records
+        self._watches = watches
+        self._ledgers: defaultdict[str, Ledger] = defaultdict(Ledger)
+        self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._looking = asyncio.Lock()
+        self._trusted: set[str] = set()
+        self._unreadable: list[Revision] = []
+
+    async def heads(self, namespace: str) -> dict[str, Head]:
+        """The latest revision of each release, by name, after a look at the cluster."""
+        revisions, version = await self._records.listed(namespace)
+        self._ledgers[namespace].relisted(revisions, version)
+        self._trusted.add(namespace)
+        return self._ledgers[namespace].heads()
+
+    @asynccontextmanager
+    async def held(self, name: str, namespace: str) -> AsyncIterator["Release"]:
+        """A release, which nobody else here touches meanwhile. After an error its records are looked at anew: what we
+        know of them may be what was wrong."""
+        async with self._locks[namespace, name]:
+            await self._look(namespace)
+            try:
+                yield Release(name, namespace, self._ledgers[namespace], self._records, self._unreadable)
+            except BaseException:
+                self._trusted.discard(namespace)
+                raise
+
+    async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
+        """The name of each release whose latest revision somebody else has changed, when that is done."""
+        await self._look(namespace)
+        listing: _Listing | None = None
+        async with aclosing(self._watches.open(self._records.selection(namespace))) as story:
+            async for reports in story:
+                for report in reports:
+                    listing = {} if isinstance(report, Listing) else listing
+                    for name in self._heard(namespace, report, listing):
+                        yield name
+                    listing = None if isinstance(report, Listed) else listing
+
+    def _heard(self, namespace: str, report: Report, listing: _Listing | None) -> set[str]:
+        """Which releases have another head by this. Those in our hands are not told of: that is us."""
+        ledger, told = self._ledgers[namespace], set[str]()
+        match report:
+            case Item() if revision := revision_of(report.obj["metadata"]):
+                if listing is not None and report.change is not Change.DELETED:
+                    listing[report.key] = revision
+                elif listing is not None:
+                    listing.pop(report.key, None)
+                elif ledger.hear(report.change, revision):
+                    told = {revision.name}
+            case Listed() if listing is not None:
+                told = ledger.relisted(listing.values(), int(report.version))
+        return {name for name in told if not self._locks[namespace, name].locked()}
+
+    async def _look(self, namespace: str) -> None:
+        async with self._looking:
+            if namespace not in self._trusted:
+                await self.heads(namespace)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The records of one release."""
+
+    name: str
+    namespace: str
+    _ledger: Ledger
+    _records: Records
+    _unreadable: list[Revision]
+
+    @property
+    def history(self) -> tuple[Revision, ...]:
+        """The labels of its records, the latest last."""
+        return self._ledger.history(self.name)
+
+    @property
+    def head(self) -> Head | None:
+        """The latest."""
+        return self._ledger.head(self.name)
+
+    async def past(self) -> Past:
+        """Its history with those records whose objects may be in the cluster. Those that cannot be read are named in
+        the log: what only they know of is left where it is."""
+        found = [await self.readable(revision) for revision in healing.needed(self.history)]
+        return Past(self.history, tuple(record for record in found if record))
+
+    async def readable(self, revision: Revision) -> Record | None:
+        """The record, or a word in the log that it cannot be read: one, however often it is asked for."""
+        if revision in self._unreadable:
+            return None
+        try:
+            return await self._records.read(revision)
+        except ReleaseFailed as error:
+            _LOG.warn("a revision cannot be read: objects that only it knows of stay where they are", error=error)
+            self._unreadable.append(revision)
+            return None
+
+    async def read(self, revision: Revision) -> Record:
+        """Raises ReleaseFailed, naming the record, if it cannot be read."""
+        return await self._records.read(revision)
+
+    async def create(self, record: Record) -> None:
+        """Add a revision."""
+        self._ledger.keep(await self._records.create(record))
+
+    async def update(self, record: Record) -> None:
+        """Write a revision anew."""
+        self._ledger.keep(await self._records.update(record))
+
+    async def delete(self, revision: Revision) -> None:
+        """Drop a revision."""
+        await self._records.delete(revision)
+        self._ledger.remove(self.name, revision.number)

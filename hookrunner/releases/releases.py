@@ -1,0 +1,192 @@
+"""A module's objects in the cluster as a Helm release: installed, upgraded, rolled back, repaired, taken away.
+
+    releases = Releases(client, discovery, watches, driver="secret", keep=10)
+    heads = await releases.heads("kube-system")
+    settled = await releases.settle(wanted)
+
+A revision is on record, with its whole manifest, before the first of its objects is written, and counts as deployed
+after the last: whenever the process dies, the next one knows what may be in the cluster (design.md §4.1). What labels
+tell of the records is kept in memory, so a release that is as it is wanted costs no request.
+"""
+
+from collections.abc import AsyncGenerator, Collection, Iterator
+from contextlib import contextmanager, suppress
+
+from hookrunner.errors import KubeError, ReleaseFailed
+from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.model.releases import Finding, Head, Settled, Terms, Wanted
+from hookrunner.model.resources import JSON
+from hookrunner.releases import attempts, healing, rollouts
+from hookrunner.releases.applying import Applying
+from hookrunner.releases.archive import Archive, Release
+from hookrunner.releases.attempts import PINNED, ROLLED_BACK, Attempt, Past
+from hookrunner.releases.codec import Status, now
+from hookrunner.releases.helm_hooks import HelmHooks
+from hookrunner.releases.kinds import Kinds
+from hookrunner.releases.readiness import Readiness
+from hookrunner.releases.records import Driver, Records
+from hookrunner.releases.rollouts import Rollout, Tools
+
+_DELETING = "Deletion in progress (or silently failed)"
+
+
+class Releases:
+    """The releases of one cluster. `keep` is how many revisions stay on record, 0 is all.
+
+    Every method raises ReleaseFailed, which names the release, or KubeError if the records themselves cannot be read
+    or written. Calls about one release wait for each other.
+    """
+
+    def __init__(self, client: Client, discovery: Discovery, watches: Watches, driver: Driver, keep: int) -> None:
+        readiness = Readiness(discovery, watches)
+        hooks = HelmHooks(client, discovery, readiness)
+        self._tools = Tools(Applying(client, Kinds(discovery)), hooks, readiness)
+        self._archive = Archive(Records(client, driver), watches)
+        self._keep = keep
+
+    async def heads(self, namespace: str) -> dict[str, Head]:
+        """The latest revision of each release there, by name: one request, of metadata only."""
+        return await self._archive.heads(namespace)
+
+    async def settle(self, wanted: Wanted) -> Settled:
+        """Install or upgrade the release, or do nothing if it is as it is wanted.
+
+        With `rollback_on_failure` a failure brings the last deployed revision back and is raised even so; what has
+        failed is not tried again, the head's note then says `rolled-back`.
+        """
+        async with self._archive.held(wanted.name, wanted.namespace) as release:
+            changed = 0
+            if not healing.fits(release.history, wanted):
+                changed = await self._settled(release, wanted)
+            await self._tidied(release)
+            return Settled(_head(release), changed)
+
+    async def rollback(self, name: str, namespace: str, revision: int | None, digest: str) -> Head:
+        """Bring an earlier revision back, or the last one before this that was deployed, as a new one that is pinned:
+        it stands for `digest`, that of what is wanted now, until something else is wanted."""
+        async with self._archive.held(name, namespace) as release:
+            target = await release.read(healing.earlier(release.history, name, revision))
+            past = await release.past()
+            await self._tried(release, past, attempts.rollback(past, target, digest, PINNED), Terms())
+            await self._tidied(release)
+            return _head(release)
+
+    async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
+        """Take a release away: delete hooks, objects, records. Was there one? `timeout` is for each hook.
+
+        The record says `uninstalling` first and goes last, so that it can be done again.
+        """
+        async with self._archive.held(name, namespace) as release:
+            if not release.history:
+                return False
+            with _about(release):
+                await self._taken_away(release, timeout)
+            return True
+
+    async def repair(self, name: str, namespace: str, findings: Collection[Finding], terms: Terms) -> int:
+        """Bring objects that are gone or changed back to what the deployed revision says, without a new one; how many
+        were written."""
+        async with self._archive.held(name, namespace) as release:
+            record = (await release.past()).deployed
+            if record is None:
+                raise ReleaseFailed(f"release {namespace}/{name}: no revision of it is deployed")
+            lost = {(one.kind, one.namespace, one.name) for one in findings}
+            objects = [obj for obj in record.objects if _key(obj, namespace) in lost or _key(obj, "") in lost]
+            with _about(release):
+                return await rollouts.repair(self._tools, record, objects, terms)
+
+    async def manifest(self, head: Head) -> tuple[JSON, ...]:
+        """The objects of the deployed revision, none if there is none."""
+        async with self._archive.held(head.name, head.namespace) as release:
+            deployed = (await release.past()).deployed
+            return deployed.objects if deployed else ()
+
+    def changes(self, namespace: str) -> AsyncGenerator[str, None]:
+        """Names of releases whose latest revision somebody else has changed (`helm rollback`), when that is done.
+        Close it with `aclosing`."""
+        return self._archive.changes(namespace)
+
+    async def _settled(self, release: Release, wanted: Wanted) -> int:
+        past = await release.past()
+        if noted := attempts.noted(past, wanted):
+            await release.update(noted)
+            return 0
+        attempt = attempts.attempt(past, wanted)
+        try:
+            return await self._tried(release, past, attempt, wanted.terms)
+        except ReleaseFailed as error:
+            if not wanted.terms.rollback_on_failure or attempt.verb != "upgrade" or error.brief:
+                raise
+            raise ReleaseFailed(f"{error}; {await self._rolled_back(release, wanted)}") from error
+
+    async def _tried(self, release: Release, past: Past, attempt: Attempt, terms: Terms) -> int:
+        """Bring a revision about, or put on record why that failed."""
+        rollout = Rollout(self._tools, attempt, past, terms)
+        with _about(release):
+            await (release.update if attempt.known else release.create)(attempt.record)
+            try:
+                await rollout.carry_out()
+            except (KubeError, ReleaseFailed) as error:
+                with suppress(KubeError, ReleaseFailed):
+                    await release.update(rollout.ended(str(error)))
+                    await self._trimmed(release)
+                raise
+            await release.update(rollout.ended())
+        return rollout.written
+
+    async def _rolled_back(self, release: Release, wanted: Wanted) -> str:
+        """What was done about it, for a person."""
+        past = await release.past()
+        if past.deployed is None:
+            return "there is no deployed revision to go back to"
+        back = attempts.rollback(past, past.deployed, wanted.digest, ROLLED_BACK)
+        await self._tried(release, past, back, wanted.terms)
+        await self._tidied(release)
+        return f"rolled back to revision {past.deployed.revision}, until something else is wanted"
+
+    async def _taken_away(self, release: Release, timeout: float) -> None:
+        records = (await release.past()).records
+        if not records:
+            raise ReleaseFailed("none of its revisions can be read, so nobody knows its objects")
+        await release.update(records[-1].turned(Status.UNINSTALLING, _DELETING, deleted=now()))
+        await rollouts.take_away(self._tools, records, timeout)
+        for revision in release.history:
+            await release.delete(revision)
+
+    async def _tidied(self, release: Release) -> None:
+        """Only the head of what is deployed says so, and no more revisions are kept than are to be."""
+        for revision in healing.leftovers(release.history):
+            if record := await release.readable(revision):
+                await release.update(healing.mended(record))
+        await self._trimmed(release)
+
+    async def _trimmed(self, release: Release) -> None:
+        """Drop the oldest records, and first the objects that nobody would know of without them."""
+        surplus = healing.surplus(release.history, self._keep)
+        doubtful = [revision for revision in surplus if revision in healing.needed(release.history)]
+        if doubtful:
+            past = await release.past()
+            await rollouts.forget(self._tools, past.records, {revision.number for revision in doubtful})
+        for revision in surplus:
+            await release.delete(revision)
+
+
+@contextmanager
+def _about(release: Release) -> Iterator[None]:
+    """Every error names the release."""
+    try:
+        yield
+    except (KubeError, ReleaseFailed) as error:
+        raise ReleaseFailed(f"release {release.namespace}/{release.name}: {error}", error.brief) from error
+
+
+def _head(release: Release) -> Head:
+    head = release.head
+    assert head is not None, "it has just been written"
+    return head
+
+
+def _key(obj: JSON, namespace: str) -> tuple[str, str, str]:
+    return obj["kind"], obj["metadata"].get("namespace", namespace), obj["metadata"]["name"]

@@ -1,0 +1,37 @@
+"""Releases to be wanted, small ones."""
+
+from typing import Any
+
+import yaml
+
+from hookrunner.model.releases import HelmHook, Rendered, Terms, Wanted
+from hookrunner.releases.codec import now
+
+
+def configmap(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def hook(name: str, event: str, **data: str) -> HelmHook:
+    """A ConfigMap: it is there as soon as it is written."""
+    obj = configmap(name, **data)
+    obj["metadata"]["annotations"] = {"helm.sh/hook": event}
+    return HelmHook(name, "ConfigMap", f"demo/templates/{name}.yaml", yaml.safe_dump(obj), obj, (event,))
+
+
+def wanted(
+    digest: str, *objects: Any, hooks: tuple[HelmHook, ...] = (), namespace: str = "default", **terms: Any
+) -> Wanted:
+    """Release `demo`, of these objects."""
+    manifest = "".join(f"---\n# Source: demo/templates/all.yaml\n{yaml.safe_dump(obj)}" for obj in objects)
+    chart = {
+        "metadata": {"name": "demo", "version": "0.2.0", "apiVersion": "v2"},
+        "lock": None,
+        "templates": [],
+        "values": {},
+        "schema": None,
+        "files": [],
+        "modtime": now(),
+    }
+    rendered = Rendered(manifest, objects, hooks, "", chart)
+    return Wanted("demo", namespace, rendered, {"global": {}, "demo": {"digest": digest}}, digest, Terms(**terms))
