@@ -65,6 +65,7 @@ class Section:
         """What the ConfigMap is to say after a hook's patch of the config, judged. Raises BadValues."""
         whole = patches.applied({self.key: self.config or {}}, operations, self.key)
         wanted = sections.without_nulls(whole[self.key])
+        self._encoded(wanted)
         self.check(wanted)
         return _less(wanted, self.secret, self.plain, self.key) if self.secret else wanted
 
