@@ -17,10 +17,10 @@ _VERSIONS = re.compile(rb"(?<![)$\w.])[$\w.]*(?:\.Capabilities\.APIVersions\b|\.
 
 
 def packed(files: Mapping[str, bytes], built_in: int = 0) -> bytes:
-    """The archive. `built_in` is how many API versions the engine has of its own. Raises BadChart."""
+    """The archive. `built_in` is how many API versions the engine has of its own."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name, data in _flat(files):
+        for name, data in files.items():
             member = tarfile.TarInfo(f"chart/{name}")
             text = _rewritten(data, built_in) if built_in and "templates/" in name else data
             member.size = len(text)
@@ -28,13 +28,13 @@ def packed(files: Mapping[str, bytes], built_in: int = 0) -> bytes:
     return gzip.compress(archive.getvalue(), compresslevel=0)
 
 
-def _flat(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """With packed subcharts as directories: Helm's loader takes either."""
+def flat(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """The files with packed subcharts as directories, since Helm's loader takes either. Raises BadChart."""
     for name, data in files.items():
         folder, _, file = name.rpartition("/")
         if file.endswith(".tgz") and folder.rpartition("/")[2] == "charts":
             inner = {f"{folder}/{file[:-4]}/{path}": content for path, content in unpacked(name, data)}
-            yield from _flat(inner)
+            yield from flat(inner)
         else:
             yield name, data
 

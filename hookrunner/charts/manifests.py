@@ -37,6 +37,7 @@ EVENTS = frozenset(
 _BETWEEN = re.compile(r"(?:^|[\t\n\f\r ]*\n)---[\t\n\f\r ]*")
 _RANK = {kind: rank for rank, kind in enumerate(INSTALL_ORDER)}
 _NOTES = "NOTES.txt"
+_INTEGERS = 2.0**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,16 @@ def _sources(path: str, text: str) -> Iterator[Source]:
             values = list(documents(part.encode(errors="replace"), YAML_1_1))
         except BadDocument as error:
             raise RenderFailed(f"{place}: {error} (counted from the start of the document)") from None
-        yield from (Source(path, _checked(place, value)) for value in values if value is not None)
+        yield from (Source(path, _checked(place, _whole(value))) for value in values if value is not None)
+
+
+def _whole(value: JSON) -> JSON:
+    """With `1e+06`, as Helm writes great numbers, made 1000000: the API server takes no other for an integer."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _INTEGERS else value
 
 
 def _checked(place: str, value: JSON) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Subcharts are not in it, neither here nor there. Bytes are base64, since files n
 """
 
 import base64
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,9 @@ from hookrunner.charts.files import CHART
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
 
+_REQUIREMENTS = "requirements.yaml"
 _LOCKS, _VALUES, _SCHEMA = ("Chart.lock", "requirements.lock"), "values.yaml", "values.schema.json"
+_SUBCHART = re.compile(r"charts/[^/_.][^/]*/Chart\.yaml")
 _TEXTS = ("name", "home", "version", "description", "icon", "apiVersion", "condition", "tags", "appVersion")
 _FIELDS = (
     *_TEXTS,
@@ -33,9 +36,16 @@ def synthetic(name: str) -> bytes:
 
 def metadata(files: Mapping[str, bytes]) -> dict[str, Any]:
     """`Chart.yaml` as Helm keeps it: without keys that it does not know, empty if it cannot be read (Helm will say)."""
-    document = _document(files.get(CHART, b""))
+    document = _document(files.get(CHART, b"")) | _document(files.get(_REQUIREMENTS, b""))
     known = {key: document[key] for key in _FIELDS if document.get(key) not in (None, "", [], {})}
     return known | {key: str(known[key]) for key in (*_TEXTS, "kubeVersion") if key in known}
+
+
+def missing(files: Mapping[str, bytes], metadata: Mapping[str, Any]) -> list[str]:
+    """Subcharts that `Chart.yaml` names and `charts/` has not."""
+    there = {_document(data).get("name") for name, data in files.items() if _SUBCHART.fullmatch(name)}
+    wanted = [str(dependency.get("name")) for dependency in metadata.get("dependencies", ())]
+    return [name for name in wanted if name not in there]
 
 
 def chart(files: Mapping[str, bytes]) -> JSON:

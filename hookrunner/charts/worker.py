@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from hookrunner.charts import files, record
-from hookrunner.charts.archive import packed
+from hookrunner.charts.archive import flat, packed
 from hookrunner.charts.complaints import brief, of_syntax
 from hookrunner.charts.engine import Cluster, Engine, Options, built_in, compatible
 from hookrunner.charts.manifests import manifests
@@ -107,17 +107,21 @@ class Charts:
         return {**asdict(found), "chart": kept}
 
     def _load(self, directory: Path, name: str, seen: files.Signature) -> tuple[bytes, dict[str, Any]]:
-        found = files.contents(directory)
+        found = dict(flat(files.contents(directory)))
         if files.CHART not in found:
             found[files.CHART] = record.synthetic(name)
-        return packed(found, self._built_in), record.chart(found)
+        kept = record.chart(found)
+        if missing := record.missing(found, kept["metadata"]):
+            names = ", ".join(missing)
+            raise BadChart(f"found in Chart.yaml, but missing in charts/ directory: {names}; run helm dependency build")
+        return packed(found, self._built_in), kept
 
     def _check(self, metadata: dict[str, Any], options: Options) -> None:
         """What Helm checks outside its engine, before it renders. Raises BadChart."""
         wanted = metadata.get("kubeVersion")
         if wanted and not compatible(self._engine, wanted, options):
-            version = options.kube_version
-            raise BadChart(f"the chart requires kubeVersion {wanted}, which Kubernetes {version} is not")
+            cluster = options.kube_version
+            raise BadChart(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {cluster}")
         if metadata.get("type") == "library":
             raise BadChart("a library chart cannot be installed: put templates into a chart that depends on it")
 
