@@ -9,7 +9,7 @@ the elements that the next one means: those are kept in their order, so that an 
 In a changed document an operation may not fit any more. It is passed over and kept: it may fit the next document.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from hookrunner.errors import BadValues
@@ -51,26 +51,17 @@ class Patches:
     def then(self, document: JSON, operations: Iterable[PatchOperation], key: str) -> tuple[JSON, "Patches"]:
         """The document with these and all further operations done, and all of them remembered. `document` is what
         these have made. Raises BadValues if one does not fit."""
-        settled, in_lists = dict(self.settled), list(self.in_lists)
+        draft = _Draft(dict(self.settled), list(self.in_lists))
         for operation in operations:
-            pointer = pointers.tokens(operation.path)
             before, document = document, patches.applied(document, (operation,), key)
-            if operation.op == "test" or _done_in_a_value(settled, pointer, operation):
-                continue
-            depth = pointers.way_to_list(before, pointer)
-            if depth is None:
-                settled = {place: one for place, one in settled.items() if not _below(place, pointer)}
-                in_lists = [one for one in in_lists if not _below(one.place, pointer)]
-                settled[pointer] = operation
-            else:
-                moves = isinstance(pointers.found(before, pointer[:-1]), list)
-                _follow(in_lists, InList(pointer[:depth], pointer, moves, operation))
-        if len(in_lists) > MOST_IN_LISTS:
-            whole = pointers.text(in_lists[-1].place)
+            if operation.op != "test":
+                draft.remember(operation, before)
+        if len(draft.in_lists) > MOST_IN_LISTS:
+            whole = pointers.text(draft.in_lists[-1].place)
             raise BadValues(
                 key, [f"more than {MOST_IN_LISTS:,} changes inside of lists; add {whole} as a whole instead"]
             )
-        return document, Patches(settled, tuple(in_lists))
+        return document, Patches(draft.settled, tuple(draft.in_lists))
 
     def again(self, document: JSON) -> tuple[JSON, list[str]]:
         """A document of lower layers with all operations done that fit, and what was wrong with the others. That
@@ -85,26 +76,59 @@ class Patches:
         return document, misfits
 
 
+class _Draft:
+    """Patches in the making."""
+
+    def __init__(self, settled: dict[Pointer, PatchOperation], in_lists: list[InList]) -> None:
+        self.settled = settled
+        self.in_lists = in_lists
+        self._above = {above for place in settled for above in _above(place)}
+        self._above.update(above for one in in_lists for above in _above(one.pointer))
+
+    def remember(self, operation: PatchOperation, before: JSON) -> None:
+        """Adds an operation; `before` is the document that it was done to."""
+        pointer = pointers.tokens(operation.path)
+        if self._done_in_a_value(pointer, operation):
+            return
+        depth = pointers.way_to_list(before, pointer)
+        if depth is not None:
+            moves = isinstance(pointers.found(before, pointer[:-1]), list)
+            self._follow(InList(pointer[:depth], pointer, moves, operation))
+        else:
+            if pointer in self._above:
+                self._drop_below(pointer)
+            self.settled[pointer] = operation
+        self._above.update(_above(pointer))
+
+    def _done_in_a_value(self, pointer: Pointer, operation: PatchOperation) -> bool:
+        """Makes the change in the value of a remembered `add` that it lies in, if there is one."""
+        for place in _above(pointer):
+            around = self.settled.get(place)
+            if around is not None and around.op == "add":
+                inner = replace(operation, path=pointers.text(pointer[len(place) :]))
+                self.settled[place] = replace(around, value=patches.changed(around.value, inner))
+                return True
+        return False
+
+    def _follow(self, new: InList) -> None:
+        """What was said of the place since the elements of its list last moved is replaced."""
+        if not new.moves:
+            moves = [number for number, one in enumerate(self.in_lists, 1) if one.moves and one.place == new.place]
+            start = max(moves, default=0)
+            stay = [one for one in self.in_lists[start:] if not _below(one.pointer, new.pointer)]
+            self.in_lists[start:] = stay
+        self.in_lists.append(new)
+
+    def _drop_below(self, pointer: Pointer) -> None:
+        self.settled = {place: one for place, one in self.settled.items() if not _below(place, pointer)}
+        self.in_lists = [one for one in self.in_lists if not _below(one.place, pointer)]
+
+
+def _above(pointer: Pointer) -> Iterator[Pointer]:
+    """The places that it lies in, the outermost first."""
+    return (pointer[:depth] for depth in range(1, len(pointer)))
+
+
 def _below(place: Pointer, pointer: Pointer) -> bool:
     """Is it the same place, or inside of it?"""
     return place[: len(pointer)] == pointer
-
-
-def _follow(in_lists: list[InList], new: InList) -> None:
-    """Adds an operation, which replaces what was said of its place since the elements of its list last moved."""
-    if not new.moves:
-        moves = [number for number, one in enumerate(in_lists, 1) if one.moves and one.place == new.place]
-        start = max(moves, default=0)
-        in_lists[start:] = [one for one in in_lists[start:] if not _below(one.pointer, new.pointer)]
-    in_lists.append(new)
-
-
-def _done_in_a_value(settled: dict[Pointer, PatchOperation], pointer: Pointer, operation: PatchOperation) -> bool:
-    """Makes the change in the value of a remembered `add` that it lies in, if there is one."""
-    for depth in range(1, len(pointer)):
-        around = settled.get(pointer[:depth])
-        if around is not None and around.op == "add":
-            inner = replace(operation, path=pointers.text(pointer[depth:]))
-            settled[pointer[:depth]] = replace(around, value=patches.changed(around.value, inner))
-            return True
-    return False
