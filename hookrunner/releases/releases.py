@@ -50,6 +50,11 @@ class Releases:
         """The latest revision of each release there, by name: one request, of metadata only."""
         return await self._archive.heads(namespace)
 
+    async def head(self, name: str, namespace: str) -> Head | None:
+        """The latest revision of one release, from memory where the records were looked at before."""
+        async with self._archive.held(name, namespace) as release:
+            return release.head
+
     async def settle(self, wanted: Wanted) -> Settled:
         """Install or upgrade the release, or do nothing if it is as it is wanted.
 

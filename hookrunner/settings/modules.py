@@ -221,6 +221,11 @@ class ModulesSettings:
         Option("render-memory", SIZE, "512Mi", "Modules: memory of the process that renders charts.")
     )
 
+    @property
+    def on(self) -> bool:
+        """Is there anything to look after?"""
+        return bool(self.directories or self.global_hooks)
+
     def under(self, compat: Compat | None) -> "ModulesSettings":
         """With the label that tells who looks after an object, whatever other labels were asked for (§6.4)."""
         heritage = Compat.ADDON if compat is Compat.ADDON else "hookrunner"
