@@ -9,6 +9,7 @@ deleted.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hookrunner.hooks.run import Usage
 from hookrunner.model.modules import Choice, Decision, Module
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules import versions
@@ -35,10 +36,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an `enabled` script said, and why if it told."""
+    """What an `enabled` script said, and why if it told; `usage` is what its run took."""
 
     wanted: bool
     reason: str = ""
+    usage: Usage | None = field(default=None, compare=False)
 
 
 def flagged(module: Module, chain: Sequence[str], facts: Facts) -> Decision:

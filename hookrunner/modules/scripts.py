@@ -17,6 +17,7 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import HookFailed, ScriptFailed
 from hookrunner.hooks.discovery import safe_name
+from hookrunner.hooks.run import Usage
 from hookrunner.model.modules import Module
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
@@ -112,7 +113,8 @@ class _Files:
             raise ScriptFailed(
                 f"{module.script}: bad enabled result: {said[:100]!r}; write true or false into $MODULE_ENABLED_RESULT"
             )
-        return Answer(said == "true", _read(self.reason).strip())
+        usage = Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes)
+        return Answer(said == "true", _read(self.reason).strip(), usage)
 
 
 @contextmanager

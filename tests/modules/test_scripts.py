@@ -54,7 +54,10 @@ def asking(tmp_path: Path) -> Asking:
     ],
 )
 async def test_a_script_answers_true_or_false_and_may_say_why(asking: Asking, script: str, answer: Answer) -> None:
-    assert await asking.says(script) == answer
+    found = await asking.says(script)
+    assert found == answer
+    assert found.usage
+    assert 0 < found.usage.seconds < 30
     assert list((asking.top / "tmp").iterdir()) == []
 
 
