@@ -91,19 +91,18 @@ def find_in_module(module: str, directory: Path) -> list[HookFile]:
         found = _hooks(_survey(top, ("lib", "venv")), top)
     except OSError as error:
         raise BadHookConfig(f"{module}/hooks", [f"'{error.filename}' cannot be read: {error.strerror}"]) from None
-    own = [replace(file, name=f"{module}/hooks/{file.name}", module=module) for file in found]
-    return [_in_venv(file, top / "venv") if file.path.suffix == ".py" else file for file in own]
+    return [in_venv(replace(file, name=f"{module}/hooks/{file.name}", module=module), top) for file in found]
 
 
-def survey(directory: Path) -> list[HookFile | Skipped]:
+def survey(directory: Path, ignored: Sequence[str] = ("lib",)) -> list[HookFile | Skipped]:
     """The hooks below an absolute directory, ordered by path, bytewise, and what else looks like one.
 
-    Hidden directories and those named `lib` are left out, symlinks to directories are not followed, but the hooks
-    directory itself may be one. A symlink to a file counts as executable, as hooks mounted from a ConfigMap need it.
-    Raises StartRefused if the directory, or one below it, cannot be read.
+    Hidden directories and those of the `ignored` names are left out, symlinks to directories are not followed, but the
+    hooks directory itself may be one. A symlink to a file counts as executable, as hooks mounted from a ConfigMap need
+    it. Raises StartRefused if the directory, or one below it, cannot be read.
     """
     try:
-        return _survey(directory, ("lib",))
+        return _survey(directory, ignored)
     except FileNotFoundError as error:
         raise StartRefused(
             f"hooks directory: path '{error.filename}' not exist; create it or set --hooks-dir"
@@ -120,7 +119,7 @@ def safe_name(name: str) -> str:
 
 
 def _survey(directory: Path, ignored: Sequence[str]) -> list[HookFile | Skipped]:
-    """`ignored` are names of directories that are left out. Raises OSError."""
+    """Raises OSError."""
     found = [*_entries(f"{directory}/", f"{directory}/", ignored), *_library(directory / "lib")]
     return sorted(found, key=lambda one: os.fsencode(one.path))
 
@@ -132,14 +131,15 @@ def _hooks(found: Sequence[HookFile | Skipped], directory: Path) -> list[HookFil
     return [one for one in found if isinstance(one, HookFile)]
 
 
-def _in_venv(file: HookFile, venv: Path) -> HookFile:
-    """A hook in Python is run by the interpreter of its module's virtual environment, if there is one.
+def in_venv(file: HookFile, top: Path) -> HookFile:
+    """A hook below a module's `hooks`; one in Python is run by the interpreter of the `venv` there, if there is one.
 
     addon-operator sets PYTHONHOME too. That is right for an environment that has the standard library in it; any other
     finds it by its `pyvenv.cfg`, and with PYTHONHOME not at all (https://docs.python.org/3/library/sys_path_init.html).
     """
+    venv = top / "venv"
     python = venv / "bin/python3"
-    if not (python.is_file() and os.access(python, os.X_OK)):
+    if file.path.suffix != ".py" or not (python.is_file() and os.access(python, os.X_OK)):
         return file
     complete = any(venv.glob("lib/python3*/os.py"))
     return replace(file, prefix=(str(python),), environ={"PYTHONHOME": str(venv)} if complete else {})

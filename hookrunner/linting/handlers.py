@@ -37,6 +37,7 @@ def _needed(config: HookConfig) -> Iterator[tuple[str, list[str]]]:
     """What may come, and the functions of which one has to be there, the most general last."""
     if config.on_startup is not None:
         yield "onStartup", ["__on_startup"]
+    yield from ((type, [f"__on_{re.sub('(?=[A-Z])', '_', type).lower()}"]) for type in config.lifecycle)
     for schedule in config.schedules:
         if not schedule.group:
             yield f"the schedule '{schedule.name}'", [f"__on_schedule::{schedule.name}"]

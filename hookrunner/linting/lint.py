@@ -1,7 +1,8 @@
 """Everything that the linter has to say about files and directories.
 
 The hooks are found and asked by the code of the start (`hooks.discovery`, `hooks.catalog`), so an error here is one
-there. The texts of those that can be asked, and of those that cannot, are then read by the checks beside this file.
+there; whether they are those of a module follows from where they lie (`hooks.places`). The texts of those that can be
+asked, and of those that cannot, are then read by the checks beside this file.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks import catalog, discovery
+from hookrunner.hooks import catalog, places
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped
 from hookrunner.jq.program import Jq
 from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, snapshots, webhooks
@@ -57,7 +58,7 @@ class Linter:
         """A file is asked as if its own directory were the hooks directory."""
         top = path.absolute()
         if top.is_dir():
-            found = discovery.survey(top)
+            found = places.survey(top)
         else:
             found, top = [_single(top)], top.parent
         shown = {
@@ -100,7 +101,7 @@ class Linter:
 def _single(path: Path) -> HookFile | Skipped:
     """A file that was named is meant to be a hook, wherever it lies."""
     executable = path.stat().st_mode & 0o111
-    return HookFile(path.name, path) if executable else Skipped(path, Skip.NOT_EXECUTABLE)
+    return places.placed(HookFile(path.name, path)) if executable else Skipped(path, Skip.NOT_EXECUTABLE)
 
 
 def _read(path: Path) -> Source | None:

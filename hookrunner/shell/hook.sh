@@ -45,6 +45,9 @@ HOOK_HANDLERS='
 | "__on_kubernetes::\($binding)" as $kubernetes
 | $binding,
   (if $binding == "onStartup" then "__on_startup"
+   elif has("type") | not then
+     $binding | select(test("^((before|after)(All|Helm|DeleteHelm))$"))
+     | "__on_" + gsub("(?<letter>[A-Z])"; "_" + (.letter | ascii_downcase))
    elif .type == "Synchronization" then "\($kubernetes)::synchronization", $kubernetes
    elif .type == "Event" then
      ({Added: ["added", "added_or_modified"], Modified: ["modified", "added_or_modified"], Deleted: ["deleted"]}

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from hookrunner.errors import HookFailed
-from hookrunner.hooks import catalog, discovery
+from hookrunner.hooks import catalog, discovery, places
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.hooks.run import ExitedBadly, answered, command, rendered, write
@@ -137,7 +137,9 @@ class Bench:
         path = path.absolute()
         directory = path if path.is_dir() else path.parent
         files: Sequence[HookFile] = discovery.find(path) if path.is_dir() else [HookFile(path.name, path)]
-        return await catalog.ask(files, replace(self.settings, directory=directory), self.children, self.jq)
+        return await catalog.ask(
+            map(places.placed, files), replace(self.settings, directory=directory), self.children, self.jq
+        )
 
     async def load(self, path: Path) -> Hook:
         """The hook in a file. Raises BadHookConfig."""

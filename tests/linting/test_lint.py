@@ -9,8 +9,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hookrunner.errors import StartRefused
+from hookrunner.linting import handlers
 from hookrunner.linting.findings import Finding
 from hookrunner.linting.lint import Linter
+from hookrunner.linting.source import Source
+from hookrunner.model.bindings import BindingType, HookConfig
 from tests.linting.conftest import Write
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -26,6 +29,23 @@ async def test_all_problems_of_a_configuration_are_errors_at_their_keys(linter: 
     assert [(one.line, one.column, one.code) for one in findings] == [(8, 3, "refused"), (10, 3, "refused")]
     assert findings[0].text.startswith("kubernetes[0].jqFiltre is a forbidden property; did you mean 'jqFilter'?")
     assert "minute '61'" in findings[1].text
+
+
+@pytest.mark.parametrize(("place", "refused"), [("modules/dns/hooks/a.sh", False), ("hooks/a.sh", True)])
+async def test_a_lifecycle_binding_is_fine_where_it_belongs(
+    linter: Linter, write: Write, place: str, refused: bool
+) -> None:
+    path = write(place, QUIET.replace("onStartup", "beforeHelm"))
+    for named in (path, path.parent):
+        assert [one.code for one in await found(linter, named)] == ["refused"] * refused
+
+
+def test_a_lifecycle_binding_needs_a_handler_of_the_shell_framework() -> None:
+    text = b'source "$(hookrunner shell-lib)"\n__config__() { :; }\n__on_before_helm() { :; }\nhook::run "$@"\n'
+    config = HookConfig("v1", lifecycle={BindingType.BEFORE_HELM: 1, BindingType.AFTER_DELETE_HELM: 1})
+    (remark,) = handlers.check(Source(Path("a.sh"), text), config)
+    assert remark.text.startswith("no handler for afterDeleteHelm: ")
+    assert "define __on_after_delete_helm, or __main__" in remark.text
 
 
 async def test_a_filter_that_does_not_compile_is_an_error(linter: Linter, write: Write) -> None:

@@ -12,6 +12,13 @@ CONVERSION = {"binding": "up", "type": "Conversion", "fromVersion": "stable.io/v
     ("context", "handlers"),
     [
         ({"binding": "onStartup"}, "__on_startup"),
+        ({"binding": "beforeAll", "snapshots": "none"}, "__on_before_all"),
+        ({"binding": "afterAll"}, "__on_after_all"),
+        ({"binding": "beforeHelm"}, "__on_before_helm"),
+        ({"binding": "afterHelm"}, "__on_after_helm"),
+        ({"binding": "beforeDeleteHelm"}, "__on_before_delete_helm"),
+        ({"binding": "afterDeleteHelm"}, "__on_after_delete_helm"),
+        ({"binding": "beforeHelm", "type": "Schedule"}, "__on_schedule::beforeHelm"),
         (
             {"binding": "pods", "type": "Synchronization"},
             "__on_kubernetes::pods::synchronization __on_kubernetes::pods",
