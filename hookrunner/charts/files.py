@@ -9,7 +9,9 @@ Files are read again only if one of them has another size, inode or time than be
 
 import hashlib
 import io
+import os
 import re
+import stat
 import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,8 @@ _LARGEST = 5 << 20
 _LOOKUP = re.compile(rb"\blookup\b")
 _CAPABILITIES = re.compile(rb"\bCapabilities\b|^kubeVersion:", re.MULTILINE)
 
-Signature = tuple[tuple[str, int, int, int], ...]
+File = tuple[str, int, int, int]
+"""Path in the chart, size, inode, time: the same as long as nobody touches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +57,20 @@ def reads_capabilities(directory: Path) -> bool:
 
 def scan(directory: Path) -> Scan:
     """All three at once. Raises BadChart."""
-    return _scanned(directory, signature(directory))
+    return _scanned(directory, tuple(_files(directory)))
 
 
 def contents(directory: Path) -> dict[str, bytes]:
     """The chart's files by their path in it, sorted, as they are on disk. Raises BadChart."""
+    names = [name for name, *_ in _files(directory)]
     try:
-        return {name: (directory / name).read_bytes().removeprefix(b"\xef\xbb\xbf") for name in _names(directory)}
+        return {name: (directory / name).read_bytes().removeprefix(b"\xef\xbb\xbf") for name in names}
     except OSError as error:
         raise BadChart(f"{error.filename}: {error.strerror}") from None
-
-
-def signature(directory: Path) -> Signature:
-    """Names, sizes, inodes and times of the files: equal as long as nobody touches them. Raises BadChart."""
-    try:
-        stats = [(name, (directory / name).stat()) for name in _names(directory)]
-    except OSError as error:
-        raise BadChart(f"{error.filename}: {error.strerror}") from None
-    for name, stat in stats:
-        if stat.st_size > _LARGEST:
-            raise BadChart(f"{directory / name} is larger than Helm loads ({_LARGEST} bytes): put it in .helmignore")
-    return tuple((name, stat.st_size, stat.st_ino, stat.st_mtime_ns) for name, stat in stats)
 
 
 @lru_cache(maxsize=512)
-def _scanned(directory: Path, seen: Signature) -> Scan:
+def _scanned(directory: Path, seen: tuple[File, ...]) -> Scan:
     """`seen` is part of the key, no more."""
     files = contents(directory)
     total = hashlib.sha256()
@@ -108,26 +100,36 @@ def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         raise BadChart(f"{name} is not a packed chart: {error}") from None
 
 
-def _names(directory: Path) -> list[str]:
-    if (directory / CHART).is_file():
-        return sorted(_walk(directory, "", rules(directory), ()))
-    return sorted(_walk(directory, "", None, ()))
+def _files(directory: Path) -> list[File]:
+    try:
+        ignore = rules(directory) if (directory / CHART).is_file() else None
+        return sorted(_walk(directory, "", ignore, ()))
+    except OSError as error:
+        raise BadChart(f"{error.filename}: {error.strerror}") from None
 
 
-def _walk(directory: Path, prefix: str, ignore: Sequence[Rule] | None, above: tuple[int, ...]) -> Iterator[str]:
+def _walk(directory: Path, prefix: str, ignore: Sequence[Rule] | None, above: tuple[int, ...]) -> Iterator[File]:
     inode = directory.stat().st_ino
     if inode in above:
         raise BadChart(f"{directory} is a link to a directory that it lies in")
-    for entry in directory.iterdir():
-        name, is_directory = prefix + entry.name, entry.is_dir()
-        if _left_out(entry.name, is_directory) if ignore is None else ignored(ignore, name, is_directory):
-            continue
-        if is_directory:
-            yield from _walk(entry, name + "/", ignore, (*above, inode))
-        elif entry.is_file():
-            yield name
-        else:
-            raise BadChart(f"{entry} is neither a file nor a directory, and Helm loads neither pipes nor broken links")
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            name, is_directory = prefix + entry.name, entry.is_dir()
+            if _left_out(entry.name, is_directory) if ignore is None else ignored(ignore, name, is_directory):
+                continue
+            if is_directory:
+                yield from _walk(directory / entry.name, name + "/", ignore, (*above, inode))
+            else:
+                yield _file(name, entry)
+
+
+def _file(name: str, entry: os.DirEntry[str]) -> File:
+    found = entry.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise BadChart(f"{entry.path} is neither a file nor a directory, and Helm loads no such things")
+    if found.st_size > _LARGEST:
+        raise BadChart(f"{entry.path} is larger than Helm loads ({_LARGEST} bytes): put it in .helmignore")
+    return name, found.st_size, found.st_ino, found.st_mtime_ns
 
 
 def _left_out(name: str, is_directory: bool) -> bool:

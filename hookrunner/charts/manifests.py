@@ -34,7 +34,7 @@ EVENTS = frozenset(
     f"{when}-{what}" for when in ("pre", "post") for what in ("install", "delete", "upgrade", "rollback")
 )
 
-_BETWEEN = re.compile(r"(?:^|[\t\n\f\r ]*\n)---[\t\n\f\r ]*")
+_BETWEEN = re.compile(r"(?:\A|\n)---[\t\n\f\r ]*")
 _RANK = {kind: rank for rank, kind in enumerate(INSTALL_ORDER)}
 _NOTES = "NOTES.txt"
 _INTEGERS = 2.0**63

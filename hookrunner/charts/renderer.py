@@ -17,6 +17,7 @@ from hookrunner.charts.child import Child, WorkerLost
 from hookrunner.charts.engine import Cluster
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.releases import HelmHook, Render, Rendered
+from hookrunner.model.resources import JSON
 
 PATIENCE = 1.0
 MOST_WORKERS = 3
@@ -64,7 +65,7 @@ class Renderer:
         answer = await self._answer(order)
         match answer[:1]:
             case b"=":
-                return _rendered(order, orjson.loads(answer[1:]))
+                return _rendered(order, **orjson.loads(answer[1:]))
             case b"C":
                 raise BadChart(answer[1:].decode())
         raise RenderFailed(answer[1:].decode())
@@ -143,7 +144,7 @@ def _request(order: Render, cluster: Cluster | None) -> dict[str, Any]:
     }
 
 
-def _rendered(order: Render, found: dict[str, Any]) -> Rendered:
+def _rendered(order: Render, found: dict[str, Any], chart: JSON) -> Rendered:
     for hook in found["ignored"]:
         _log.warn(f"{order.name}: an object is left out, since Helm knows no such hook: {hook}")
     return Rendered(
@@ -151,7 +152,7 @@ def _rendered(order: Render, found: dict[str, Any]) -> Rendered:
         objects=tuple(found["objects"]),
         hooks=tuple(_hook(hook) for hook in found["hooks"]),
         notes=found["notes"],
-        chart=found["chart"],
+        chart=chart,
     )
 
 

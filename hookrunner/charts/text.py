@@ -6,6 +6,7 @@ no texts. So a text is written plain only if it looks like a word or a path, and
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import orjson
 
@@ -18,31 +19,34 @@ _BLOCK = re.compile(r"\S[^\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\
 
 def dump(value: JSON) -> str:
     """One document, ending with a newline."""
-    return "".join(_lines(value, "")).removeprefix("\n") if isinstance(value, dict | list) else f"{_scalar(value)}\n"
+    lines: list[str] = []
+    _write(lines, "", value, "")
+    return "\n".join(lines).lstrip(" ") + "\n"
 
 
-def _lines(value: JSON, indent: str) -> Iterator[str]:
-    """What stands after a key or a dash, with the newline before it if it needs one."""
-    if isinstance(value, dict) and value:
-        yield "\n"
-        for key, item in value.items():
-            yield f"{indent}{_text(key)}:"
-            yield from _lines(item, indent + "  ")
-    elif isinstance(value, list) and value:
-        yield "\n"
-        for item in value:
-            inside = "".join(_lines(item, indent + "  "))
-            yield f"{indent}-" + (" " + inside[1:].lstrip(" ") if inside.startswith("\n") else inside)
-    elif isinstance(value, str) and "\n" in value:
-        yield _block(value, indent)
+def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
+    """`head` is what the first line begins with: a key or a dash. What a dash is for begins beside it."""
+    if isinstance(value, dict | list) and value:
+        start = f"{head} " if head.endswith("-") else indent
+        if head and start == indent:
+            lines.append(head)
+        for mark, item in _marked(value):
+            _write(lines, start + mark, item, indent + "  ")
+            start = indent
+    elif isinstance(value, str):
+        text = _block(value, indent) if "\n" in value else _text(value)
+        lines.append(f"{head} {text}")
     else:
-        yield f" {_scalar(value)}\n"
+        lines.append(f"{head} {orjson.dumps(value).decode()}")
 
 
-def _scalar(value: JSON) -> str:
-    return _text(value) if isinstance(value, str) else orjson.dumps(value).decode()
+def _marked(value: JSON) -> Iterator[tuple[str, JSON]]:
+    if isinstance(value, dict):
+        return ((_text(key) + ":", item) for key, item in value.items())
+    return (("-", item) for item in value)
 
 
+@lru_cache(maxsize=4096)
 def _text(text: str) -> str:
     if _PLAIN.fullmatch(text) and not _WORDS.fullmatch(text):
         return text
@@ -50,8 +54,9 @@ def _text(text: str) -> str:
 
 
 def _block(text: str, indent: str) -> str:
+    """Lines as they are, if no parser could take them for something else."""
     if not _BLOCK.fullmatch(text) or text.endswith("\n\n"):
-        return f" {orjson.dumps(text).decode()}\n"
+        return orjson.dumps(text).decode()
     mark = "|" if text.endswith("\n") else "|-"
     lines = text.removesuffix("\n").split("\n")
-    return f" {mark}\n" + "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
+    return "\n".join([mark, *(indent + line if line else "" for line in lines)])

@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import sys
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from hookrunner.charts.manifests import manifests
 from hookrunner.charts.program import Program
 from hookrunner.charts.protocol import LENGTH
 from hookrunner.errors import BadChart, RenderFailed
-from hookrunner.model.resources import JSON
 
 
 def main() -> None:
@@ -97,16 +95,16 @@ class Charts:
             kind = b"C" if of_syntax(str(error)) else b"R"
             return kind + brief(str(error)).encode(errors="replace")
 
-    def _rendered(self, order: dict[str, Any]) -> dict[str, JSON]:
+    def _rendered(self, order: dict[str, Any]) -> dict[str, object]:
         directory = Path(order["directory"])
-        archive, kept = self._loaded(directory, order["name"], files.signature(directory))
-        options = _options(order, files.looks_up(directory))
+        scan = files.scan(directory)
+        archive, kept = self._loaded(directory, order["name"], scan.fingerprint)
+        options = _options(order, scan.looks_up)
         self._check(kept["metadata"], options)
         texts = self._engine.render(archive, order["values"], options)
-        found = manifests(texts, kept["metadata"]["name"], order["labels"])
-        return {**asdict(found), "chart": kept}
+        return {"found": manifests(texts, kept["metadata"]["name"], order["labels"]), "chart": kept}
 
-    def _load(self, directory: Path, name: str, seen: files.Signature) -> tuple[bytes, dict[str, Any]]:
+    def _load(self, directory: Path, name: str, fingerprint: str) -> tuple[bytes, dict[str, Any]]:
         found = dict(flat(files.contents(directory)))
         if files.CHART not in found:
             found[files.CHART] = record.synthetic(name)
