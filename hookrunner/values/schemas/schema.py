@@ -29,7 +29,7 @@ class Schema:
         except RecursionError:
             return ["the section is nested too deep"]
         more = [f"and {len(found) - _MOST_LINES} more"] if len(found) > _MOST_LINES else []
-        return found[:_MOST_LINES] + more
+        return [" ".join(line.split()) for line in found[:_MOST_LINES]] + more
 
     def defaults(self, value: JSON) -> JSON:
         """The section with the defaults of what is absent; the section itself if there are none. It is not changed."""

@@ -43,6 +43,11 @@ def test_a_rule_holds_or_not(schema: Callable[[str], Schema], rule: str, value: 
     assert checked.problems(value) == ([] if holds else [f"the section: wrong ({place})"])
 
 
+def test_a_message_of_several_lines_becomes_one(schema: Callable[[str], Schema]) -> None:
+    checked = schema('{x-deckhouse-validations: [{expression: "false", message: "one\\n  two"}]}')
+    assert checked.problems({})[0].startswith("the section: one two (")
+
+
 @pytest.mark.parametrize(
     ("value", "old", "holds"),
     [
