@@ -83,23 +83,36 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         parts = Parts(background, children, jq, kube, face.metrics)
         built = assembled(settings, parts, face.hook_metrics, hooks)
         face.shows(built.status, hooks)
+        modules = await _look_after_modules(settings, parts, built, face, stack) if settings.modules.on else None
         # A port that was asked for is one that a Service or a probe counts on, also while no hook needs it.
         if any(hook.config.answers_reviews for hook in hooks.hooks) or settings.webhooks.port is not None:
             await _let_be_asked(settings, parts, face, built, stack)
         elif not hooks.problems:
             background.keep("removal of registrations", lambda: _stop_being_asked(settings, kube))
         built.start()
+        if modules:
+            modules.start(background, built)
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
-        if not hooks.hooks:
+        if not hooks.hooks and not modules:
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
         await _until_asked(signals, face, connection)
         return await _stop(settings, signals, built, children, face)
 
 
-class Answering(Protocol):
-    """The webhooks, which are not imported where nobody needs them."""
+class Conditioned(Protocol):
+    """Something that has to be ready."""
 
     def conditions(self) -> dict[str, tuple[bool, str]]: ...
+
+
+class Working(Protocol):
+    """The modules, likewise."""
+
+    def start(self, background: Background, built: Assembly) -> None: ...
+
+
+class Answering(Conditioned, Protocol):
+    """The webhooks, which are not imported where nobody needs them."""
 
     def leave(self) -> None: ...
 
@@ -115,6 +128,7 @@ class Face:
     status: Status | None = None
     left_out: str = ""
     webhooks: Answering | None = None
+    modules: Conditioned | None = None
     _conditions: Conditions = field(default_factory=Conditions)
 
     def shows(self, status: Status, hooks: Catalog) -> None:
@@ -126,7 +140,7 @@ class Face:
         """For `/readyz`."""
         loaded = self.status is not None
         state = {"hooks": (loaded, self.left_out if loaded else "hooks are being loaded")}
-        shown = (self.status, self.webhooks)
+        shown = (self.status, self.webhooks, self.modules)
         return self._conditions.of(state | {k: v for one in shown if one for k, v in one.conditions().items()})
 
     def queues(self) -> Sequence[QueueDump]:
@@ -174,6 +188,9 @@ def _children() -> Children:
 
 async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading) -> tuple[Catalog, Connection]:
     hooks = await catalog.load(settings.hooks, children, jq)
+    if settings.modules.global_hooks:
+        ours = await catalog.load_global(settings.modules.global_hooks, settings.hooks, children, jq)
+        hooks = Catalog(hooks.hooks + ours.hooks, hooks.problems + ours.problems)
     return hooks, await loaded(loading)
 
 
@@ -197,6 +214,20 @@ async def _let_be_asked(settings: Settings, parts: Parts, face: Face, built: Ass
     face.webhooks = await stack.enter_async_context(
         serving(settings, built.declared, cluster, face.metrics, parts.background)
     )
+
+
+async def _look_after_modules(
+    settings: Settings, parts: Parts, built: Assembly, face: Face, stack: AsyncExitStack
+) -> Working:
+    """Read the modules and what users have configured of them."""
+    # 0.1 s, which nobody else has to pay.
+    from hookrunner.convergence import assembly, loading
+
+    shelf = await asyncio.to_thread(loading.read, settings.modules)
+    modules = await stack.enter_async_context(assembly.convergence(settings, shelf, parts, built))
+    face.modules = modules.status
+    await modules.prepare()
+    return modules
 
 
 async def _stop_being_asked(settings: Settings, kube: Kube) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from hookrunner.background import Background
 from hookrunner.engine import readings
@@ -56,8 +57,12 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """An engine that has not started yet, how it is seen, and what it answers."""
+    """An engine that has not started yet, how it is seen, and what it answers. `executions` and `rates` are for whoever
+    runs hooks beside its queues."""
 
+    engine: Engine
+    executions: Executions
+    rates: Rates
     queues: Queues
     status: Status
     declared: Declared
@@ -82,4 +87,5 @@ def assembled(settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
     declared = Declared(hooks.hooks, HookReviewer(engine, reviews), incomplete=bool(hooks.problems))
-    return Assembly(queues, status, declared, lambda: engine.start(hooks.hooks, monitors, schedules))
+    start = partial(engine.start, hooks.hooks, monitors, schedules)
+    return Assembly(engine, executions, rates, queues, status, declared, start)

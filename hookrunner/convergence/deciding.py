@@ -1,0 +1,136 @@
+"""What the user says of modules, in files and in the cluster, as values and as decisions: who is on, who is off, and of
+whom that cannot be said (addon-operator.md §2.3, §5.2, design.md §4.2).
+
+Each section counts by itself. One that is no good leaves the last good one in force and its module as it is.
+"""
+
+from collections.abc import Callable, Mapping
+
+from hookrunner import log
+from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.objects import Contents
+from hookrunner.convergence.state import State, States
+from hookrunner.errors import BadValues
+from hookrunner.model.modules import Choice, Decision
+from hookrunner.model.values import GLOBAL
+from hookrunner.modules.enabled import Facts, flagged
+from hookrunner.modules.loading import Loaded
+from hookrunner.modules.recalculation import Asks, Recalculation
+from hookrunner.modules.scripts import Documents
+from hookrunner.values.sections import Config, parse
+from hookrunner.values.store import Store
+
+_log = log.get("config")
+
+
+class Deciding:
+    """Keeps the configuration and decides. `refused` has, by key, what is wrong with a section; `unseen` says why the
+    configuration cannot be read at all, empty if it can. `dynamic` gives what global hooks say of modules being on."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        states: States,
+        store: Store,
+        scripts: Asks,
+        chain: tuple[str, ...],
+        dynamic: Callable[[], Mapping[str, bool]],
+        known: KnownCapabilities,
+    ) -> None:
+        self.refused: Mapping[str, BadValues] = {}
+        self.unseen = ""
+        self._kubernetes = ""
+        self._known = known
+        self._loaded = loaded
+        self._states = states
+        self._store = store
+        self._scripts = scripts
+        self._chain = chain
+        self._dynamic = dynamic
+        self._config, self._secret = Config(), Config()
+        self._judged: frozenset[str] = frozenset()
+
+    def maintained(self, key: str) -> bool:
+        """Are the objects of this module to be left alone?"""
+        return bool(self._config.maintenance.get(key))
+
+    async def see_cluster(self) -> None:
+        """Find out the cluster's version, which modules may require. Raises KubeError."""
+        self._kubernetes = (await self._known.get()).kube_version
+
+    def adopt(self, config: Contents, secret: Contents) -> frozenset[str]:
+        """Take over what the cluster holds; the keys that mean something else now, `…Enabled` and `…Maintenance`
+        included."""
+        before, self._config, self._secret = self._config, parse(config.data), parse(secret.data)
+        self._warn_of_strangers()
+        changed = self._judge()
+        return changed | _differences(before.maintenance, self._config.maintenance)
+
+    def flags_changed(self) -> bool:
+        """Would flags alone decide otherwise about some module than it was decided last?"""
+        facts = self._facts()
+        return any(_contradicts(flagged(s.module, self._chain, facts), s.decision) for s in self._states)
+
+    async def decide(self) -> bool:
+        """Decide about every module; is any of them on now that was not, or the other way round?"""
+        self._judge()
+        facts = self._facts()
+        documents = {
+            state.module.key: Documents(
+                self._store.config_document(state.module.key), self._store.document(state.module.key)
+            )
+            for state in self._states
+            if state.module.script
+        }
+        decided = await Recalculation(self._chain, facts, documents, self._scripts).decisions(
+            [state.module for state in self._states]
+        )
+        changed = [state for state in self._states if self._decide(state, decided[state.module.name])]
+        self._store.enabled_modules([state.module.name for state in self._states if state.on or state.live])
+        return bool(changed)
+
+    def _decide(self, state: State, decision: Decision) -> bool:
+        """Whether it is another choice than before."""
+        before, state.decision = state.decision, decision
+        if decision.choice is before.choice:
+            return False
+        level = "error" if decision.choice is Choice.UNDECIDED else "info"
+        _log.log(level, f"module is {decision.choice}", module=state.module.name, by=decision.by, why=decision.reason)
+        return True
+
+    def _judge(self) -> frozenset[str]:
+        """Hand the configuration to the store, judging the sections of all that are on or may come to be."""
+        facts = self._facts()
+        on = [s for s in self._states if s.on or flagged(s.module, self._chain, facts).choice is Choice.ON]
+        adopted = self._store.adopt(self._config, self._secret, {state.module.key for state in on})
+        for key, error in adopted.refused.items():
+            if str(error) != str(self.refused.get(key, "")):
+                _log.error("A section of the configuration is not used; the last good one stays.", error=str(error))
+        self.refused = adopted.refused
+        return adopted.changed
+
+    def _facts(self) -> Facts:
+        invalid = {key: str(error) for key, error in self.refused.items()}
+        invalid |= {state.module.key: state.module.problem for state in self._states if state.module.problem}
+        if self.unseen:
+            invalid[GLOBAL] = self.unseen
+        flags = {**self._config.enabled, **self._secret.enabled}
+        running = frozenset(state.module.name for state in self._states if state.live)
+        return Facts(self._loaded.statics.enabled, self._dynamic(), flags, invalid, running, self._kubernetes)
+
+    def _warn_of_strangers(self) -> None:
+        known = {GLOBAL, *(state.module.key for state in self._states)}
+        named = {*self._config.sections, *self._config.problems, *self._secret.sections}
+        if strangers := sorted(named - known):
+            _log.warn("The configuration has sections of modules that are not there.", sections=", ".join(strangers))
+
+
+def _contradicts(flags: Decision, decision: Decision) -> bool:
+    """Only scripts and requirements turn off what flags turn on."""
+    if decision.by in ("ScriptEnabled", "Requires"):
+        return flags.choice is not Choice.ON
+    return decision.choice is not Choice.UNDECIDED and flags.choice is not decision.choice
+
+
+def _differences(one: Mapping[str, bool], other: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(key for key in {*one, *other} if bool(one.get(key)) != bool(other.get(key)))

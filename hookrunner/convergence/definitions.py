@@ -1,0 +1,40 @@
+"""The CustomResourceDefinitions that modules have in `crds/`: applied once in each life of this process, before
+anything else of theirs (addon-operator.md §6.9)."""
+
+import asyncio
+from collections.abc import Mapping
+
+from hookrunner import log
+from hookrunner.charts.crds import crds
+from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.state import State
+from hookrunner.errors import HookrunnerError
+from hookrunner.releases.crds import Crds
+
+_log = log.get("crds")
+
+
+class Definitions:
+    """Applies definitions. `labels` go on all of them; files whose names begin with one of `skipped` are none."""
+
+    def __init__(
+        self, ensured: Crds, known: KnownCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
+    ) -> None:
+        self._crds = ensured
+        self._known = known
+        self._labels = labels
+        self._skipped = skipped
+
+    async def apply(self, state: State) -> None:
+        """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
+        if state.crds:
+            return
+        try:
+            found = await asyncio.to_thread(crds, state.module.directory, self._skipped)
+            if found:
+                await self._crds.ensure(found, self._labels)
+                self._known.forget()
+        except HookrunnerError as error:
+            _log.error("The definitions of a module were not applied.", module=state.module.name, error=str(error))
+            raise
+        state.crds = True

@@ -1,0 +1,38 @@
+"""Takes a module away: delete hooks, release, watches, hooks, values in memory (addon-operator.md §5.7)."""
+
+from hookrunner import log
+from hookrunner.convergence.hooks import ModuleHooks
+from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.state import State
+from hookrunner.errors import BadHookConfig
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.modules import Phase
+from hookrunner.values.store import Store
+
+_log = log.get("module-delete")
+
+
+class Deleting:
+    """Knows what goes before what."""
+
+    def __init__(self, hooks: ModuleHooks, releasing: Releasing, store: Store) -> None:
+        self._hooks = hooks
+        self._releasing = releasing
+        self._store = store
+
+    async def run(self, state: State) -> None:
+        """Delete it. Raises what keeps it from that; the next attempt begins at the beginning. A hook that cannot even
+        say what it wants keeps no module alive (§13.6)."""
+        try:
+            await self._hooks.load(state)
+        except BadHookConfig as error:
+            _log.error("The module goes without its hooks.", module=state.module.name, error=str(error))
+        if state.module.chart and await self._releasing.head(state):
+            await self._hooks.run(state, BindingType.BEFORE_DELETE_HELM)
+            await self._releasing.uninstall(state)
+        await self._hooks.run(state, BindingType.AFTER_DELETE_HELM)
+        state.reach(Phase.HOOKS_DISABLED)
+        self._hooks.forget(state)
+        self._store.forget(state.module.key)
+        state.live, state.revision, state.last_success = False, 0, 0.0
+        state.reach(Phase.STARTUP)

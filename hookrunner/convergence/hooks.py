@@ -1,0 +1,87 @@
+"""A module's hooks while the module is run or deleted: loaded, run in their order, made to listen, and forgotten
+(addon-operator.md §4)."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from hookrunner.convergence.state import State
+from hookrunner.engine import dispatch
+from hookrunner.engine.direct import DirectRuns
+from hookrunner.engine.engine import Engine
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.modules import Module
+from hookrunner.model.tasks import HookRun, own_queue
+
+Load: TypeAlias = Callable[[Module], Awaitable[Catalog]]
+"""Finds the hooks of a module and asks each what it wants."""
+
+
+class ModuleHooks:
+    """The hooks of all modules, run on behalf of their modules."""
+
+    def __init__(self, load: Load, engine: Engine, direct: DirectRuns) -> None:
+        self._load = load
+        self._engine = engine
+        self._direct = direct
+
+    async def load(self, state: State) -> None:
+        """Ask the module's hooks what they want, if they were not asked yet. Raises BadHookConfig for the first that
+        is no good; nothing is taken on then."""
+        if state.hooks:
+            return
+        found = await self._load(state.module)
+        for problem in found.problems:
+            raise problem
+        state.hooks = tuple(map(dispatch.in_own_queue, found.hooks))
+        for hook in state.hooks:
+            self._engine.know(hook)
+
+    async def run(self, state: State, type: BindingType) -> None:
+        """Run those that have such a binding, one after another. Raises the first failure."""
+        if type is BindingType.ON_STARTUP:
+            for order in dispatch.startup_runs(state.hooks):
+                await self._direct.run(self._engine.hooks[order.hook], order)
+        for hook in dispatch.by_lifecycle(state.hooks, type):
+            await self._direct.run(hook, dispatch.for_lifecycle(hook, type))
+
+    async def synchronize(self, state: State) -> None:
+        """Let the hooks follow their objects, and run each Synchronization that was not run yet: here what belongs to
+        the module's own queue, in their queues the others. Raises HookFailed, PatchFailed."""
+        mine = own_queue(state.module.name)
+        for hook in state.hooks:
+            orders = await self._engine.listen(hook)
+            for order in orders:
+                if order.queue != mine:
+                    self._engine.put_once(order)
+            for order in _grouped(order for order in orders if order.queue == mine):
+                await self._direct.run(hook, order)
+
+    async def synchronized(self, state: State) -> None:
+        """Wait for those that are to be waited for."""
+        await self._engine.synchronized(state.hooks)
+
+    def tick(self, state: State) -> None:
+        """Arm the crontabs."""
+        for hook in state.hooks:
+            self._engine.tick(hook)
+
+    def still(self, state: State) -> None:
+        """Disarm the crontabs: the module is about to go."""
+        for hook in state.hooks:
+            self._engine.still(hook)
+
+    def forget(self, state: State) -> None:
+        """Nothing is left of the hooks but what they have asked for."""
+        for hook in state.hooks:
+            self._engine.remove(hook)
+        state.hooks = ()
+
+
+def _grouped(runs: Iterable[HookRun]) -> Iterator[HookRun]:
+    """The runs in their order; those of one group are one run, in the place of the first."""
+    groups: dict[str, list[HookRun]] = {}
+    for place, run in enumerate(runs):
+        groups.setdefault(run.group or f"\0{place}", []).append(run)
+    for first, *others in groups.values():
+        yield first.merged(others)

@@ -1,0 +1,59 @@
+"""The cluster's capabilities, asked once and again only when a CustomResourceDefinition or an APIService has come, gone
+or changed (design.md §4.1)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from hookrunner.kube.capabilities import capabilities
+from hookrunner.kube.client import Client
+from hookrunner.kube.watch import Watches
+from hookrunner.model.releases import Capabilities
+from hookrunner.model.resources import Selection
+from hookrunner.model.watching import Item
+
+_SOURCES = (("apiextensions.k8s.io/v1", "CustomResourceDefinition"), ("apiregistration.k8s.io/v1", "APIService"))
+_SETTLED = 0.5
+"""Seconds without news after which the API server serves what it was told of."""
+
+
+class KnownCapabilities:
+    """What the cluster serves, remembered. `changes` tells of news."""
+
+    def __init__(self, client: Client, watches: Watches) -> None:
+        self._client = client
+        self._watches = watches
+        self._last: Capabilities | None = None
+        self._asking = asyncio.Lock()
+        self._stale = asyncio.Event()
+
+    async def get(self) -> Capabilities:
+        """What is served now. Raises KubeError."""
+        async with self._asking:
+            if self._last is None:
+                self._last = await capabilities(self._client)
+            return self._last
+
+    def forget(self) -> None:
+        """Definitions were just applied: ask again."""
+        self._last = None
+
+    async def follow(self, place: int) -> None:
+        """For ever: hear of news from the source at this place."""
+        selection = Selection(*_SOURCES[place], metadata_only=True)
+        async with aclosing(self._watches.open(selection)) as story:
+            async for reports in story:
+                if any(isinstance(report, Item) and report.change for report in reports):
+                    self.forget()
+                    self._stale.set()
+
+    async def changes(self) -> AsyncIterator[None]:
+        """Each time that something else is served than before."""
+        while True:
+            await self._stale.wait()
+            while self._stale.is_set():
+                self._stale.clear()
+                await asyncio.sleep(_SETTLED)
+            before = self._last
+            if await self.get() != before:
+                yield

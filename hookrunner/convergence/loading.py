@@ -1,0 +1,47 @@
+"""Everything about modules that is known before the cluster is asked: directories, static values, schemas."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hookrunner import log
+from hookrunner.errors import BadModule, StartRefused
+from hookrunner.model.modules import Module
+from hookrunner.model.values import GLOBAL
+from hookrunner.modules.loading import Loaded, load
+from hookrunner.settings import ModulesSettings
+from hookrunner.values import schemas
+from hookrunner.values.schemas import Schemas
+
+_log = log.get("modules.loading")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The modules with everything that their files say. `schemas` are by key; who has bad ones has a problem."""
+
+    loaded: Loaded
+    modules: tuple[Module, ...]
+    schemas: Mapping[str, Schemas]
+
+
+def read(settings: ModulesSettings) -> Shelf:
+    """Read it all: many small files, so call it in a thread. Raises StartRefused for what concerns all modules."""
+    loaded = load(settings.directories, settings.unnumbered_order, settings.strict)
+    found = {GLOBAL: _global(settings.global_hooks)}
+    modules = []
+    for module in loaded.found.modules:
+        try:
+            found[module.key] = Schemas() if module.problem else schemas.load(module.directory, module.key)
+        except BadModule as error:
+            _log.error("A module cannot be used.", module=module.name, error=str(error))
+            found[module.key], module = Schemas(), replace(module, problem=str(error))
+        modules.append(module)
+    return Shelf(loaded, tuple(modules), found)
+
+
+def _global(directory: Path | None) -> Schemas:
+    try:
+        return schemas.load(directory, GLOBAL) if directory else Schemas()
+    except BadModule as error:
+        raise StartRefused(f"{error}; every module depends on the global values") from error

@@ -1,0 +1,123 @@
+"""The ConfigMap in which users say what is on and with which values, and the Secret for what not everybody is to read
+(addon-operator.md §2.3)."""
+
+import base64
+import binascii
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Literal
+
+import orjson
+
+from hookrunner import log
+from hookrunner.engine.progress import Progress
+from hookrunner.errors import AlreadyExists, Conflict, NotFound
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.watch import Watches
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import JSON, Resource, Selection
+from hookrunner.model.watching import Item, Listed, Listing, Lost
+
+_log = log.get("config")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is in it, keys to texts, and its resourceVersion; both empty while it does not exist."""
+
+    data: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+
+
+class ConfigObject:
+    """One ConfigMap or Secret of a name. `unseen` says why it cannot be read at the moment. `taken` tells that whoever
+    reads `states` has done what was to be done about the last one."""
+
+    def __init__(
+        self, client: Client, watches: Watches, kind: Literal["ConfigMap", "Secret"], place: tuple[str, str]
+    ) -> None:
+        self.contents = Contents()
+        self.unseen = "not read yet"
+        self.taken = Progress()
+        self.namespace, self.name = place
+        self._client = client
+        self._watches = watches
+        self._resource = Resource("v1", kind, kind.lower() + "s", True)
+
+    def __str__(self) -> str:
+        return f"{self._resource.kind} {self.namespace}/{self.name}"
+
+    async def states(self) -> AsyncIterator[Contents]:
+        """What it holds, as soon as that is known and then at every change, for ever."""
+        selection = Selection("v1", self._resource.kind, self.namespace, fields=f"metadata.name={self.name}")
+        listed: Contents | None = None
+        async with aclosing(self._watches.open(selection)) as story:
+            async for reports in story:
+                for report in reports:
+                    match report:
+                        case Listing():
+                            listed = Contents()
+                        case Item(change=None, obj=obj):
+                            listed = self._contents(obj)
+                        case Listed():
+                            self.contents, listed, self.unseen = listed or Contents(), None, ""
+                            yield self.contents
+                            self.taken.happened()
+                        case Item(change=Change.DELETED):
+                            self.contents = Contents()
+                            yield self.contents
+                            self.taken.happened()
+                        case Item(obj=obj):
+                            self.contents = self._contents(obj)
+                            yield self.contents
+                            self.taken.happened()
+                        case Lost(reason):
+                            self.unseen = reason
+                            _log.error(f"{self} cannot be read.", error=reason)
+                        case _:
+                            self.unseen = ""
+
+    async def read(self) -> Contents:
+        """What it holds now, asked anew. Raises KubeError."""
+        try:
+            self.contents = self._contents(await self._client.get(self._resource.path(self.namespace, self.name)))
+        except NotFound:
+            self.contents = Contents()
+        return self.contents
+
+    async def write(self, key: str, text: str) -> Contents:
+        """Set one key, and make the object if it is not there; the other keys stay byte for byte as they are.
+
+        Raises Conflict if somebody has changed it since it was last read, or another KubeError.
+        """
+        version, body = self.contents.version, {"data": {key: text}}
+        if version:
+            body |= {"metadata": {"resourceVersion": version}}
+            path = self._resource.path(self.namespace, self.name)
+            call = Call("PATCH", path, body=body, content_type="application/merge-patch+json")
+        else:
+            named = {"apiVersion": "v1", "kind": self._resource.kind, "metadata": {"name": self.name}}
+            call = Call("POST", self._resource.path(self.namespace), body=named | body)
+        try:
+            self.contents = self._contents(await self._answer(call))
+        except (AlreadyExists, NotFound) as error:
+            raise Conflict(409, "Conflict", str(error)) from error
+        return self.contents
+
+    async def _answer(self, call: Call) -> JSON:
+        return orjson.loads(await self._client.send(call))
+
+    def _contents(self, obj: JSON) -> Contents:
+        data = obj.get("data") or {}
+        if self._resource.kind == "Secret":
+            data = {key: _decoded(text) for key, text in data.items()}
+        return Contents(data, obj["metadata"]["resourceVersion"])
+
+
+def _decoded(text: str) -> str:
+    """A Secret's bytes as text; what is none becomes something that no section can be."""
+    try:
+        return base64.b64decode(text).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return "\0"

@@ -1,0 +1,114 @@
+"""What happens to modules after the first round, and before: the configuration changes, hooks change values, objects
+drift, records are written by others, the cluster serves something new (addon-operator.md §5.6)."""
+
+from collections.abc import AsyncIterator
+
+from hookrunner import log
+from hookrunner.convergence.deciding import Deciding
+from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.rounds import Rounds
+from hookrunner.convergence.state import State, States
+from hookrunner.convergence.tasks import Tasks
+from hookrunner.engine.executions import Executions, ValuesChanged
+from hookrunner.engine.progress import Progress
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.releases import Finding
+from hookrunner.model.values import GLOBAL
+
+_log = log.get("modules")
+
+_CAUSES = {BindingType.KUBERNETES: "Kubernetes", BindingType.SCHEDULE: "Schedule"}
+"""Bindings after which something is done about changed values; after others modules are run anyway (§3.2, §4.4)."""
+
+
+class Reactions:
+    """Turns news into work."""
+
+    def __init__(self, states: States, deciding: Deciding, rounds: Rounds, tasks: Tasks, releasing: Releasing) -> None:
+        self._states = states
+        self._deciding = deciding
+        self._rounds = rounds
+        self._tasks = tasks
+        self._releasing = releasing
+
+    async def follow_config(self, config: ConfigObject, secret: ConfigObject | None, mine: ConfigObject) -> None:
+        """For ever: take over what is in one (`mine`) of the two objects that users write."""
+        async for _ in mine.states():
+            await self.configured(config.contents, secret.contents if secret else Contents())
+
+    async def configured(self, config: Contents, secret: Contents) -> None:
+        """The configuration was read anew."""
+        self._deciding.unseen = ""
+        changed = self._deciding.adopt(config, secret)
+        if not self._rounds.converged.is_set() and not changed and not self._deciding.flags_changed():
+            return
+        if GLOBAL in changed or self._deciding.flags_changed():
+            self._rounds.ask("KubeConfig-Changed", at_once=True)
+            return
+        for key in sorted(changed):
+            state = self._states.of_key(key)
+            if state and state.on:
+                self._tasks.ask(state, "KubeConfig-Changed-Modules")
+
+    async def follow_flags(self, flagged: Progress) -> None:
+        """For ever: global hooks say otherwise than before which modules are on. In the start that is decided later
+        anyway."""
+        while True:
+            await flagged.next()
+            if self._rounds.deciding_is_past and self._deciding.flags_changed():
+                self._rounds.ask("ReloadAll-After-GlobalHookDynamicUpdate", at_once=True)
+
+    async def follow_values(self, executions: Executions) -> None:
+        """For ever: hooks that have changed values."""
+        async for change in executions.changes():
+            self._changed(change)
+
+    def _changed(self, change: ValuesChanged) -> None:
+        order = change.order
+        cause = _CAUSES.get(order.binding_type, "")
+        if not cause or order.synchronizes:
+            return
+        if order.module == GLOBAL:
+            self._rounds.ask(f"{cause}-Change-GlobalValues", at_once=False)
+        elif (state := self._states.get(order.module)) and state.on:
+            self._tasks.ask(state, f"{cause}-Change-ModuleValues")
+
+    async def follow_drift(self, findings: AsyncIterator[Finding]) -> None:
+        """For ever: objects that are not as they were applied."""
+        async for finding in findings:
+            state = self._states.get(finding.release)
+            if state and self._releasing.found(state, finding):
+                self._tasks.ask(state, "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected")
+
+    async def follow_records(self, releases: AsyncIterator[str]) -> None:
+        """For ever: releases about which somebody else has written something."""
+        async for name in releases:
+            state = self._states.get(name)
+            if state and state.on:
+                _log.warn("Somebody else has changed the release; it is made what it is to be.", module=name)
+                self._tasks.ask(state, "HelmReleaseUnexpectedStatus")
+
+    async def follow_capabilities(self, known: KnownCapabilities) -> None:
+        """For ever: charts that look at what the cluster serves are rendered again when that has changed; modules that
+        failed for want of a kind try again."""
+        async for _ in known.changes():
+            for state in self._states.enabled:
+                if state.parked:
+                    self._tasks.hurry(state.module.name)
+                elif self._releasing.reads_capabilities(state):
+                    self._tasks.ask(state, "Capabilities-Changed")
+
+    async def follow_snapshots(self, progress: Progress) -> None:
+        """For ever: a module that was set aside for want of a snapshot tries again when there may be one."""
+        while True:
+            await progress.next()
+            for state in self._states.enabled:
+                if waits_for_snapshot(state):
+                    self._tasks.hurry(state.module.name)
+
+
+def waits_for_snapshot(state: State) -> bool:
+    """Did its last attempt fail because a hook had no snapshot?"""
+    return "waiting for the snapshot of" in state.error

@@ -1,0 +1,228 @@
+"""From a module's values to its objects in the cluster: nothing to do, or render and settle (design.md §4.1).
+
+What a release was made from is known by a digest on its record. Same digest, nothing to do: that is decided before
+anything is rendered, so that `genCA` or `now` in a template never make a module restless.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hookrunner import log
+from hookrunner.charts.digests import digest
+from hookrunner.charts.files import scan
+from hookrunner.charts.renderer import Renderer
+from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.state import State
+from hookrunner.errors import BadChart, ReleaseFailed
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.modules import Module
+from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
+from hookrunner.releases.drift import Drift
+from hookrunner.releases.ordering import Identity
+from hookrunner.releases.releases import Releases
+from hookrunner.settings import ModulesSettings
+from hookrunner.values.store import Store
+
+MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
+
+_DEPLOYED = "deployed"
+_log = log.get("helm")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where releases live. `namespace` is that of modules that name none."""
+
+    releases: Releases
+    drift: Drift
+    known: KnownCapabilities
+    namespace: str
+
+
+class Releasing:
+    """Settles releases, so many at once as the settings allow. `maintained` says of a key whether its objects are to be
+    left alone."""
+
+    def __init__(
+        self,
+        settings: ModulesSettings,
+        cluster: Cluster,
+        renderer: Renderer,
+        store: Store,
+        metrics: Metrics,
+        maintained: Callable[[str], bool],
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._renderer = renderer
+        self._store = store
+        self._metrics = metrics
+        self._maintained = maintained
+        self._turns = asyncio.Semaphore(settings.concurrency)
+        self._followed: dict[str, Head] = {}
+
+    async def heads(self, namespace: str = "") -> dict[str, Head]:
+        """The latest revision of each release there, by name. Raises KubeError."""
+        return await self._cluster.releases.heads(namespace or self._cluster.namespace)
+
+    async def head(self, state: State) -> Head | None:
+        """The latest revision of a module's release, from memory if it is known."""
+        return await self._cluster.releases.head(state.module.name, self._namespace(state.module))
+
+    async def settle(self, state: State) -> None:
+        """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
+        self._store.for_helm(state.module.key)
+        with self._timed(self._metrics.module_helm_seconds.observe, state):
+            async with self._turns:
+                await self._settle(state)
+
+    async def uninstall(self, state: State) -> None:
+        """Take the release away."""
+        await self.forget(state)
+        await self._cluster.releases.uninstall(
+            state.module.name, self._namespace(state.module), self._settings.helm_timeout
+        )
+
+    async def purge(self, name: str) -> None:
+        """Take a release away that belongs to no module."""
+        await self._cluster.releases.uninstall(name, self._cluster.namespace, self._settings.helm_timeout)
+
+    async def rollback(self, state: State, revision: int | None) -> Head:
+        """Bring an earlier revision back, for as long as nothing else is wanted."""
+        module = state.module
+        head = await self._cluster.releases.rollback(
+            module.name, self._namespace(module), revision, await self._digest(module)
+        )
+        state.revision = head.revision
+        await self._follow(state, head)
+        return head
+
+    def found(self, state: State, finding: Finding) -> bool:
+        """An object is not as it was applied; is something to be done about it?"""
+        state.drift[str(finding)] = finding
+        fields = ", ".join(finding.fields)
+        _log.warn(
+            "An object is gone." if finding.missing else "An object was changed.", object=str(finding), fields=fields
+        )
+        if finding.missing:
+            self._metrics.modules_absent_resources.inc(state.module.name, str(finding))
+        return state.on and (finding.missing or state.module.traits.drift == "repair")
+
+    def reads_capabilities(self, state: State) -> bool:
+        """Might its objects depend on what the cluster serves?"""
+        try:
+            return state.module.chart and scan(state.module.directory).reads_capabilities
+        except BadChart:
+            return False
+
+    async def forget(self, state: State) -> None:
+        """Its objects are nobody's business any more."""
+        state.drift.clear()
+        if head := self._followed.pop(state.module.name, None):
+            self._cluster.drift.forget(Identity(head.name, head.namespace))
+
+    async def render(self, module: Module) -> Rendered:
+        """The chart with the values of this moment."""
+        return await self._renderer.render(await self._order(module, None))
+
+    async def _settle(self, state: State) -> None:
+        module, head = state.module, await self.head(state)
+        terms = self._terms(module)
+        current = await self._digest(module)
+        if head and self._at_rest(module, head, current, terms):
+            await self._at_work(state, head)
+            return
+        with self._timed(self._operation("template"), state):
+            rendered = await self._renderer.render(await self._order(module, head))
+        wanted = Wanted(
+            module.name, self._namespace(module), rendered, self._store.document(module.key), current, terms
+        )
+        await self._upgrade(state, wanted)
+
+    async def _upgrade(self, state: State, wanted: Wanted) -> None:
+        self._cluster.drift.pause(Identity(wanted.name, wanted.namespace))
+        self._followed.pop(wanted.name, None)
+        with self._timed(self._operation("upgrade"), state):
+            settled = await self._cluster.releases.settle(wanted)
+        if settled.changed:
+            _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
+        await self._at_work(state, settled.head)
+
+    async def _at_work(self, state: State, head: Head) -> None:
+        """The head is what is wanted; what its objects have lost meanwhile is brought back."""
+        state.revision = head.revision
+        if head.note == "rolled-back":
+            raise ReleaseFailed(
+                f"{head.name}: the last upgrade failed and was rolled back; change its values or its chart, see "
+                f"`hookrunner module list`"
+            )
+        if lost := [one for one in state.drift.values() if one.missing or state.module.traits.drift == "repair"]:
+            await self._cluster.releases.repair(head.name, head.namespace, lost, self._terms(state.module))
+            self._metrics.modules_helm_release_redeployed.inc(head.name)
+            for one in lost:
+                state.drift.pop(str(one), None)
+        await self._follow(state, head)
+
+    async def _follow(self, state: State, head: Head) -> None:
+        if head.unmanaged or state.module.traits.drift == "off":
+            await self.forget(state)
+        elif self._followed.get(head.name) != head:
+            self._followed[head.name] = head
+            objects = await self._cluster.releases.manifest(head)
+            self._cluster.drift.follow(Identity(head.name, head.namespace), objects, state.module.traits.drift)
+
+    def _at_rest(self, module: Module, head: Head, current: str, terms: Terms) -> bool:
+        if head.status != _DEPLOYED or head.unmanaged != terms.unmanaged:
+            return False
+        return terms.unmanaged or (head.digest == current and not scan(module.directory).looks_up)
+
+    async def _digest(self, module: Module) -> str:
+        found = scan(module.directory)
+        capabilities = await self._cluster.known.get() if found.reads_capabilities else None
+        return digest(found.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
+
+    async def _order(self, module: Module, head: Head | None) -> Render:
+        """Renders are upgrades of revision 1, except for the very first one."""
+        return Render(
+            directory=module.directory,
+            name=module.name,
+            namespace=self._namespace(module),
+            values=self._store.document(module.key),
+            capabilities=await self._cluster.known.get(),
+            install=head is None,
+            labels=self._labels(module),
+        )
+
+    def _labels(self, module: Module) -> dict[str, str]:
+        unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.key) else {}
+        return {**self._settings.extra_labels, **unmanaged}
+
+    def _terms(self, module: Module) -> Terms:
+        traits = module.traits
+        return Terms(
+            adopt=traits.adopt,
+            wait=traits.wait,
+            timeout=self._settings.helm_timeout,
+            rollback_on_failure=traits.rollback_on_failure,
+            unmanaged=self._maintained(module.key),
+        )
+
+    def _namespace(self, module: Module) -> str:
+        return module.traits.namespace or self._cluster.namespace
+
+    def _operation(self, name: str) -> Callable[..., None]:
+        def observe(seconds: float, module: str, activation: str) -> None:
+            self._metrics.helm_operation_seconds.observe(seconds, module, activation, name)
+
+        return observe
+
+    @contextmanager
+    def _timed(self, observe: Callable[..., None], state: State) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            observe(time.monotonic() - began, state.module.name, "")

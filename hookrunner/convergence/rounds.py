@@ -1,0 +1,211 @@
+"""The converge: global hooks, then who is on, then definitions, deletions and runs of modules, then global hooks again
+(addon-operator.md §5.4, design.md §4.2).
+
+What a user asks for interrupts a round and begins another, since what each module still needs is known per module.
+What hooks bring about waits for the end of the round, or there would be none.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hookrunner import log
+from hookrunner.convergence.state import State, States
+from hookrunner.convergence.tasks import Tasks
+from hookrunner.convergence.turns import Moment
+from hookrunner.engine import dispatch
+from hookrunner.engine.engine import Engine
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import BindingType, Hook
+from hookrunner.model.modules import Choice
+from hookrunner.model.resources import JSON
+from hookrunner.model.tasks import HookRun
+from hookrunner.model.values import GLOBAL
+from hookrunner.modules.order import Order
+
+STARTUP = "OperatorStartup"
+_log = log.get("converge")
+
+
+class Steps(Protocol):
+    """What a round does beside running hooks and modules."""
+
+    async def decide(self) -> None:
+        """Say of each module whether it is on."""
+
+    async def define(self, states: list[State]) -> None:
+        """Apply the CustomResourceDefinitions of these modules."""
+
+    async def clean_up(self) -> None:
+        """After the first round: remove what no module wants any more."""
+
+    def still(self, state: State) -> None:
+        """A module is about to go: no more ticks for it."""
+
+    def global_values(self) -> JSON:
+        """The global section as global hooks see it."""
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """Why there is to be another round."""
+
+    causes: list[str] = field(default_factory=list)
+    there: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self) -> str:
+        causes, self.causes = self.causes, []
+        self.there.clear()
+        return ", ".join(dict.fromkeys(causes))
+
+
+class Rounds:
+    """Runs rounds. `converged` is set when the first is over; `phase` says where the present one is, empty between.
+    `deciding_is_past` says that the first has come so far as to say who is on."""
+
+    def __init__(
+        self, states: States, tasks: Tasks, steps: Steps, engine: Engine, patience: float, metrics: Metrics
+    ) -> None:
+        self.converged = asyncio.Event()
+        self.phase = ""
+        self._states = states
+        self._tasks = tasks
+        self._steps = steps
+        self._engine = engine
+        self._patience = patience
+        self._metrics = metrics
+        self._wanted = _Wanted()
+        self._urgent = asyncio.Event()
+        self._asked: set[str] = set()
+        self.deciding_is_past = False
+        self._sequence = Order(())
+        self._open = False
+        self._cause = ""
+
+    @property
+    def busy(self) -> bool:
+        """Is a round under way, or wanted?"""
+        return bool(self.phase) or self._wanted.there.is_set()
+
+    def ask(self, cause: str, at_once: bool) -> None:
+        """Have another round; `at_once` ends the present one where it stands."""
+        _log.info("converge is wanted", cause=cause)
+        self._wanted.causes.append(cause)
+        self._wanted.there.set()
+        if at_once:
+            self._urgent.set()
+
+    async def keep(self) -> None:
+        """Rounds for ever, as they are asked for; the first when the global hooks have started."""
+        await self._engine.started()
+        while True:
+            await self._wanted.there.wait()
+            self._urgent.clear()
+            await self._unless_urgent(self._round(self._wanted.take()))
+
+    async def advance(self) -> None:
+        """For ever: let modules run whose turn comes, in a round, or later because another one was mended."""
+        while True:
+            moment = self._moment()
+            for state in moment.turns if self._open else ():
+                self._asked.add(state.module.name)
+                self._tasks.ask(state, self._cause)
+            for name, state in moment.enabled.items():
+                state.waits_for = "" if name in self._asked else ", ".join(moment.awaited(name))
+            await self._moved(moment)
+
+    async def _round(self, cause: str) -> None:
+        began, self._cause = time.monotonic(), cause
+        self._tasks.activation = "" if self.converged.is_set() else STARTUP
+        await self._run_global_hooks(BindingType.BEFORE_ALL)
+        self.phase = "WaitDeleteAndRunModules"
+        await self._steps.decide()
+        self.deciding_is_past = True
+        await self._delete(cause)
+        await self._steps.define(self._states.enabled)
+        await self._run_modules()
+        await self._after_all()
+        self.phase = ""
+        self._measure(time.monotonic() - began)
+        if not self.converged.is_set():
+            await self._first_is_over()
+
+    async def _run_global_hooks(self, type: BindingType) -> None:
+        """As tasks of `main`, which repeats what fails."""
+        self.phase = "WaitBeforeAll" if type is BindingType.BEFORE_ALL else "WaitAfterAll"
+        tasks = [self._engine.put_once(self._order(hook, type)) for hook in self._global_hooks(type)]
+        for task in tasks:
+            await task.over.wait()
+
+    def _global_hooks(self, type: BindingType) -> list[Hook]:
+        return dispatch.by_lifecycle((h for h in self._engine.hooks.values() if h.module == GLOBAL), type)
+
+    def _order(self, hook: Hook, type: BindingType) -> HookRun:
+        return dispatch.for_lifecycle(hook, type, self._tasks.activation)
+
+    async def _delete(self, cause: str) -> None:
+        """Those that are off and still there, the heaviest first; whoever fails or hangs is left to itself."""
+        going = [state for state in self._states if state.decision.choice is Choice.OFF and state.live]
+        for state in going:
+            self._steps.still(state)
+        for state in reversed(going):
+            self._tasks.dismiss(state, cause)
+            moment = self._moment()
+            while state.live and not state.parked and not moment.overtaken(state):
+                await self._moved(moment, state)
+                moment = self._moment()
+
+    async def _run_modules(self) -> None:
+        self._asked.clear()
+        self._open = True
+        self._states.moved.happened()
+        while not (moment := self._moment()).over:
+            await self._moved(moment)
+
+    async def _after_all(self) -> None:
+        """Only what is there after the last of them decides (addon-operator.md §3.2)."""
+        before = self._steps.global_values()
+        await self._run_global_hooks(BindingType.AFTER_ALL)
+        if self._steps.global_values() != before:
+            self.ask("AfterAll-Hooks-Change-GlobalValues", at_once=False)
+
+    async def _first_is_over(self) -> None:
+        self.converged.set()
+        self._engine.modules_tick = True
+        _log.info("Startup converge done.", modules=len(self._states.enabled))
+        await self._steps.clean_up()
+
+    def _measure(self, seconds: float) -> None:
+        self._metrics.convergence_seconds.add(seconds, self._tasks.activation)
+        self._metrics.convergence_total.inc(self._tasks.activation)
+
+    def _moment(self) -> Moment:
+        enabled = {state.module.name: state for state in self._states.enabled}
+        if self._sequence.modules.keys() != enabled.keys():
+            self._sequence = Order(state.module for state in enabled.values())
+        return Moment(enabled, self._sequence, self._asked, time.monotonic(), self._patience)
+
+    async def _moved(self, moment: Moment, *others: State) -> None:
+        """Until something changes, by an event or because patience ends."""
+        deadline = moment.deadline
+        busy = [state.busy_since + self._patience for state in others if state.busy_since is not None]
+        until = min([*busy, *([deadline] if deadline is not None else [])], default=None)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None if until is None else max(0.0, until - time.monotonic())):
+                await self._states.moved.next()
+
+    async def _unless_urgent(self, work: Awaitable[None]) -> None:
+        round_, urgent = asyncio.ensure_future(work), asyncio.ensure_future(self._urgent.wait())
+        try:
+            await asyncio.wait({round_, urgent}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            urgent.cancel()
+            interrupted = round_.cancel()
+            with suppress(asyncio.CancelledError):
+                await round_
+            self.phase = ""
+            if interrupted:
+                _log.info("converge begins anew", cause=self._cause)

@@ -1,0 +1,95 @@
+"""How far each module has come, and what is still to be done with it. State of this process, kept by one owner.
+
+What is pending is known per module and not in a plan that may be thrown away, so a converge that begins anew loses
+nothing (addon-operator.md §5.6 and §11.1 no. 15).
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hookrunner.engine.progress import Progress
+from hookrunner.model.bindings import Hook
+from hookrunner.model.modules import Choice, Decision, Module, Phase
+from hookrunner.model.releases import Finding
+
+NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
+
+
+@dataclass(eq=False, slots=True)
+class State:
+    """One module. Times are epoch seconds, `busy_since` monotonic.
+
+    `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end.
+    `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
+    `drift` are its objects that are not as they were applied; `repair` says that they are to be.
+    """
+
+    module: Module
+    decision: Decision = NOT_YET
+    phase: Phase = Phase.STARTUP
+    since: float = field(default_factory=time.time)
+    hooks: tuple[Hook, ...] = ()
+    live: bool = False
+    asked: int = 0
+    begun: int = 0
+    done: int = 0
+    busy_since: float | None = None
+    error: str = ""
+    last_success: float = 0.0
+    revision: int = 0
+    crds: bool = False
+    waits_for: str = ""
+    restless: int = 0
+    repair: bool = False
+    drift: dict[str, Finding] = field(default_factory=dict)
+
+    @property
+    def on(self) -> bool:
+        """Is it to run?"""
+        return self.decision.choice is Choice.ON
+
+    @property
+    def ready(self) -> bool:
+        """Is everything that was asked of it done?"""
+        return self.done == self.asked and not self.error
+
+    @property
+    def parked(self) -> bool:
+        """Has its last attempt failed, so that others need not wait for it?"""
+        return bool(self.error)
+
+    def reach(self, phase: Phase) -> None:
+        """It has come as far as this."""
+        self.phase, self.since = phase, time.time()
+
+
+class States:
+    """All modules by name, in the order of their weights. `moved` tells that one of them has."""
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self.moved = Progress()
+        self._states: Mapping[str, State] = {module.name: State(module) for module in modules}
+        self._by_key = {state.module.key: state for state in self._states.values()}
+
+    def __iter__(self) -> Iterator[State]:
+        return iter(self._states.values())
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def __getitem__(self, name: str) -> State:
+        return self._states[name]
+
+    def get(self, name: str) -> State | None:
+        """The module of that name, if there is one."""
+        return self._states.get(name)
+
+    def of_key(self, key: str) -> State | None:
+        """The module with that section, if there is one."""
+        return self._by_key.get(key)
+
+    @property
+    def enabled(self) -> list[State]:
+        """Those that are to run."""
+        return [state for state in self if state.on]

@@ -1,0 +1,99 @@
+"""What the engine's workers do with a module as a whole, and how others ask for it."""
+
+from collections.abc import Callable
+
+from hookrunner import log
+from hookrunner.convergence.deleting import Deleting
+from hookrunner.convergence.running import Running
+from hookrunner.convergence.state import State, States
+from hookrunner.engine.queue_set import Queues
+from hookrunner.errors import HookrunnerError
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.modules import Choice
+from hookrunner.model.tasks import Done, Failed, ModuleDelete, ModuleRun, ModuleTask, Outcome, own_queue
+
+_log = log.get("modules")
+
+
+class Tasks:
+    """Runs and deletes modules; a failure sets the module aside, with a back-off, and lets its hooks go on."""
+
+    def __init__(
+        self,
+        states: States,
+        steps: tuple[Running, Deleting],
+        queues: Queues,
+        metrics: Metrics,
+        clock: Callable[[], float],
+    ) -> None:
+        self.activation = ""
+        self._states = states
+        self._running, self._deleting = steps
+        self._queues = queues
+        self._metrics = metrics
+        self._clock = clock
+
+    def ask(self, state: State, cause: str) -> None:
+        """Have a module run: once more after what runs now, and at once if it waits for its next attempt."""
+        state.asked += 1
+        self._put(ModuleRun(state.module.name, cause))
+
+    def dismiss(self, state: State, cause: str) -> None:
+        """Have a module deleted."""
+        self._put(ModuleDelete(state.module.name, cause))
+
+    def hurry(self, name: str) -> None:
+        """What a module failed for may be mended: try again."""
+        self._queues[own_queue(name)].hurry(("", name))
+
+    async def carry_out(self, order: ModuleTask) -> Outcome:
+        """One attempt."""
+        state = self._states[order.module]
+        with log.bound(module=order.module, task=order.name, cause=order.cause):
+            if isinstance(order, ModuleDelete):
+                return await self._attempt(state, order) if state.decision.choice is Choice.OFF else Done()
+            return await self._attempt(state, order) if state.on else Done()
+
+    async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
+        state.busy_since, state.begun, failed_before = self._clock(), state.asked, state.parked
+        try:
+            await (self._running if isinstance(order, ModuleRun) else self._deleting).run(state)
+        except HookrunnerError as error:
+            return self._failed(state, order, str(error))
+        except Exception as error:
+            self._failed(state, order, f"internal error: {error!r}")
+            raise
+        else:
+            state.error, state.done = "", state.begun
+            if failed_before:
+                self._healed(state)
+            return Done()
+        finally:
+            self._metrics.module_run_seconds.observe(self._clock() - state.busy_since, order.module, self.activation)
+            state.busy_since = None
+            self._states.moved.happened()
+
+    def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:
+        state.error = reason
+        counter = (
+            self._metrics.module_run_errors if isinstance(order, ModuleRun) else self._metrics.module_delete_errors
+        )
+        counter.inc(order.module)
+        _log.error("Module failed. Will retry after delay, others go on.", error=reason)
+        return Failed(reason, park=True)
+
+    def _healed(self, state: State) -> None:
+        """Those that were set aside meanwhile may have missed just this one (design.md §4.2)."""
+        _log.info("Module works again.")
+        for other in self._states:
+            if other is not state and other.parked:
+                self.hurry(other.module.name)
+
+    def _put(self, order: ModuleTask) -> None:
+        queue = self._queues[order.queue]
+        waiting = [task for task in queue if task is not queue.running and task.order.lanes == order.lanes]
+        if waiting and waiting[-1].order.name == order.name:
+            queue.hurry(("", order.module))
+            return
+        queue.put(order)
+        queue.hurry(("", order.module))

@@ -1,0 +1,80 @@
+"""The values of modules as their hooks see and change them: the store, and the ConfigMap for what is to last
+(addon-operator.md §2.4, §2.5).
+
+Patches of one process come one after another. What somebody else has written to the ConfigMap meanwhile is read and
+patched, never overwritten.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+
+from hookrunner.convergence.objects import ConfigObject
+from hookrunner.engine.progress import Progress
+from hookrunner.errors import Conflict
+from hookrunner.hooks.workspace import Values
+from hookrunner.model.operations import Answer
+from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.values import patches, sections
+from hookrunner.values.store import Store
+
+_ATTEMPTS = 5
+_NEWS = 5.0
+"""Seconds in which the watch tells what somebody else has written."""
+
+
+class HookValues:
+    """What the engine's `ValuesStore` is here. `keys` maps modules to their sections. `flags` are what global hooks say
+    of `<module>Enabled`; `flagged` tells that they say something else."""
+
+    def __init__(self, store: Store, config_map: ConfigObject, keys: Mapping[str, str]) -> None:
+        self.flags: dict[str, bool] = {}
+        self.flagged = Progress()
+        self._store = store
+        self._config_map = config_map
+        self._keys = {**keys, GLOBAL: GLOBAL}
+        self._writing = asyncio.Lock()
+
+    def files(self, module: str) -> Values:
+        """The two documents for a hook of this module, as bytes."""
+        return Values(*self._store.files(self._keys[module]))
+
+    async def keep(self, module: str, answer: Answer) -> bool:
+        """Take an answer's patches, the lasting one first. Raises BadValues, KubeError."""
+        key, before = self._keys[module], self._store.effective(self._keys[module])
+        patches.permitted((*answer.config, *answer.values), key)
+        if lasting := patches.values_operations(answer.config):
+            async with self._writing:
+                await self._write(key, lasting)
+        if passing := patches.values_operations(answer.values):
+            self._store.patch(key, passing)
+        if module == GLOBAL:
+            self._flag((*answer.config, *answer.values))
+        return bool(self._store.effective(key) != before)
+
+    async def _write(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
+        """Write the section; if somebody has changed the ConfigMap, when we have taken that in."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            section = self._store.patched_config(key, operations)
+            try:
+                await self._config_map.write(key, sections.written(section))
+            except Conflict:
+                if attempt == _ATTEMPTS:
+                    raise
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_NEWS):
+                        await self._config_map.taken.next()
+            else:
+                self._store.keep_config(key, section)
+                return
+
+    def _flag(self, operations: tuple[PatchOperation, ...]) -> None:
+        """What the hook says of modules being on."""
+        before = dict(self.flags)
+        for key, enabled in patches.enabled_operations(operations):
+            if enabled is None:
+                self.flags.pop(key, None)
+            else:
+                self.flags[key] = enabled
+        if self.flags != before:
+            self.flagged.happened()
