@@ -14,6 +14,7 @@ from hookrunner.model.resources import JSON
 
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*(?:[ :=,@+][A-Za-z0-9_./-]+)*")
 _WORDS = re.compile(r"(?:y|n|yes|no|on|off|true|false|null)", re.IGNORECASE)
+_UNREADABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _BLOCK = re.compile(r"\S[^\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]*\n?")
 
 
@@ -50,13 +51,18 @@ def _marked(value: JSON) -> Iterator[tuple[str, JSON]]:
 def _text(text: str) -> str:
     if _PLAIN.fullmatch(text) and not _WORDS.fullmatch(text):
         return text
-    return orjson.dumps(text).decode()
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """As JSON, but for what JSON may hold and YAML may not."""
+    return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", orjson.dumps(text).decode())
 
 
 def _block(text: str, indent: str) -> str:
     """Lines as they are, if no parser could take them for something else."""
     if not _BLOCK.fullmatch(text) or text.endswith("\n\n"):
-        return orjson.dumps(text).decode()
+        return _quoted(text)
     mark = "|" if text.endswith("\n") else "|-"
     lines = text.removesuffix("\n").split("\n")
     return "\n".join([mark, *(indent + line if line else "" for line in lines)])
