@@ -1,0 +1,153 @@
+"""CustomResourceDefinitions that a module brings along outside of its templates (addon-operator.md §6.9).
+
+    kinds = await Crds(client, kinds).ensure(definitions, labels)
+
+They are created and updated before anything else and never deleted: with them would go all objects of their kinds.
+
+A version that is to go may still be what objects are stored as. Then it is first kept beside the new ones, all objects
+are written once, by which the API server stores them anew, and only then it is taken off
+(https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/).
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import AlreadyExists, Conflict, KubeError, NotFound, ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.objects import FIELD_MANAGER
+from hookrunner.model.resources import JSON
+from hookrunner.releases.crd_forms import merged
+from hookrunner.releases.established import DEFINITION, established, trouble
+from hookrunner.releases.kinds import Kinds, resources
+
+_ATTEMPTS = 5
+_AT_ONCE = 16
+_PAGE = 500
+_WHO = {"fieldManager": FIELD_MANAGER}
+
+_LOG = log.get("releases.crds")
+
+
+class Crds:
+    """The definitions of one cluster. `deadline` in seconds bounds how long the API server may take to serve one."""
+
+    def __init__(self, client: Client, kinds: Kinds, deadline: float = 60.0) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._deadline = deadline
+
+    async def ensure(self, crds: Sequence[JSON], labels: Mapping[str, str]) -> list[str]:
+        """Each is in the cluster as it says, with these labels, and served; the kinds as `group/version/Kind`, sorted.
+
+        Nothing is written if nothing differs. Raises ReleaseFailed, which names every definition that failed.
+        """
+        self._kinds.learn(crds)
+        wanted = [_labelled(crd, labels) for crd in crds]
+        results = await asyncio.gather(*map(self._attempt, wanted))
+        errors = zip(wanted, results, strict=True)
+        if failed := [f"{crd['metadata']['name']}: {error}" for crd, error in errors if error]:
+            raise ReleaseFailed("\n".join([f"{len(failed)} of {len(wanted)} CRDs could not be installed:", *failed]))
+        return sorted({f"{one.api_version}/{one.kind}" for crd in wanted for one in resources(crd)})
+
+    async def _attempt(self, crd: JSON) -> Exception | None:
+        try:
+            await self._ensure(crd)
+        except (KubeError, ReleaseFailed) as error:
+            return error
+        return None
+
+    async def _ensure(self, crd: JSON) -> None:
+        """Create it or bring it up to date, again if somebody writes it at the same time."""
+        for _ in range(_ATTEMPTS):
+            try:
+                existing = await self._client.get(_path(crd))
+            except NotFound:
+                if await self._created(crd):
+                    return
+                continue
+            try:
+                await self._update(existing, crd)
+            except Conflict:
+                continue
+            return
+        raise ReleaseFailed("somebody else writes it all the time")
+
+    async def _created(self, crd: JSON) -> bool:
+        try:
+            await self._client.send(Call("POST", DEFINITION.path(), _WHO, crd))
+        except AlreadyExists:
+            return False
+        await established(self._client, crd, self._deadline)
+        return True
+
+    async def _update(self, existing: JSON, crd: JSON) -> None:
+        if existing["metadata"].get("deletionTimestamp"):
+            raise ReleaseFailed("it is being deleted with all its objects: it is created again when it is gone")
+        if (update := merged(existing, crd)) is not None:
+            if leaving := _leaving(existing, crd):
+                update = await self._left(existing, update, leaving)
+            await self._put(update)
+        if update is not None or trouble(existing):
+            await established(self._client, crd, self._deadline)
+
+    async def _left(self, existing: JSON, update: JSON, leaving: set[str]) -> JSON:
+        """The update, once no object is stored as a version that is to go."""
+        old = [version | {"storage": False} for version in existing["spec"]["versions"] if version["name"] in leaving]
+        both = update | {"spec": update["spec"] | {"versions": [*update["spec"]["versions"], *old]}}
+        both = await self._put(both)
+        await established(self._client, both, self._deadline)
+        written = await self._stored_anew(both)
+        _LOG.info("objects are stored in another version", crd=existing["metadata"]["name"], objects=written)
+        stored = [version for version in both["status"]["storedVersions"] if version not in leaving]
+        return await self._cleaned(both, stored) | {"spec": update["spec"]}
+
+    async def _cleaned(self, crd: JSON, stored: Sequence[str]) -> dict[str, JSON]:
+        """The definition once its status says that objects are stored as these versions only."""
+        version = (await self._client.get(_path(crd)))["metadata"]["resourceVersion"]
+        body = {"metadata": {"resourceVersion": version}, "status": {"storedVersions": stored}}
+        call = Call("PATCH", f"{_path(crd)}/status", _WHO, body, "application/merge-patch+json")
+        cleaned: dict[str, JSON] = orjson.loads(await self._client.send(call))
+        return cleaned
+
+    async def _stored_anew(self, crd: JSON) -> int:
+        """Write every object as it is; how many there were. Whoever writes one in between does the same for us."""
+        storage = next(version["name"] for version in crd["spec"]["versions"] if version["storage"])
+        resource = next(one for one in resources(crd) if one.api_version.endswith(f"/{storage}"))
+        turn, following, count = asyncio.Semaphore(_AT_ONCE), "", 0
+
+        async def again(obj: JSON) -> None:
+            metadata = obj["metadata"]
+            where = resource.path(metadata.get("namespace", ""), metadata["name"])
+            async with turn:
+                try:
+                    await self._client.send(Call("PUT", where, _WHO, obj))
+                except (NotFound, Conflict):
+                    return
+
+        while True:
+            page = await self._client.get(resource.path(), {"limit": str(_PAGE), "continue": following})
+            await asyncio.gather(*map(again, page["items"]))
+            count += len(page["items"])
+            if not (following := page["metadata"].get("continue", "")):
+                return count
+
+    async def _put(self, crd: JSON) -> JSON:
+        return orjson.loads(await self._client.send(Call("PUT", _path(crd), _WHO, crd)))
+
+
+def _path(crd: JSON) -> str:
+    return DEFINITION.path(name=crd["metadata"]["name"])
+
+
+def _labelled(crd: JSON, labels: Mapping[str, str]) -> JSON:
+    metadata = crd["metadata"]
+    return crd | {"metadata": metadata | {"labels": (metadata.get("labels") or {}) | dict(labels)}}
+
+
+def _leaving(existing: JSON, crd: JSON) -> set[str]:
+    """The versions that objects may be stored as and that are not wanted any more."""
+    stored = (existing.get("status") or {}).get("storedVersions") or ()
+    return set(stored) - {version["name"] for version in crd["spec"]["versions"]}

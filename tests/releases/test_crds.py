@@ -1,0 +1,87 @@
+"""CRDs of modules in the cluster (the sandbox)."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.releases.crds import Crds
+from hookrunner.releases.kinds import Kinds
+from hookrunner.sandbox.sandbox import Sandbox
+
+PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.x.io"
+LABELS = {"heritage": "addon-operator"}
+
+
+@pytest.fixture
+def crds(client: Client) -> Crds:
+    return Crds(client, Kinds(Discovery(client)), deadline=5)
+
+
+def definition(*versions: str, kind: str = "Thing", **schema: Any) -> Any:
+    """Objects are stored as the first of the versions."""
+    whole = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True} | schema}
+    each = [{"name": v, "served": True, "storage": v == versions[0], "schema": whole} for v in versions]
+    names = {"kind": kind, "plural": f"{kind.lower()}s"}
+    spec = {"group": "x.io", "scope": "Namespaced", "names": names, "versions": each}
+    metadata = {"name": f"{names['plural']}.x.io"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+async def test_a_definition_is_created_with_labels_and_served_at_once(crds: Crds, client: Client) -> None:
+    assert await crds.ensure([definition("v1", "v1beta1")], LABELS) == ["x.io/v1/Thing", "x.io/v1beta1/Thing"]
+    assert (await client.get(PATH))["metadata"]["labels"] == LABELS
+    assert (await client.get("/apis/x.io/v1/things"))["items"] == []
+
+
+async def test_nothing_is_written_if_nothing_differs(crds: Crds, sandbox: Sandbox) -> None:
+    await crds.ensure([definition("v1")], LABELS)
+    sandbox.faults.requests.clear()
+    assert await crds.ensure([definition("v1")], LABELS) == ["x.io/v1/Thing"]
+    assert list(sandbox.faults.requests) == [f"GET {PATH}"]
+
+
+async def test_a_changed_schema_is_written(crds: Crds, client: Client) -> None:
+    await crds.ensure([definition("v1")], LABELS)
+    await crds.ensure([definition("v1", description="new")], LABELS)
+    found = (await client.get(PATH))["spec"]["versions"][0]
+    assert found["schema"]["openAPIV3Schema"]["description"] == "new"
+
+
+async def test_a_version_goes_when_no_object_is_stored_as_it(crds: Crds, client: Client, sandbox: Sandbox) -> None:
+    await crds.ensure([definition("v1alpha1", "v1")], LABELS)
+    where = "/apis/x.io/v1alpha1/namespaces/default/things"
+    thing = {"apiVersion": "x.io/v1alpha1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"kept": 1}}
+    await client.send(Call("POST", where, body=thing))
+    sandbox.faults.requests.clear()
+    assert await crds.ensure([definition("v1")], LABELS) == ["x.io/v1/Thing"]
+    writes = [line.split("?")[0] for line in sandbox.faults.requests if not line.startswith("GET")]
+    again = "PUT /apis/x.io/v1/namespaces/default/things/a"
+    assert writes == [f"PUT {PATH}", again, f"PATCH {PATH}/status", f"PUT {PATH}"]
+    found = await client.get(PATH)
+    assert found["status"]["storedVersions"] == ["v1"]
+    assert [version["name"] for version in found["spec"]["versions"]] == ["v1"]
+    assert (await client.get(where.replace("v1alpha1", "v1") + "/a"))["spec"] == {"kept": 1}
+
+
+async def test_every_definition_that_failed_is_named_and_the_others_are_there(crds: Crds, client: Client) -> None:
+    bad = definition("v1", kind="Other", type="nonsense")
+    with pytest.raises(ReleaseFailed, match=r"1 of 2 CRDs could not be installed:\nothers\.x\.io: .*nonsense"):
+        await crds.ensure([bad, definition("v1")], LABELS)
+    assert await client.get(PATH)
+
+
+async def test_a_definition_that_the_server_does_not_serve_fails_with_its_reason(client: Client) -> None:
+    crds = Crds(client, Kinds(Discovery(client)), deadline=0.1)
+    await crds.ensure([definition("v1")], {})
+    taken = definition("v1", kind="Second")
+    taken["spec"]["names"]["shortNames"] = ["things"]
+    with pytest.raises(ReleaseFailed, match=r'does not serve it after 0\.1 s: .*"things" is already in use'):
+        await crds.ensure([taken], {})
