@@ -181,11 +181,12 @@ def for_update(kind: Kind, obj: Object, old: Object, subresource: str) -> Object
         obj = {**obj, "spec": old.get("spec") or {}}
     if subresource == "binding":
         return obj
-    return _remembering(kind, strategy.for_update(kind, obj, old, subresource), old)
+    updated = strategy.for_update(kind, obj, old, subresource)
+    return updated if subresource == "status" else _remembering(kind, updated, old)
 
 
 def _remembering(kind: Kind, obj: Object, old: Object | None) -> Object:
-    """A definition remembers all versions in which its objects may be stored."""
+    """A definition remembers all versions in which its objects may be stored, until its status says otherwise."""
     if kind.stored != DEFINITIONS:
         return obj
     known = (old or {}).get("status") or {}
