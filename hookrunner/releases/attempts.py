@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from hookrunner.model.releases import Head, Wanted
 from hookrunner.model.resources import JSON
-from hookrunner.releases.codec import Record, Status, now, recorded
+from hookrunner.releases.codec import APPLY_METHOD, Record, Status, now, recorded
 from hookrunner.releases.ledger import OURS, Revision, labelled
 
 PINNED = "pinned"
@@ -103,7 +103,7 @@ def attempt(past: Past, wanted: Wanted) -> Attempt:
 def rollback(past: Past, target: Record, digest: str, note: str, unmanaged: bool = False) -> Attempt:
     """A new revision like an earlier one, which stands for a digest that it was not made from."""
     info = target.document["info"] | {"first_deployed": _first_deployed(past) or now(), "last_deployed": now()}
-    record = Record(target.document | {"info": info, "version": past.next})
+    record = Record(target.document | {"info": info, "version": past.next, "apply_method": APPLY_METHOD})
     head = Head(target.name, target.namespace, past.next, "", digest, True, unmanaged, note)
     labels = _others(past) | labelled(head, checksum(record.manifest))
     pending = record.turned(Status.PENDING_ROLLBACK, f"Rollback to {target.revision}")

@@ -21,6 +21,10 @@ from hookrunner.model.releases import HelmHook, Wanted
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
 
+APPLY_METHOD = "csa"
+"""How a stock helm 4 is to go on with our releases: by merging on its side. An object that we have created and not
+changed since has no field that was applied (`writing`), and the server-side way would see a conflict in each."""
+
 _GZIP = b"\x1f\x8b\x08"
 
 
@@ -122,7 +126,7 @@ def recorded(wanted: Wanted, revision: int, status: Status, first_deployed: str 
         "hooks": [_written_hook(hook) for hook in wanted.rendered.hooks],
         "version": revision,
         "namespace": wanted.namespace,
-        "apply_method": "ssa",
+        "apply_method": APPLY_METHOD,
     }
     return Record(document)
 

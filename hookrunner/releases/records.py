@@ -50,7 +50,7 @@ class Records:
         What carries Helm's label and is no record is named in the log.
         """
         page = await self._client.get(self._path(namespace), {"labelSelector": "owner=helm"}, _METADATA.format("List"))
-        found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"]]
+        found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
         for metadata, revision in found:
             if revision is None:
                 name = f"{namespace}/{metadata['name']}"

@@ -211,7 +211,12 @@ async def test_a_rollback_to_nothing_says_what_there_is(releases: Releases, numb
 async def test_an_uninstall_leaves_nothing(releases: Releases, world: World) -> None:
     await releases.settle(wanted("d1", A, B, hooks=(hook("last", "post-delete"),)))
     await releases.settle(wanted("d2", A, hooks=(hook("last", "post-delete"),)))
+    world.writes()
     assert await releases.uninstall("demo", "default")
+    first, second = (f"secrets/sh.helm.release.v1.demo.v{number}" for number in (1, 2))
+    writes = ["DELETE configmaps/last", "PATCH configmaps/last"]
+    expected = [f"PUT {second}", "DELETE configmaps/a", *writes, f"DELETE {first}", f"DELETE {second}"]
+    assert [line for line in world.writes() if not line.endswith("configmaps/b")] == expected
     assert await world.history() == []
     assert sorted(await world.maps()) == ["last"]
     assert not await releases.uninstall("demo", "default")

@@ -12,6 +12,16 @@ def configmap(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
+def deployment(name: str) -> dict[str, Any]:
+    labels = {"app": name}
+    pod = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "registry.k8s.io/pause:3.10"}]},
+    }
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
 def hook(name: str, event: str, **data: str) -> HelmHook:
     """A ConfigMap: it is there as soon as it is written."""
     obj = configmap(name, **data)
@@ -24,7 +34,7 @@ def wanted(
 ) -> Wanted:
     """Release `demo`, of these objects."""
     manifest = "".join(f"---\n# Source: demo/templates/all.yaml\n{yaml.safe_dump(obj)}" for obj in objects)
-    chart = {
+    chart: dict[str, Any] = {
         "metadata": {"name": "demo", "version": "0.2.0", "apiVersion": "v2"},
         "lock": None,
         "templates": [],

@@ -1,0 +1,22 @@
+"""A client that dies, as the process does when it is killed."""
+
+from hookrunner.kube.client import Call, Client
+
+ALIVE = 10**9
+
+
+class Died(BaseException):
+    """As SIGKILL: nothing is tidied up."""
+
+
+class Mortal(Client):
+    """Dies after so many writes; from then on nothing reaches the API server."""
+
+    left = ALIVE
+
+    async def send(self, call: Call) -> bytes:
+        if self.left <= 0:
+            raise Died
+        answer = await super().send(call)
+        self.left -= call.method != "GET"
+        return answer

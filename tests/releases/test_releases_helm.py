@@ -1,0 +1,169 @@
+"""The stock helm and we have the same releases: each reads, continues and undoes what the other has done."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.releases.codec import Status
+from hookrunner.releases.records import Driver
+from hookrunner.releases.releases import Releases
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+from tests.releases.mortal import ALIVE, Died, Mortal
+from tests.releases.wants import configmap, deployment, hook, wanted
+
+A, B = configmap("a", x="1"), configmap("b", x="1")
+AGAIN = configmap("a", x="2")
+
+
+class Helm:
+    """The program, in one namespace."""
+
+    def __init__(self, program: Path, cluster: Cluster, namespace: str, driver: Driver = "secret") -> None:
+        self.program, self.namespace = program, namespace
+        self.environ = os.environ | {"KUBECONFIG": str(cluster.kubeconfig), "HELM_DRIVER": driver}
+
+    async def __call__(self, *words: str | Path) -> str:
+        command = [self.program, "-n", self.namespace, *words]
+        done = await asyncio.to_thread(
+            subprocess.run, command, env=self.environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    async def json(self, *words: str) -> Any:
+        return orjson.loads(await self(*words, "-o", "json"))
+
+
+def started(client: Client, driver: Driver = "secret") -> Releases:
+    discovery = Discovery(client)
+    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), driver, 10)
+
+
+@pytest.fixture
+def stock(helm: Path, cluster: Cluster, namespace: str) -> Helm:
+    return Helm(helm, cluster, namespace)
+
+
+@pytest.fixture
+def chart(tmp_path: Path) -> Callable[..., Path]:
+    """A chart of these objects."""
+
+    def chart(*objects: Any) -> Path:
+        (tmp_path / "templates").mkdir(exist_ok=True)
+        (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: demo\nversion: 0.2.0\n")
+        (tmp_path / "templates" / "all.yaml").write_text(yaml.safe_dump_all(objects))
+        return tmp_path
+
+    return chart
+
+
+async def data(client: Client, namespace: str) -> dict[str, str]:
+    items = (await client.get(f"/api/v1/namespaces/{namespace}/configmaps"))["items"]
+    return {one["metadata"]["name"]: one["data"]["x"] for one in items if "x" in one.get("data", {})}
+
+
+@pytest.mark.parametrize("driver", ["secret", "configmap"])
+async def test_helm_reads_what_we_have_written(
+    real: Client, helm: Path, cluster: Cluster, namespace: str, driver: Driver
+) -> None:
+    releases, stock = started(real, driver), Helm(helm, cluster, namespace, driver)
+    await releases.settle(wanted("d1", A, hooks=(hook("h", "post-install", x="hook"),), namespace=namespace))
+    last = wanted("d2", AGAIN, B, namespace=namespace)
+    await releases.settle(last)
+    (listed,) = await stock.json("list")
+    assert (listed["name"], listed["revision"], listed["status"]) == ("demo", "2", "deployed")
+    assert (listed["chart"], listed["app_version"]) == ("demo-0.2.0", "")
+    assert (await stock.json("status", "demo"))["info"]["description"] == "Upgrade complete"
+    assert (await stock("get", "manifest", "demo")).strip() == last.rendered.manifest.strip()
+    assert await stock.json("get", "values", "demo") == last.values
+    assert "helm.sh/hook: post-install" in await stock("get", "hooks", "demo", "--revision", "1")
+    history = [(one["revision"], one["status"], one["description"]) for one in await stock.json("history", "demo")]
+    assert history == [(1, "superseded", "Install complete"), (2, "deployed", "Upgrade complete")]
+
+
+async def test_helm_rolls_back_and_we_converge_once(real: Client, stock: Helm, namespace: str) -> None:
+    releases = started(real)
+    await releases.settle(wanted("d1", A, namespace=namespace))
+    await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))
+    await stock("rollback", "demo", "1")
+    assert await data(real, namespace) == {"a": "1"}
+    head = (await started(real).heads(namespace))["demo"]
+    assert (head.revision, head.status, head.digest, head.owned) == (3, "deployed", "", True)
+    assert (await (again := started(real)).settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
+    assert await data(real, namespace) == {"a": "2", "b": "1"}
+    assert (await again.settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
+    assert [one["status"] for one in await stock.json("history", "demo")] == ["superseded"] * 3 + ["deployed"]
+
+
+async def test_helm_upgrades_and_uninstalls_what_we_have_installed(
+    real: Client, stock: Helm, chart: Callable[..., Path], namespace: str
+) -> None:
+    await started(real).settle(wanted("d1", A, B, namespace=namespace))
+    await stock("upgrade", "demo", chart(AGAIN))
+    assert await data(real, namespace) == {"a": "2"}
+    await stock("uninstall", "demo")
+    assert await data(real, namespace) == {}
+    assert await started(real).heads(namespace) == {}
+
+
+async def test_a_release_of_helm_is_taken_over_without_touching_pods(
+    real: Client, stock: Helm, chart: Callable[..., Path], namespace: str
+) -> None:
+    await stock("install", "demo", chart(A, deployment("web")), "--wait", "--timeout", "60s")
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    (pod,) = (await real.get(path))["items"]
+    web = deployment("web")
+    web["metadata"]["labels"] = {"heritage": "addon-operator"}
+    settled = await started(real).settle(wanted("d1", AGAIN, web, namespace=namespace, wait=True, timeout=60))
+    assert (settled.head.revision, settled.head.owned, settled.changed) == (2, True, 2)
+    assert [one["metadata"]["uid"] for one in (await real.get(path))["items"]] == [pod["metadata"]["uid"]]
+    (found,) = (await real.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"))["items"]
+    assert found["metadata"]["generation"] == 1
+    assert [one["status"] for one in await stock.json("history", "demo")] == ["superseded", "deployed"]
+    await started(real).uninstall("demo", namespace)
+    assert await stock.json("list") == []
+
+
+async def test_what_failed_and_was_rolled_back_helm_shows(real: Client, stock: Helm, namespace: str) -> None:
+    await started(real).settle(wanted("d1", A, namespace=namespace))
+    bad = configmap("bad") | {"data": 3}
+    with pytest.raises(Exception, match="rolled back to revision 1"):
+        await started(real).settle(wanted("d2", bad, namespace=namespace, rollback_on_failure=True))
+    (first, second, third) = await stock.json("history", "demo")
+    assert (first["status"], second["status"], third["description"]) == ("superseded", "failed", "Rollback to 1")
+    assert 'Upgrade "demo" failed: 1 of 1 objects of release' in second["description"]
+
+
+async def test_wherever_we_died_helm_reads_the_history(
+    real: Client, cluster: Cluster, stock: Helm, namespace: str
+) -> None:
+    settings = KubeSettings(config=cluster.kubeconfig)
+    credentials = Credentials(settings, await loaded(Loading(settings)))
+    await started(real).settle(wanted("d1", A, B, namespace=namespace))
+    seen = set()
+    async with Mortal(credentials, Requests(Metrics(""))) as mortal:
+        for writes in range(1, 6):
+            mortal.left = writes
+            with pytest.raises(Died):
+                await started(mortal).settle(wanted(f"d{writes}x", configmap("a", x=f"{writes}"), namespace=namespace))
+            mortal.left = ALIVE
+            seen |= {one["status"] for one in await stock.json("history", "demo")}
+    settled = await started(real).settle(wanted("d9", A, namespace=namespace))
+    assert seen == {Status.DEPLOYED, Status.SUPERSEDED, Status.PENDING_UPGRADE, Status.FAILED}
+    statuses = [one["status"] for one in await stock.json("history", "demo")]
+    assert (statuses[-1], len(statuses)) == (Status.DEPLOYED, settled.head.revision)

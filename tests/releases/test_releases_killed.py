@@ -1,0 +1,160 @@
+"""R12: the process dies after any of its writes, and the next one brings about what is wanted all the same."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.releases import Wanted
+from hookrunner.releases.releases import Releases
+from hookrunner.sandbox.sandbox import Sandbox
+from hookrunner.settings import KubeSettings
+from tests.releases.mortal import ALIVE, Died, Mortal
+from tests.releases.wants import configmap, deployment, hook, wanted
+
+Step = Callable[[Releases, str], Awaitable[Any]]
+
+
+@pytest.fixture
+async def mortal(sandbox: Sandbox) -> AsyncIterator[Mortal]:
+    credentials = Credentials(KubeSettings(), Connection(sandbox.url))
+    async with Mortal(credentials, Requests(Metrics(""))) as client:
+        yield client
+
+
+def started(client: Client) -> Releases:
+    discovery = Discovery(client)
+    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), "secret", 10)
+
+
+A, B, C = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")
+HOOKS = (hook("before", "pre-upgrade"), hook("after", "post-upgrade"), hook("gone", "pre-delete"))
+BAD: dict[str, Any] = configmap("bad") | {"data": 3}
+
+
+def first(namespace: str) -> Wanted:
+    return wanted("d1", A, B, deployment("web"), hooks=HOOKS, namespace=namespace)
+
+
+def second(namespace: str) -> Wanted:
+    return wanted("d2", configmap("a", x="2"), C, deployment("web"), hooks=HOOKS, namespace=namespace)
+
+
+def failing(namespace: str) -> Wanted:
+    objects = configmap("a", x="2"), C, BAD, deployment("web")
+    return wanted("d2", *objects, hooks=HOOKS, namespace=namespace, rollback_on_failure=True)
+
+
+async def install(releases: Releases, namespace: str) -> None:
+    await releases.settle(first(namespace))
+
+
+async def upgrade(releases: Releases, namespace: str) -> None:
+    await releases.settle(second(namespace))
+
+
+async def fail(releases: Releases, namespace: str) -> None:
+    """The first time, and after a death while the attempt was made, this raises; then what failed is not tried."""
+    with suppress(ReleaseFailed):
+        await releases.settle(failing(namespace))
+
+
+async def uninstall(releases: Releases, namespace: str) -> None:
+    await releases.uninstall("demo", namespace)
+
+
+async def roll_back(releases: Releases, namespace: str) -> None:
+    await releases.rollback("demo", namespace, 1, "d2")
+
+
+UNWANTED = {"before", "after", "gone", "kube-root-ca.crt"}
+OLD, NEW = {"a": "1", "b": "1"}, {"a": "2", "c": "1"}
+
+
+@pytest.mark.parametrize(
+    ("before", "killed", "after", "maps"),
+    [
+        ((), install, install, OLD),
+        ((install,), upgrade, upgrade, NEW),
+        ((install,), upgrade, install, OLD),
+        ((install, upgrade), roll_back, roll_back, OLD),
+        ((install,), fail, fail, OLD),
+        ((install, upgrade), uninstall, uninstall, {}),
+        ((install,), uninstall, install, OLD),
+    ],
+    ids=["install", "upgrade", "upgrade, then back", "rollback", "rolled back", "uninstall", "uninstall, then wanted"],
+)
+async def test_whenever_the_process_dies_the_next_one_heals(
+    mortal: Mortal, before: tuple[Step, ...], killed: Step, after: Step, maps: dict[str, str]
+) -> None:
+    for writes in range(100):
+        world = Namespace(mortal, f"n{writes}")
+        await world.made()
+        for step in before:
+            await step(started(mortal), world.name)
+        web = await world.web()
+        died = await world.dies(killed, writes)
+        await after(started(mortal), world.name)
+        assert await world.maps() == maps
+        assert {uninstall} & {killed, after} or web in ("", await world.web())
+        await world.at_rest(after)
+        if not died:
+            return
+    pytest.fail("it never came to an end")
+
+
+class Namespace:
+    """One try."""
+
+    def __init__(self, client: Mortal, name: str) -> None:
+        self.client, self.name = client, name
+
+    async def made(self) -> None:
+        await self.client.send(Call("POST", "/api/v1/namespaces", body={"metadata": {"name": self.name}}))
+
+    async def dies(self, step: Step, writes: int) -> bool:
+        """After so many writes; or did it not live to do as many?"""
+        self.client.left = writes
+        try:
+            await step(started(self.client), self.name)
+        except Died:
+            return True
+        finally:
+            self.client.left = ALIVE
+        return False
+
+    async def items(self, path: str) -> list[Any]:
+        items: list[Any] = (await self.client.get(path.format(self.name)))["items"]
+        return items
+
+    async def web(self) -> str:
+        """The Deployment's identity and generation, empty if there is none: another one means other pods."""
+        found = await self.items("/apis/apps/v1/namespaces/{}/deployments")
+        return "".join(f"{one['metadata']['uid']} {one['metadata']['generation']}" for one in found)
+
+    async def maps(self) -> dict[str, str]:
+        """What is in the release's ConfigMaps."""
+        found = await self.items("/api/v1/namespaces/{}/configmaps")
+        return {name: one["data"]["x"] for one in found if (name := one["metadata"]["name"]) not in UNWANTED}
+
+    async def at_rest(self, step: Step) -> None:
+        """The history says that all is over, and the next process finds nothing to write."""
+        found = await self.items("/api/v1/namespaces/{}/secrets")
+        labels = sorted(
+            (int(one["metadata"]["labels"]["version"]), one["metadata"]["labels"]["status"]) for one in found
+        )
+        statuses = [status for _, status in labels]
+        assert statuses[-1:] == ([] if step is uninstall else ["deployed"])
+        assert set(statuses[:-1]) <= {"superseded", "failed"}
+        if step is not roll_back:  # which makes a revision each time it is asked for
+            self.client.left = ALIVE
+            await step(started(self.client), self.name)
+            assert self.client.left == ALIVE
