@@ -11,14 +11,15 @@ from hookrunner.testing.happenings import (
     Conversion,
     Grouped,
     Happening,
+    Lifecycle,
     Review,
     Startup,
     Synchronization,
     Tick,
 )
 
-EVENTS = ("Added", "Modified", "Deleted", "Synchronization", "Schedule", "Startup", "Review", "Conversion")
-"""What may be asked for, in the words of a binding context."""
+EVENTS = ("Added", "Modified", "Deleted", "Synchronization", "Schedule", "Startup", "Lifecycle", "Review", "Conversion")
+"""What may be asked for, mostly in the words of a binding context."""
 
 _EVENT_OF = {
     BindingType.ON_STARTUP: "Startup",
@@ -53,6 +54,8 @@ def happening(hook: Hook, words: Words) -> Happening:
     match event:
         case "Startup":
             return Startup()
+        case "Lifecycle":
+            return Lifecycle(words.binding)
         case "Schedule":
             return Tick(words.binding)
         case "Synchronization":
@@ -87,6 +90,8 @@ def _event(hook: Hook, words: Words) -> str:
     kind = kinds.pop()
     if kind in _EVENT_OF:
         return _EVENT_OF[kind]
+    if kind in hook.config.lifecycle:
+        return "Lifecycle"
     if not words.objects:
         return "Synchronization"
     return "Modified" if words.old is not None else "Added"
@@ -109,6 +114,7 @@ def _bindings(hook: Hook) -> list[tuple[str, BindingType]]:
     """Every binding's name and kind."""
     config = hook.config
     found = [("onStartup", BindingType.ON_STARTUP)] * (config.on_startup is not None)
+    found += [(type, type) for type in config.lifecycle]
     found += [(one.name, BindingType.SCHEDULE) for one in config.schedules]
     found += [(one.name, BindingType.KUBERNETES) for one in config.kubernetes]
     found += [(one.name, BindingType.VALIDATING) for one in config.validating]

@@ -18,6 +18,13 @@ class Startup:
 
 
 @dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """A module is run or deleted, or a pass over all modules begins or ends. `binding` is such as `beforeHelm`."""
+
+    binding: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """A schedule comes due. `binding` is its name or its crontab."""
 
@@ -71,7 +78,7 @@ class Conversion:
     binding: str = ""
 
 
-Happening: TypeAlias = Startup | Tick | Changed | Synchronization | Grouped | Review | Conversion
+Happening: TypeAlias = Startup | Lifecycle | Tick | Changed | Synchronization | Grouped | Review | Conversion
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from hookrunner.testing.happenings import (
     Given,
     Grouped,
     Happening,
+    Lifecycle,
     NotRun,
     Review,
     Startup,
@@ -87,6 +88,8 @@ async def _run(world: World, happening: Happening) -> HookRun:
             return _synchronized(world.hook, happening.binding)
         case Startup():
             return _started(world.hook)
+        case Lifecycle():
+            return _in_lifecycle(world.hook, happening.binding)
         case Tick():
             return _ticked(world.hook, happening.binding)
         case Grouped():
@@ -99,6 +102,15 @@ def _started(hook: Hook) -> HookRun:
     run = dispatch.startup([hook])[0]
     assert isinstance(run, HookRun)
     return run
+
+
+def _in_lifecycle(hook: Hook, wanted: str) -> HookRun:
+    types = [type for type in hook.config.lifecycle if wanted in ("", type)]
+    if not types:
+        raise NotRun(f"{wanted or 'a lifecycle binding'}: the hook's configuration does not have it")
+    if len(types) > 1:
+        raise BadInput(f"which of its bindings? It has {', '.join(types)}")
+    return dispatch.for_lifecycle(hook, types[0])
 
 
 def _synchronized(hook: Hook, binding: str) -> HookRun:

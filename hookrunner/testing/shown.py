@@ -52,6 +52,7 @@ def config(found: HookConfig) -> JSON:
     return {
         "configVersion": found.version,
         "onStartup": _json(found.on_startup),
+        **{str(type): order for type, order in found.lifecycle.items()},
         "settings": _plain(found.settings),
         "schedule": [_plain(binding) for binding in found.schedules],
         "kubernetes": [_plain(binding) for binding in found.kubernetes],

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig, Kubernetes, Schedule
+from hookrunner.model.bindings import Admission, BindingType, Change, Conversion, Hook, HookConfig, Kubernetes, Schedule
 from hookrunner.testing import happenings
 from hookrunner.testing.asking import Words, happening
-from hookrunner.testing.happenings import Changed, Grouped, Happening, Review, Startup, Synchronization, Tick
+from hookrunner.testing.happenings import Changed, Grouped, Happening, Lifecycle, Review, Startup, Synchronization, Tick
 from tests.fakes.cluster import configmap
 
 A, B = configmap("a"), configmap("b")
@@ -21,7 +21,10 @@ def hook(**parts: Any) -> Hook:
     return Hook("h", Path("/h"), HookConfig("v1", **parts))
 
 
-EVERYTHING = hook(on_startup=1.0, schedules=(OFTEN,), kubernetes=(PODS,), mutating=(POLICY,), conversions=(UP,))
+LIFECYCLE = {BindingType.BEFORE_HELM: 1, BindingType.AFTER_HELM: 1}
+EVERYTHING = hook(
+    on_startup=1.0, lifecycle=LIFECYCLE, schedules=(OFTEN,), kubernetes=(PODS,), mutating=(POLICY,), conversions=(UP,)
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,8 @@ EVERYTHING = hook(on_startup=1.0, schedules=(OFTEN,), kubernetes=(PODS,), mutati
         (Words("Review", objects=(A,)), Review("CREATE", A)),
         (Words("Review", objects=(A,), old=B), Review("UPDATE", A, B)),
         (Words("Conversion", objects=(A, B), to="v2"), happenings.Conversion((A, B), "v2")),
+        (Words("Lifecycle", "beforeHelm"), Lifecycle("beforeHelm")),
+        (Words(binding="afterHelm"), Lifecycle("afterHelm")),
         (Words(group="g"), Grouped("g")),
         (Words(binding="onStartup"), Startup()),
         (Words(binding="* * * * *"), Tick("* * * * *")),
@@ -58,6 +63,7 @@ def test_words_mean_a_happening(words: Words, meant: Happening) -> None:
     ("alone", "meant"),
     [
         (hook(on_startup=1.0), Startup()),
+        (hook(lifecycle={BindingType.BEFORE_ALL: 1}), Lifecycle("")),
         (hook(schedules=(OFTEN,)), Tick()),
         (hook(kubernetes=(PODS, PODS)), Synchronization()),
     ],

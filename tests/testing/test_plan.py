@@ -1,6 +1,7 @@
 """Which contexts a happening leads to, and the words for why it leads to none. Shapes: shell-operator.md §5.3."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hookrunner.testing.happenings import (
     Given,
     Grouped,
     Happening,
+    Lifecycle,
     NotRun,
     Review,
     Startup,
@@ -52,6 +54,19 @@ async def reason(tools: Bench, write_hook: Author, config: dict[str, Any], happe
 
 async def test_startup(tools: Bench, write_hook: Author) -> None:
     assert await contexts(tools, write_hook, {"onStartup": 1}, Startup()) == [{"binding": "onStartup"}]
+
+
+async def test_a_lifecycle_binding_shows_all_snapshots_of_its_hook(
+    tools: Bench, write_hook: Author, tmp_path: Path
+) -> None:
+    (tmp_path / "hooks/modules/dns/hooks").mkdir(parents=True)
+    path = write_hook({"beforeHelm": 1, "afterHelm": 1, "kubernetes": [FILTERED]}, name="modules/dns/hooks/hook.sh")
+    hook = await tools.load(path)
+    assert await tools.contexts(hook, Given((A,)), Lifecycle("afterHelm")) == [
+        {"binding": "afterHelm", "snapshots": {"cms": [{"filterResult": "1"}]}}
+    ]
+    with pytest.raises(BadInput, match="which of its bindings"):
+        await tools.contexts(hook, Given(), Lifecycle())
 
 
 async def test_an_added_object_comes_with_its_filter_result(tools: Bench, write_hook: Author) -> None:
@@ -213,6 +228,7 @@ async def test_a_filter_that_fails_on_a_given_object_holds_the_snapshot_up(tools
     [
         ({"kubernetes": [WATCH | {"executeHookOnSynchronization": False}]}, Synchronization(), "executeHookOnSynchron"),
         ({"kubernetes": [WATCH]}, Startup(), "onStartup: the hook's configuration does not have it"),
+        ({"kubernetes": [WATCH]}, Lifecycle("afterAll"), "afterAll: the hook's configuration does not have it"),
     ],
 )
 async def test_a_hook_that_did_not_ask_for_it_would_not_run(
