@@ -2,6 +2,7 @@
 model that keeps every operation and computes everything anew."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import orjson
@@ -32,6 +33,7 @@ def patched(*texts: str) -> Patches:
     for text in texts:
         document, found = found.then(document, [operation(text)], "foo")
     assert found.again({"foo": LOWER}) == (document, [])
+    assert Patches().then({"foo": LOWER}, map(operation, texts), "foo") == (document, found)
     return found
 
 
@@ -42,7 +44,7 @@ def patched(*texts: str) -> Patches:
         (["+/foo/a/b=1", "+/foo/a/c=1"], ["+/foo/a/b=1", "+/foo/a/c=1"]),
         (["+/foo/a/b=1", "+/foo/a=2"], ["+/foo/a=2"]),
         (["+/foo/a/b=1", "-/foo/a"], ["-/foo/a"]),
-        (["+/foo/ab=1", "+/foo/a=2"], ["+/foo/a=2", "+/foo/ab=1"]),
+        (["+/foo/ab=1", "+/foo/a/b=1", "+/foo/a=2"], ["+/foo/a=2", "+/foo/ab=1"]),
         (["+/foo/b={}", "+/foo/b/c={}", "+/foo/b/c/d=1"], ['+/foo/b={"c":{"d":1}}']),
         (["+/foo/b=[]", "+/foo/b/-=1", "+/foo/b/-=2", "-/foo/b/0"], ["+/foo/b=[2]"]),
         (["+/foo/b=1", "-/foo/b"], ["-/foo/b"]),
@@ -52,7 +54,7 @@ def patched(*texts: str) -> Patches:
         (["+/foo/l/-=1", "+/foo/l/-=2"], ["+/foo/l/-=1", "+/foo/l/-=2"]),
         (["+/foo/l/0=1", "-/foo/l/0", "+/foo/l=[]"], ["+/foo/l=[]"]),
         (["+/foo/e/0/x=2", "+/foo/e/0/x=3"], ["+/foo/e/0/x=3"]),
-        (["+/foo/e/0/x=2", "+/foo/e/0={}", "+/foo/e/1/x=3"], ["+/foo/e/0/x=2", "+/foo/e/0={}", "+/foo/e/1/x=3"]),
+        (["+/foo/e/0/x=2", "+/foo/e/0={}", "+/foo/e/0/x=3"], ["+/foo/e/0/x=2", "+/foo/e/0={}", "+/foo/e/0/x=3"]),
         (["+/foo/ports/80=2", "+/foo/ports/80=3"], ["+/foo/ports/80=3"]),
     ],
 )
@@ -118,11 +120,7 @@ class Model:
 
     def effective(self) -> JSON:
         value = overlay(self.schemas.config.defaults(self.static), overlay(self.plain, self.secret))
-        document = {"foo": self.schemas.values.defaults(value)}
-        for one in self.said:
-            changed = fresh(document)
-            document = changed if done(changed, one) else document
-        return document["foo"]
+        return all_done(self.schemas.values.defaults(value), self.said)
 
     def patch(self, operations: Sequence[PatchOperation]) -> bool | None:
         """Did it change anything? None if it is refused."""
@@ -133,6 +131,15 @@ class Model:
         if document["foo"] != before:
             self.said += [one for one in operations if one.op != "test"]
         return bool(document["foo"] != before)
+
+
+def all_done(section: JSON, said: Sequence[PatchOperation]) -> JSON:
+    """The section after all operations that fit."""
+    document = {"foo": section}
+    for one in said:
+        changed = fresh(document)
+        document = changed if done(changed, one) else document
+    return document["foo"]
 
 
 def overlay(low: JSON, high: JSON) -> JSON:
@@ -167,37 +174,48 @@ def done(document: JSON, one: PatchOperation) -> bool:
         return False
 
 
-SCALARS = st.sampled_from(["p", "q"])
-VALUES: st.SearchStrategy[JSON] = st.recursive(
-    SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.fixed_dictionaries({}, optional={"m": inner, "0": inner, "l": inner})
-    ),
-    max_leaves=5,
+# What is a list in one version of a lower layer is none in another: nobody could say what a position in it meant.
+ALL_LOWERS: list[JSON] = [
+    {},
+    {"m": {}},
+    {"m": {"m": {"0": "p"}}, "l": ["p", {"m": "p"}]},
+    {"m": {"m": "p", "l": [{"m": {}}]}, "0": {"m": {}}},
+    {"m": "p", "l": "p"},
+    {"l": [{"m": {"m": "p"}}, "q", "p"], "0": {}},
+]
+LOWERS = st.sampled_from(ALL_LOWERS)
+PATHS = st.sampled_from(
+    ["m", "m/m", "m/m/0", "m/l", "m/l/-", "m/l/0", "m/l/0/m", "l", "l/-", "l/0", "l/1", "l/0/m", "l/1/m", "0", "0/m"]
 )
-# What is a list in one version of a lower layer is none in another: there, nobody can say what a position meant.
-LOWERS: st.SearchStrategy[JSON] = st.recursive(
-    st.just({}),
-    lambda inner: st.fixed_dictionaries(
-        {}, optional={"m": inner | SCALARS, "0": inner | SCALARS, "l": st.lists(inner | SCALARS, max_size=3) | SCALARS}
-    ),
-    max_leaves=6,
+VALUES = st.sampled_from(["p", "q", {}, [], {"m": {"m": "q"}}, [{"m": "q"}, "p"], {"l": ["q"]}])
+OPERATIONS = st.builds(
+    PatchOperation, st.sampled_from(["add", "add", "remove", "test"]), PATHS.map("/foo/{}".format), VALUES
 )
-PATHS = st.lists(st.sampled_from(["m", "l", "0", "1", "-"]), min_size=1, max_size=4).map(
-    lambda way: "/foo/" + "/".join(way)
-)
-OPERATIONS = st.builds(PatchOperation, st.sampled_from(["add", "add", "add", "remove", "test"]), PATHS, VALUES)
 STEPS = st.one_of(
-    st.tuples(st.just("patch"), st.lists(OPERATIONS, min_size=1, max_size=3)),
-    st.tuples(st.just("patch"), st.lists(OPERATIONS, min_size=1, max_size=1)),
+    *[st.tuples(st.just("patch"), st.lists(OPERATIONS, min_size=1, max_size=most)) for most in (1, 1, 3)],
     st.tuples(st.just("adopt"), st.tuples(LOWERS, LOWERS)),
-    st.just(("forget", None)),
+    st.tuples(st.sampled_from(["forget", "patch"]), st.just([])),
 )
+PATCHES = st.lists(st.lists(OPERATIONS, min_size=1, max_size=2), min_size=5, max_size=20)
 SCHEMAS = st.builds(Fillings, st.builds(Filling, LOWERS), st.builds(Filling, LOWERS))
 
 
 @settings(max_examples=60, deadline=None)
-@given(LOWERS, SCHEMAS, st.lists(STEPS, max_size=25))
+@given(LOWERS, PATCHES)
+def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
+    lower: JSON, asked: list[list[PatchOperation]]
+) -> None:
+    document, found, said = {"foo": lower}, Patches(), list[PatchOperation]()
+    for operations in asked:
+        with suppress(BadValues):
+            document, found = found.then(document, operations, "foo")
+            said += [one for one in operations if one.op != "test"]
+    for other in (lower, *ALL_LOWERS):
+        assert found.again({"foo": other})[0]["foo"] == all_done(other, said)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LOWERS, SCHEMAS, st.lists(STEPS, min_size=10, max_size=40))
 def test_the_store_equals_a_model_that_does_everything_anew(
     static: JSON, schemas: Fillings, steps: list[tuple[str, JSON]]
 ) -> None:
