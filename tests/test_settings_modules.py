@@ -24,6 +24,7 @@ def test_modules_and_global_hooks_are_those_of_the_working_directory_if_it_has_a
         Path(name).mkdir()
     assert (modules({}).directories, modules({}).global_hooks) == ((tmp_path / "modules",), tmp_path / "global-hooks")
     assert modules({"modules-dir": ""}).directories == modules({}, SHELL).directories == ()
+    assert modules({}, OURS, {"HOOKRUNNER_MODULES_DIR": ":"}).directories == ()
 
 
 def test_an_addon_operators_directories_are_there_or_somebody_has_to_say_so() -> None:

@@ -104,7 +104,7 @@ class ModulesSettings:
             "modules-dir",
             DIRECTORIES,
             "modules, if there is such a directory",
-            "Modules: the directories that they are in; of two modules of one name the first counts.",
+            "Modules: the directories that they are in; of two modules of one name the first counts. `:` is none.",
             _BOTH,
             compat=("", "modules"),
             found=lambda environ: _if_found("modules", environ),

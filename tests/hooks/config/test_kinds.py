@@ -55,9 +55,11 @@ def test_its_number_is_whole_and_not_negative(kind: HookKind, number: str, fragm
 
 @pytest.mark.parametrize("kind", HookKind)
 def test_all_other_bindings_are_for_all_hooks(kind: HookKind) -> None:
-    text = f"configVersion: v1\nonStartup: -1\nschedule: [{{crontab: '* * * * *'}}]\n{WEBHOOK}\n"
+    own = "settings: {timeout: 1m}"
+    text = f"configVersion: v1\nonStartup: -1\nschedule: [{{crontab: '* * * * *'}}]\n{WEBHOOK}\n{own}\n"
     config = parse("hook", text.encode(), kind)
     assert (config.on_startup, len(config.schedules), config.answers_reviews) == (-1, 1, True)
+    assert config.settings.timeout == 60
 
 
 @pytest.mark.parametrize("kind", HookKind)
