@@ -64,7 +64,8 @@ def find(directories: Sequence[Path], unnumbered: int) -> Found:
     for source in dict.fromkeys(directories):
         for module in _modules(source, unnumbered):
             if problem := _unusable(module, taken):
-                _log.error("a directory is no module", path=module.directory, error=problem)
+                level = "warn" if module.key in taken else "error"  # to put others in front is how modules are replaced
+                _log.log(level, "a directory is no module", path=module.directory, error=problem)
                 rejected.append(replace(module, problem=problem))
             else:
                 taken[module.key] = module

@@ -1,8 +1,9 @@
 """Asks a module's `enabled` script whether the module is to be on (addon-operator.md §5.2, "Enabled script contract").
 
-The script runs without arguments and reads two files, `VALUES_PATH` and `CONFIG_VALUES_PATH`; it writes `true` or
-`false` into `MODULE_ENABLED_RESULT` and may tell why in `MODULE_ENABLED_REASON`. What it prints is logged as a hook's
-output is. When it is asked, and what becomes of its answer, is decided elsewhere.
+The script runs without arguments in our own working directory. It reads two files, `VALUES_PATH` and
+`CONFIG_VALUES_PATH`, writes `true` or `false` into `MODULE_ENABLED_RESULT`, and may tell why in
+`MODULE_ENABLED_REASON`. What it prints is logged as a hook's output is. When it is asked, and what becomes of its
+answer, is decided elsewhere.
 """
 
 import os
@@ -65,6 +66,8 @@ class Scripts:
                     return files.answer(module, end)
             except HookFailed as error:
                 raise ScriptFailed(f"the enabled script of {module.name} was not run: {error}") from None
+            except orjson.JSONEncodeError as error:  # nested deeper than orjson writes (254 levels)
+                raise ScriptFailed(f"the values of {module.name} cannot be written for its script: {error}") from None
             except OSError as error:
                 raise ScriptFailed(
                     f"the enabled script of {module.name} was not run: {error.filename}: {error.strerror}; free space "
@@ -74,7 +77,7 @@ class Scripts:
     def _command(self, module: Module, files: "_Files") -> Command:
         return Command(
             argv=(str(module.script),),
-            cwd=Path.cwd(),
+            cwd=Path(),
             env={**self._settings.environ, **files.environment()},
             timeout=self._timeout,
             keep_stderr=_KEPT_STDERR,

@@ -5,6 +5,7 @@ mean something and has a wrong value makes the module one that does not load: to
 wrong time or in the wrong place.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,8 @@ _FILE = Table(
     },
     open=True,
 )
+
+_REQUIREMENT = re.compile(r"([^\s<>=!~^,|]+)\s*(.*)")
 
 _log = log.get("modules.traits")
 
@@ -96,9 +99,9 @@ def _traits(said: Mapping[str, JSON], chart_version: str) -> Traits:
 
 
 def _requirement(line: str) -> tuple[str, str]:
-    """`b >=1.2` is a module's name and the range of its versions."""
-    name, _, wanted = line.strip().partition(" ")
-    return name, wanted.strip()
+    """`b >=1.2` is a module's name and the range of its versions. The blank may be missing."""
+    match = _REQUIREMENT.fullmatch(line.strip())
+    return (match[1], match[2]) if match else ("", line.strip())
 
 
 def _meanings(said: Mapping[str, JSON]) -> Iterator[Problem]:
@@ -111,7 +114,7 @@ def _meanings(said: Mapping[str, JSON]) -> Iterator[Problem]:
         if isinstance(line, str):
             name, wanted = _requirement(line)
             if not name:
-                yield Problem(f"requires.modules[{place}]", "is empty; write a module's name, or `name >=1.2`")
+                yield Problem(f"requires.modules[{place}]", "names no module; write its name, or `name >=1.2`")
             yield from _range(wanted, f"requires.modules[{place}]")
     if isinstance(requires.get("kubernetes"), str):
         yield from _range(requires["kubernetes"], "requires.kubernetes")

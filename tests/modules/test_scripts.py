@@ -65,7 +65,7 @@ async def test_a_script_reads_values_with_the_modules_that_are_on_and_the_enviro
     values: JSON = {"global": {"a": 1}, "myAddon": {"x": 12345678901}}
     documents = Documents({"global": None, "myAddon": {"x": 2}}, values)
     await asking(
-        f'cp $VALUES_PATH {asking.top}/values; cp $CONFIG_VALUES_PATH {asking.top}/config; echo "$MINE$#" > '
+        f'cp $VALUES_PATH {asking.top}/values; cp $CONFIG_VALUES_PATH {asking.top}/config; echo "$MINE$# $PWD" > '
         f"{asking.top}/mine; echo true > $MODULE_ENABLED_RESULT",
         documents,
         ("a", "b"),
@@ -76,7 +76,7 @@ async def test_a_script_reads_values_with_the_modules_that_are_on_and_the_enviro
     }
     assert values["global"] == {"a": 1}
     assert orjson.loads((asking.top / "config").read_bytes()) == documents.config
-    assert (asking.top / "mine").read_text() == "10\n"
+    assert (asking.top / "mine").read_text() == f"10 {Path.cwd()}\n"
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,14 @@ async def test_a_script_that_cannot_be_started_has_failed(asking: Asking) -> Non
     scripts = Scripts(asking.settings, Children(Patience()), 30)
     with pytest.raises(ScriptFailed, match=r"the enabled script of my-addon was not run: .* the file is not there"):
         await scripts.ask(replace(module("my-addon"), script=asking.top / "gone"), Documents({}, {}), ())
+
+
+async def test_values_that_cannot_be_written_are_a_failure_of_the_script(asking: Asking) -> None:
+    deep: JSON = {}
+    for _ in range(300):
+        deep = {"x": deep}
+    with pytest.raises(ScriptFailed, match="the values of my-addon cannot be written"):
+        await asking("true", Documents({}, {"myAddon": deep}))
 
 
 async def test_a_temp_directory_that_cannot_be_written_is_a_failure_of_the_script(asking: Asking) -> None:

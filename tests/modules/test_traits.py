@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from hookrunner.errors import BadModule
@@ -53,6 +54,22 @@ def test_what_is_not_said_has_its_default(text: bytes) -> None:
     assert traits.parse(text, "module.yaml") == Description()
 
 
+@pytest.mark.parametrize(
+    ("line", "pair"),
+    [
+        ("b", ("b", "")),
+        (" b ", ("b", "")),
+        ("b >=1.2, <2", ("b", ">=1.2, <2")),
+        ("b>=1.2", ("b", ">=1.2")),
+        ("l2-load.b ~1", ("l2-load.b", "~1")),
+        ("b 1.2 - 2", ("b", "1.2 - 2")),
+    ],
+)
+def test_a_requirement_is_a_name_and_a_range(line: str, pair: tuple[str, str]) -> None:
+    document = orjson.dumps({"requires": {"modules": [line]}})
+    assert traits.parse(document, "module.yaml").traits.modules == (pair,)
+
+
 def test_keys_of_others_are_named_and_change_nothing() -> None:
     text = b"stage: GA\nrequirements: {kubernetes: '>= 1.27'}\nrequires: {deckhouse: '>=1.6'}\nwieght: 3\n"
     found = traits.parse(text, "module.yaml")
@@ -75,7 +92,8 @@ def test_keys_of_others_are_named_and_change_nothing() -> None:
         (b"requires: [a]", "requires must be of type object"),
         (b"requires: {modules: a}", 'requires.modules must be of type array: "string"; write a list: [a]'),
         (b"requires: {modules: [a, {b: 1}]}", "requires.modules[1] must be of type string"),
-        (b"requires: {modules: ['']}", "requires.modules[0] is empty"),
+        (b"requires: {modules: ['']}", "requires.modules[0] names no module; write its name, or `name >=1.2`"),
+        (b"requires: {modules: ['>=1.2']}", "requires.modules[0] names no module"),
         (b"requires: {modules: [b >=one]}", "requires.modules[0] '>=one' is no range of versions"),
         (b"requires: {kubernetes: new}", "requires.kubernetes 'new' is no range of versions"),
     ],
