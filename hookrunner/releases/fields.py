@@ -114,14 +114,19 @@ def sets(value: JSON, path: str) -> bool:
     if not path:
         return True
     if path.startswith("."):
-        items = value.items() if isinstance(value, dict) else ()
-        return any(path.startswith(f".{key}") and sets(below, path[len(key) + 1 :]) for key, below in items)
+        entries = value.items() if isinstance(value, dict) else ()
+        return any(path.startswith(f".{key}") and sets(below, path[len(key) + 1 :]) for key, below in entries)
+    inside, rest = parted(path)
+    return isinstance(value, list) and any(sets(item, rest) for item in items(value, inside))
+
+
+def parted(path: str) -> tuple[str, str]:
+    """`[…]` at the beginning of a path, without the brackets, and what follows. What is no path leads nowhere."""
     bracket = _BRACKET.match(path)
-    below = _items(value, bracket[1]) if bracket and isinstance(value, list) else ()
-    return any(sets(item, path[bracket.end() :]) for item in below) if bracket else False
+    return (bracket[1], path[bracket.end() :]) if bracket else ("-", "")
 
 
-def _items(value: list[JSON], inside: str) -> Iterator[JSON]:
+def items(value: list[JSON], inside: str) -> Iterator[JSON]:
     """The items of a list that `[…]` means: by place, by value (`="a"`) or by keys (`name="a",port=80`)."""
     if inside.isdecimal():
         yield from value[int(inside) : int(inside) + 1]

@@ -7,17 +7,18 @@ and applied under its `uid`: an object that was replaced in between is looked at
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Literal
 from urllib.parse import quote
 
 import orjson
 
+from hookrunner import log
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.resources import JSON, Resource
-from hookrunner.releases import fields, ownership
+from hookrunner.releases import fields, ownership, tolerance
 from hookrunner.releases.ordering import Identity
 
 Outcome = Literal["created", "changed", "unchanged"]
@@ -28,6 +29,8 @@ _MANAGER = {"fieldManager": ownership.MANAGER}
 _ATTEMPTS = 5
 _GONE_WITHIN = 30.0
 _FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
+
+_LOG = log.get("releases.writing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,19 @@ class Writing:
     async def _apply(self, order: Order, uid: str, how: dict[str, str] | None = None) -> JSON:
         body = order.obj | {"metadata": order.obj["metadata"] | {"uid": uid}}
         call = Call("PATCH", order.path, _MANAGER | (how or {}), body, _APPLY, METADATA)
-        return orjson.loads(await self._client.send(call))
+        return orjson.loads(await self._tolerated(call))
+
+    async def _tolerated(self, call: Call) -> bytes:
+        """The answer, once what does not matter is left out; the server names such faults in several steps."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return await self._client.send(call)
+            except ApiError as error:
+                if not (faults := tolerance.faults(str(error))):
+                    raise
+            _LOG.warn("faults in a template are passed over", object=call.path, faults=", ".join(map(str, faults)))
+            call = replace(call, body=tolerance.tolerated(call.body, faults))
+        return await self._client.send(call)
 
     async def _replaced(self, order: Order, found: JSON, error: ApiError) -> Outcome | None:
         """What to do about a refusal: none if another object was refused than the one that was looked at."""
