@@ -82,7 +82,6 @@ class Child:
         """Wait until it is. Raises WorkerLost."""
         answer = await self._answered(STARTING)
         if answer[:1] != b"=":
-            await self.end()
             raise WorkerLost(answer[1:].decode())
 
     async def ask(self, request: bytes, deadline: float) -> bytes:

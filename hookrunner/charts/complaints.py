@@ -8,6 +8,7 @@ _NOISE = (
     (re.compile(r"template: (?=\S+:\d+|no template)"), ""),
     (re.compile(r":? executing \"[^\"]*\" (?=at <)"), " "),
     (re.compile(r": error calling \w+: "), ": "),
+    (re.compile(r"((?:\S+:\d+:\d+ at <[^>]*>: ){1,4}?)\1+"), r"\1… "),
     (re.compile(r" associated with template \"gotpl\""), ""),
     (re.compile(r"\s*Use --debug flag to render out invalid YAML"), ""),
 )

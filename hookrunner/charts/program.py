@@ -32,11 +32,17 @@ class Program:
             chart.write_bytes(archive)
             given.write_bytes(orjson.dumps(values))
             words = [self._path, "template", options.name, str(chart), "--values", str(given), *_flags(options)]
-            done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            done = self._done(words)
         if done.returncode == 0:
             return _texts(done.stdout)
-        message = done.stderr.strip().rpartition("Error: ")[2]
+        message = done.stderr.strip().rpartition("Error: ")[2] or f"{self._path} ended with code {done.returncode}"
         raise BadChart(message) if _LOADING.search(message) else RenderFailed(message)
+
+    def _done(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        except OSError as error:
+            raise RenderFailed(f"{self._path} cannot be run: {error.strerror}") from None
 
 
 def _flags(options: Options) -> Iterator[str]:

@@ -33,6 +33,9 @@ class Limits:
     memory: int = 1 << 30
     idle: float = 60.0
 
+    def __str__(self) -> str:
+        return f"a render may take {self.deadline:g} s and {self.memory >> 20} MiB"
+
 
 class Renderer:
     """Renders charts. An async context manager: at its end all workers are killed.
@@ -78,7 +81,7 @@ class Renderer:
                     return await child.ask(request, self._limits.deadline)
             except WorkerLost as lost:
                 if not lost.again:
-                    raise RenderFailed(f"chart in {order.directory}: {lost}") from None
+                    raise RenderFailed(f"chart in {order.directory}: {lost}; {self._limits}") from None
 
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator[Child]:
@@ -113,7 +116,11 @@ class Renderer:
     async def _hired(self) -> Child:
         child = await Child.start((str(self._limits.memory), self._program))
         self._children = {other for other in self._children if not other.left} | {child}
-        await child.ready()
+        try:
+            await child.ready()
+        except BaseException:
+            await child.end()
+            raise
         return child
 
     def _return(self, child: Child) -> None:

@@ -15,7 +15,7 @@ from hookrunner.model.resources import JSON
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*(?:[ :=,@+][A-Za-z0-9_./-]+)*")
 _WORDS = re.compile(r"(?:y|n|yes|no|on|off|true|false|null)", re.IGNORECASE)
 _UNREADABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_BLOCK = re.compile(r"\S[^\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]*\n?")
+_BLOCK = re.compile(r"(?=\S)[^\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]*")
 
 
 def dump(value: JSON) -> str:

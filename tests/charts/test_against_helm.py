@@ -140,9 +140,15 @@ REFUSED: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["library", "program"])
-async def renderer(request: pytest.FixtureRequest, helm: Path) -> AsyncIterator[Renderer]:
-    async with Renderer(program=str(helm) if request.param == "program" else "") as renderer:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def renderer() -> AsyncIterator[Renderer]:
+    async with Renderer() as renderer:
+        yield renderer
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stand_in(helm: Path) -> AsyncIterator[Renderer]:
+    async with Renderer(program=str(helm)) as renderer:
         yield renderer
 
 
@@ -174,11 +180,26 @@ async def test_the_same_objects_as_helm_template(renderer: Renderer, helm: Path,
     assert ours(await renderer.render(order(directory, VALUES))) == expected
 
 
+@pytest.mark.parametrize("name", ["values", "documents", "subchart", "hooks", "capabilities", "needs a version"])
+async def test_the_same_objects_from_the_program(
+    stand_in: Renderer, renderer: Renderer, write: Write, name: str
+) -> None:
+    wanted = order(write({"Chart.yaml": CHART} | CHARTS[name]), VALUES, labels={"heritage": "h"})
+    assert await stand_in.render(wanted) == await renderer.render(wanted)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 async def test_the_same_charts_are_refused(renderer: Renderer, helm: Path, write: Write, name: str) -> None:
     files, message = REFUSED[name]
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": configmap("a")} | files)
     assert message in template(helm, directory)
-    with pytest.raises((RenderFailed, BadChart)) as refused:
+    with pytest.raises((RenderFailed, BadChart), match=re.escape(message)):
         await renderer.render(order(directory, VALUES))
-    assert message in str(refused.value)
+
+
+async def test_the_program_refuses_with_the_same_words(stand_in: Renderer, renderer: Renderer, write: Write) -> None:
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ .Values.no.such }}"})
+    with pytest.raises(RenderFailed) as expected:
+        await renderer.render(order(directory))
+    with pytest.raises(RenderFailed, match=re.escape(str(expected.value))):
+        await stand_in.render(order(directory))

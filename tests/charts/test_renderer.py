@@ -5,15 +5,20 @@ import os
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.errors import BadChart, RenderFailed
 from tests.charts.conftest import CHART, Write, configmap, order
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 ENDLESS = "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}"
 
+RECURSIVE = "{{ define `r` }}{{ include `r` . }}{{ end }}{{ include `r` . }}"
 
-@pytest.fixture
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def renderer() -> AsyncIterator[Renderer]:
     async with Renderer(Limits(deadline=20)) as renderer:
         yield renderer
@@ -79,6 +84,11 @@ async def test_a_changed_file_is_seen_by_the_next_render(renderer: Renderer, wri
         ("a:\n\n{{ if }}", BadChart, r"^demo/templates/a.yaml:3: missing value for if$"),
         ("a: {{ nope }}", BadChart, r'^demo/templates/a.yaml:1: function "nope" not defined$'),
         (
+            RECURSIVE,
+            RenderFailed,
+            r"a.yaml:1:19 at <include `r` .>: … rendering template has a nested reference name: r",
+        ),
+        (
             "a: 1\n---\na: b: c",
             RenderFailed,
             r"^demo/templates/a.yaml, document 1: an object needs apiVersion and kind",
@@ -97,12 +107,12 @@ async def test_errors_name_the_template(
 
 async def test_a_template_that_never_ends_costs_its_worker_and_nothing_else(write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}"})
-    async with Renderer(Limits(deadline=1.5)) as renderer:
+    async with Renderer(Limits(deadline=1.2)) as renderer:
         await renderer.render(order(directory))
         hanging = asyncio.create_task(renderer.render(order(directory, {"hang": True})))
         waiting = asyncio.create_task(renderer.render(order(directory)))
         assert (await waiting).objects == ()
-        with pytest.raises(RenderFailed, match=r"not done within 1.5 s"):
+        with pytest.raises(RenderFailed, match=r"not done within 1.2 s"):
             await hanging
         assert (await renderer.render(order(directory))).objects == ()
 
@@ -122,3 +132,37 @@ async def test_a_worker_that_was_killed_while_idle_is_not_missed(renderer: Rende
     [child] = renderer._children
     os.kill(child._process.pid, 9)
     assert (await renderer.render(order(directory))).objects
+
+
+async def test_an_idle_worker_ends(write: Write) -> None:
+    directory = write({"templates/a.yaml": configmap("a")})
+    async with Renderer(Limits(idle=0.01)) as renderer:
+        await renderer.render(order(directory))
+        [child] = renderer._children
+        assert await child._process.wait() == 0
+        assert (await renderer.render(order(directory))).objects
+
+
+async def test_many_renders_at_once_share_a_worker(renderer: Renderer, write: Write) -> None:
+    directory = write({"templates/a.yaml": configmap("a-{{ .Values.n }}")})
+    rendered = await asyncio.gather(*(renderer.render(order(directory, {"n": number})) for number in range(20)))
+    assert [found.objects[0]["metadata"]["name"] for found in rendered] == [f"a-{number}" for number in range(20)]
+    assert len([child for child in renderer._children if not child.left]) == 1
+
+
+async def test_a_cancelled_render_leaves_no_answer_for_the_next(write: Write) -> None:
+    directory = write({"templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}" + configmap("a")})
+    async with Renderer() as renderer:
+        await renderer.render(order(directory))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(renderer.render(order(directory, {"hang": True})), 0.1)
+        assert (await renderer.render(order(directory))).objects
+
+
+@pytest.mark.parametrize(
+    ("program", "message"), [("/bin/false", "ended with code 1"), ("/nowhere", "cannot be run: No such")]
+)
+async def test_a_program_that_is_no_helm_is_named(write: Write, program: str, message: str) -> None:
+    async with Renderer(program=program) as renderer:
+        with pytest.raises(RenderFailed, match=f"{program} {message}"):
+            await renderer.render(order(write({"templates/a.yaml": configmap("a")})))
