@@ -72,7 +72,7 @@ class Patches:
                 document = patches.changed(document, operation)
             except Misfit as error:
                 if operation.op != "remove":
-                    misfits.append(f"{patches.shown(operation)}: {error}")
+                    misfits.append(f"{operation.op} {operation.path}: {error}")
         return document, misfits
 
 

@@ -18,6 +18,7 @@ from hookrunner.values.pointers import Misfit
 ENABLED = "Enabled"
 """What a key ends with that switches a module on or off."""
 
+_MOST_SHOWN = 200
 _KNOWN = ("add", "remove", "test")
 _SPACE = re.compile(r"\s*")
 _FLAGS = {True: True, False: False, "true": True, "false": False}
@@ -58,7 +59,7 @@ def applied(document: JSON, operations: Iterable[PatchOperation], key: str) -> J
         try:
             document = changed(document, operation)
         except Misfit as error:
-            raise BadValues(key, [f"the patch {shown(operation)} does not fit: {error}"]) from None
+            raise BadValues(key, [f"{operation.op} {operation.path} does not fit: {error}"]) from None
     return document
 
 
@@ -69,8 +70,8 @@ def changed(document: JSON, operation: PatchOperation) -> JSON:
         return pointers.added(document, pointer, operation.value)
     if operation.op == "remove":
         return pointers.removed(document, pointer)
-    if not same(there := pointers.found(document, pointer), operation.value):
-        raise Misfit(f"{operation.path} is {orjson.dumps(there).decode()}")
+    if not same(pointers.found(document, pointer), operation.value):
+        raise Misfit(f"{operation.path} has another value")
     return document
 
 
@@ -87,10 +88,10 @@ def document_of(operation: PatchOperation) -> JSON:
     return {"op": operation.op, "path": operation.path, **value}
 
 
-def shown(operation: PatchOperation) -> str:
+def _shown(operation: JSON) -> str:
     """An operation for a person, without much of its value."""
-    text = orjson.dumps(document_of(operation)).decode()
-    return text if len(text) <= 200 else text[:199] + "…"
+    text = orjson.dumps(operation).decode()
+    return f"'{text}'" if len(text) <= _MOST_SHOWN else f"'{text[:_MOST_SHOWN]}…'"
 
 
 def _stream(text: bytes) -> Iterator[JSON]:
@@ -121,14 +122,14 @@ def _after_space(text: str, place: int) -> int:
 def _operation(item: JSON) -> PatchOperation:
     """Keys in any case: that is how the predecessor reads them."""
     if not isinstance(item, dict):
-        raise BadOutput(f"a patch of values is made of objects with op and path, not of {item!r}")
+        raise BadOutput(f"a patch of values is made of objects with op and path, not of {_shown(item)}")
     fields = {key.lower(): value for key, value in item.items()}
     op, path = fields.get("op"), fields.get("path")
     if op not in _KNOWN:
         mend = "; use add, which also replaces" if op == "replace" else f"; known are {', '.join(_KNOWN)}"
-        raise BadOutput(f"unsupported patch operation '{op}': '{orjson.dumps(item).decode()}'{mend}")
+        raise BadOutput(f"unsupported patch operation '{op}': {_shown(item)}{mend}")
     if not isinstance(path, str) or not path.startswith("/"):
-        raise BadOutput(f"the path of a patch operation begins with '/': '{orjson.dumps(item).decode()}'")
+        raise BadOutput(f"the path of a patch operation begins with '/': {_shown(item)}")
     return PatchOperation(op, path, fields.get("value"))
 
 
@@ -139,15 +140,15 @@ def _refusal(operation: PatchOperation, key: str) -> str:
     if key == GLOBAL and pointer[0].endswith(ENABLED):
         return ""
     only = "only 'global' and '*Enabled' are permitted" if key == GLOBAL else f"only '{key}' accepted"
-    return f"unacceptable patch operation for path '{pointer[0]}' ({only}): '{shown(operation)}'"
+    return f"unacceptable patch operation for path '{pointer[0]}' ({only}): {_shown(document_of(operation))}"
 
 
 def _of_whole(operation: PatchOperation, key: str) -> str:
     """What is wrong with an operation on the whole section."""
     if operation.op == "remove":
-        return f"the whole section cannot be removed: '{shown(operation)}'; add /{key} with {{}} empties it"
+        return f"the whole section cannot be removed: {_shown(document_of(operation))}; add /{key} with {{}} empties it"
     if operation.op == "add" and not isinstance(operation.value, dict):
-        return f"a section is a map: '{shown(operation)}'"
+        return f"a section is a map: {_shown(document_of(operation))}"
     return ""
 
 
@@ -162,5 +163,5 @@ def _switch(operation: PatchOperation) -> tuple[str, bool | None]:
         return module, None
     flag = _FLAGS.get(operation.value) if isinstance(operation.value, bool | str) else None
     if operation.op == "test" or rest or flag is None:
-        raise BadValues(GLOBAL, [f"a module is switched by true or false: '{shown(operation)}'"])
+        raise BadValues(GLOBAL, [f"a module is switched by true or false: {_shown(document_of(operation))}"])
     return module, flag

@@ -62,10 +62,13 @@ class Section:
         self._refuse(schema.problems(layers.checked_config(config, self.schemas), old))
 
     def patched_plain(self, operations: Iterable[PatchOperation]) -> JSON:
-        """What the ConfigMap is to say after a hook's patch of the config, judged. Raises BadValues."""
+        """What the ConfigMap is to say after a hook's patch of the config, judged; None if it says so. Raises
+        BadValues."""
         whole = patches.applied({self.key: self.config or {}}, operations, self.key)
         wanted = sections.without_nulls(whole[self.key])
         self._encoded(wanted)
+        if patches.same(wanted, self.config or {}):
+            return None
         self.check(wanted)
         return _less(wanted, self.secret, self.plain, self.key) if self.secret else wanted
 

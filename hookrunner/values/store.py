@@ -49,6 +49,7 @@ class Store:
             key: Section(key, static.get(key) or {}, schemas.get(key, _Free())).computed()
             for key in sorted({GLOBAL, *static, *schemas})
         }
+        self._refused: Mapping[str, BadValues] = {}
         self._enabled: tuple[str, ...] | None = None
         self._global = self._global_for_hooks()
 
@@ -103,11 +104,16 @@ class Store:
                 if not patches.same(new.config or {}, section.config or {}):
                     changed.add(key)
                 self._keep(new)
+        self._refused = refused
         return Adopted(frozenset(changed), refused)
 
     def patched_config(self, key: str, operations: Iterable[PatchOperation]) -> JSON:
-        """What the ConfigMap's section is to become by a hook's patch. Kept only by `keep_config`. Raises BadValues."""
-        return self._sections[key].patched_plain(_own(key, operations))
+        """What the ConfigMap's section is to become by a hook's patch, None if it need not be written. Kept only by
+        `keep_config`. Raises BadValues, also while an edit of the user's is refused: it would be overwritten."""
+        asked = _own(key, operations)
+        if asked and key in self._refused:
+            raise BadValues(key, ["a patch would overwrite what was refused", *self._refused[key].problems])
+        return self._sections[key].patched_plain(asked)
 
     def keep_config(self, key: str, section: JSON) -> bool:
         """Takes over what has been written into the ConfigMap; was it new?"""

@@ -66,10 +66,7 @@ def test_a_patch_without_a_place_waits_for_one() -> None:
     found = patched("+/foo/a/b=1", "-/foo/ports/80", "+/foo/l/-=2")
     document, misfits = found.again({"foo": {"a": 3}})
     assert document == {"foo": {"a": 3}}
-    assert [text.partition("}: ")[2] for text in misfits] == [
-        "/foo/a is a number, so nothing can be in it",
-        "there is no /foo/l",
-    ]
+    assert misfits == ["add /foo/a/b: /foo/a is a number, so nothing can be in it", "add /foo/l/-: there is no /foo/l"]
     assert found.again({"foo": LOWER})[0]["foo"]["a"] == {"b": 1}
 
 

@@ -155,7 +155,7 @@ def test_the_secret_lies_over_the_config_map() -> None:
         ("{a: 1}", ("/foo/db/user", "u"), {"a": 1, "db": {"user": "u"}}),
         ("{db: {password: old}}", ("/foo/a", 1), {"a": 1, "db": {"password": "old"}}),
         ("{db: {}}", ("/foo/a", 1), {"a": 1, "db": {}}),
-        ("{}", ("/foo/db/password", "p"), {}),
+        ("{}", ("/foo/db/password", "p"), None),
     ],
 )
 def test_a_patch_of_the_config_writes_nothing_of_the_secret(
@@ -188,6 +188,7 @@ def test_a_patch_of_the_config_is_judged_then_written_then_kept() -> None:
     assert (section, store.config("foo")) == ({"x": 1, "m": {}}, None)
     assert store.keep_config("foo", section)
     assert not store.keep_config("foo", section)
+    assert store.patched_config("foo", add("/foo/x", 1)) is None
     assert store.config("foo") == section
     assert store.adopt(config(foo=sections.written(section)), None, {"foo"}).changed == frozenset()
 
@@ -221,6 +222,15 @@ def test_values_too_deep_for_json_are_refused() -> None:
         store.patched_config("foo", add("/foo/a", deep))
 
 
+def test_no_patch_overwrites_an_edit_that_was_refused() -> None:
+    store = Store({"foo": {}}, {})
+    store.adopt(config(foo="a: ["), None, set())
+    with pytest.raises(BadValues, match="would overwrite what was refused; ConfigMap: foo: cannot be read"):
+        store.patched_config("foo", add("/foo/a", 1))
+    store.adopt(config(foo="b: 1"), None, set())
+    assert store.patched_config("foo", add("/foo/a", 1)) == {"a": 1, "b": 1}
+
+
 def test_hooks_patch_the_values_as_they_are_now() -> None:
     store = Store({"foo": {"l": [1]}}, {})
     assert store.patch("foo", add("/foo/l/-", 2))
@@ -245,6 +255,7 @@ def test_flags_of_modules_pass_by_the_values() -> None:
     store = Store({}, {})
     assert store.patch(GLOBAL, [*add("/global/a", 1), *add("/fooEnabled", True)])
     assert store.patched_config(GLOBAL, [*add("/barEnabled", True), *add("/global/b", 1)]) == {"b": 1}
+    assert store.patched_config(GLOBAL, add("/barEnabled", True)) is None
     assert store.effective(GLOBAL) == {"a": 1}
 
 
