@@ -3,8 +3,9 @@ or changed (design.md §4.1)."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
+from hookrunner.errors import KubeError
 from hookrunner.kube.capabilities import capabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
@@ -39,7 +40,10 @@ class KnownCapabilities:
         self._last = None
 
     async def follow(self, place: int) -> None:
-        """For ever: hear of news from the source at this place."""
+        """For ever: hear of news from the source at this place; not at all if the cluster has no such source."""
+        with suppress(KubeError):
+            if _SOURCES[place][0] not in (await self.get()).api_versions:
+                return
         selection = Selection(*_SOURCES[place], metadata_only=True)
         async with aclosing(self._watches.open(selection)) as story:
             async for reports in story:

@@ -130,6 +130,8 @@ class Releasing:
 
     async def _settle(self, state: State) -> None:
         module, head = state.module, await self.head(state)
+        if head is None:
+            await self._refuse_to_move(module)
         terms = self._terms(module)
         current = await self._digest(module)
         if head and self._at_rest(module, head, current, terms):
@@ -173,6 +175,16 @@ class Releasing:
             self._followed[head.name] = head
             objects = await self._cluster.releases.manifest(head)
             self._cluster.drift.follow(Identity(head.name, head.namespace), objects, state.module.traits.drift)
+
+    async def _refuse_to_move(self, module: Module) -> None:
+        """Objects do not move to another namespace along with `namespace` in `module.yaml`."""
+        usual = self._cluster.namespace
+        before = await self._cluster.releases.head(module.name, usual) if self._namespace(module) != usual else None
+        if before and before.owned:
+            raise ReleaseFailed(
+                f"{module.name}: module.yaml says namespace {module.traits.namespace}, but it is installed in {usual}; "
+                f"to move it: helm uninstall {module.name} --namespace {usual}"
+            )
 
     def _at_rest(self, module: Module, head: Head, current: str, terms: Terms) -> bool:
         if head.status != _DEPLOYED or head.unmanaged != terms.unmanaged:

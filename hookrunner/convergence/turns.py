@@ -24,8 +24,16 @@ class Moment:
 
     @property
     def turns(self) -> list[State]:
-        """Those whose turn has come."""
-        return [state for name, state in self.enabled.items() if name not in self.asked and not self.awaited(name)]
+        """Those whose turn has come. Modules of one weight wait for one and the same, which is looked at once."""
+        open_: dict[int, bool] = {}
+        found = []
+        for name, state in self.enabled.items():
+            if name not in self.asked:
+                waits = self.order.waits_for(name)
+                if id(waits) not in open_:
+                    open_[id(waits)] = all(map(self._met, waits))
+                found += [state] * open_[id(waits)]
+        return found
 
     @property
     def over(self) -> bool:

@@ -62,7 +62,7 @@ def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, ex
 def test_a_gate_is_waited_for_until_it_is_ready() -> None:
     gate, b = failed(module("a", 1, gate=True)), module("b", 2)
     found = moment(gate, b, asked="a")
-    assert turns(found) == "" and found.awaited("b") == ["a"] and found.over
+    assert (turns(found), found.awaited("b"), found.over) == ("", ["a"], True)
     gate.error, gate.done = "", 1
     assert turns(moment(gate, b, asked="a")) == "b"
 
@@ -87,4 +87,4 @@ def test_a_round_is_not_over_while_a_module_is_at_it() -> None:
 
 
 def test_without_modules_a_round_is_over_at_once() -> None:
-    assert moment().over and moment().deadline is None
+    assert (moment().over, moment().deadline) == (True, None)
