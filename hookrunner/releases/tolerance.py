@@ -64,5 +64,6 @@ def _ways(value: JSON, path: str, key: str) -> Iterator[tuple[str, JSON, str | N
 
 def _last(value: list[JSON], key: str) -> list[JSON]:
     """The list with only the last of the items of this key."""
-    chosen = [id(item) for item in items(value, key[1:-1])]
-    return [item for item in value if id(item) not in chosen[:-1]]
+    chosen = {id(item) for item in items(value, key[1:-1])}
+    places = [place for place, item in enumerate(value) if id(item) in chosen]
+    return [item for place, item in enumerate(value) if place not in places[:-1]]

@@ -24,6 +24,7 @@ PORTS = [{"port": 1, "name": "a"}, {"port": 2}, {"port": 1, "name": "b"}]
             {"ports": PORTS},
             {"ports": PORTS[1:]},
         ),
+        (".ports: duplicate entries for key [port=1]", {"ports": [PORTS[0]] * 2}, {"ports": [PORTS[0]]}),
     ],
 )
 def test_unknown_fields_are_left_out_and_the_last_of_the_same_counts(message: str, obj: Any, expected: Any) -> None:
