@@ -57,7 +57,7 @@ class Child:
         last_words = tempfile.TemporaryFile("a+b")  # noqa: SIM115
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", _program(), str(theirs.fileno()), *settings),
+                *(sys.executable, "-P", "-c", _program(), str(theirs.fileno()), *settings),
                 pass_fds=(theirs.fileno(),),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,

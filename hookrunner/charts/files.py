@@ -93,9 +93,8 @@ def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     """The files of a packed chart with their paths in it. Raises BadChart."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            for member in archive:
-                if (file := archive.extractfile(member)) is not None:
-                    yield member.name.partition("/")[2], file.read()
+            opened = ((member.name, archive.extractfile(member)) for member in archive)
+            yield from ((path.partition("/")[2], file.read()) for path, file in opened if file is not None)
     except (tarfile.TarError, OSError, EOFError) as error:
         raise BadChart(f"{name} is not a packed chart: {error}") from None
 

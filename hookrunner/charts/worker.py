@@ -29,6 +29,9 @@ from hookrunner.charts.program import Program
 from hookrunner.charts.protocol import LENGTH
 from hookrunner.errors import BadChart, RenderFailed
 
+_PACKED = 64
+"""Charts that are kept ready; some have megabytes."""
+
 
 def main() -> None:
     channel, memory, program = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
@@ -83,7 +86,7 @@ class Charts:
     def __init__(self, engine: Engine, built_in: int) -> None:
         self._engine = engine
         self._built_in = built_in
-        self._loaded = lru_cache(maxsize=256)(self._load)
+        self._loaded = lru_cache(maxsize=_PACKED)(self._load)
 
     def answer(self, request: bytes) -> bytes:
         order = orjson.loads(request)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -166,3 +167,19 @@ async def test_a_program_that_is_no_helm_is_named(write: Write, program: str, me
     async with Renderer(program=program) as renderer:
         with pytest.raises(RenderFailed, match=f"{program} {message}"):
             await renderer.render(order(write({"templates/a.yaml": configmap("a")})))
+
+
+async def test_without_the_library_helm_is_taken_from_path(
+    write: Write, helm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "helm_python.py").write_text("raise OSError('made for another system')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    directory = write({"templates/a.yaml": configmap("a")})
+    async with Renderer() as renderer:
+        with pytest.raises(
+            RenderFailed, match=r"made for another system\), and there is no helm on PATH: install either"
+        ):
+            await renderer.render(order(directory))
+        (tmp_path / "helm").symlink_to(helm)
+        assert (await renderer.render(order(directory))).objects
