@@ -1,16 +1,18 @@
 """The records of all releases, one release at a time in one hand, and what of them is known without asking.
 
-async with archive.held("dashboard", "kube-system") as release:
-    release.history                      # labels, from memory
-    await release.past()                 # whole records, as few as needed
-    await release.create(record)
+    async with archive.held("dashboard", "kube-system") as release:
+        release.history                      # labels, from memory
+        await release.past()                 # whole records, as few as needed
+        await release.create(record)
+
+Nothing of ours touches a release that is in somebody's hands.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookrunner import log
@@ -104,6 +106,7 @@ class Release:
     _ledger: Ledger
     _records: Records
     _unreadable: list[Revision]
+    _read: dict[tuple[int, int], Record] = field(default_factory=dict)
 
     @property
     def history(self) -> tuple[Revision, ...]:
@@ -118,7 +121,7 @@ class Release:
     async def past(self) -> Past:
         """Its history with those records whose objects may be in the cluster. Those that cannot be read are named in
         the log: what only they know of is left where it is."""
-        found = [await self.readable(revision) for revision in healing.needed(self.history)]
+        found = await asyncio.gather(*map(self.readable, healing.needed(self.history)))
         return Past(self.history, tuple(record for record in found if record))
 
     async def readable(self, revision: Revision) -> Record | None:
@@ -126,7 +129,7 @@ class Release:
         if revision in self._unreadable:
             return None
         try:
-            return await self._records.read(revision)
+            return await self.read(revision)
         except ReleaseFailed as error:
             _LOG.warn("a revision cannot be read: objects that only it knows of stay where they are", error=error)
             self._unreadable.append(revision)
@@ -134,7 +137,10 @@ class Release:
 
     async def read(self, revision: Revision) -> Record:
         """Raises ReleaseFailed, naming the record, if it cannot be read."""
-        return await self._records.read(revision)
+        key = revision.number, revision.version
+        if key not in self._read:
+            self._read[key] = await self._records.read(revision)
+        return self._read[key]
 
     async def create(self, record: Record) -> None:
         """Add a revision."""
@@ -142,7 +148,8 @@ class Release:
 
     async def update(self, record: Record) -> None:
         """Write a revision anew."""
-        self._ledger.keep(await self._records.update(record))
+        (known,) = (revision for revision in self.history if revision.number == record.revision)
+        self._ledger.keep(await self._records.update(record, known))
 
     async def delete(self, revision: Revision) -> None:
         """Drop a revision."""

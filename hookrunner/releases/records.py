@@ -16,7 +16,7 @@ from typing import Literal
 import orjson
 
 from hookrunner import log
-from hookrunner.errors import NotFound, ReleaseFailed
+from hookrunner.errors import AlreadyExists, Conflict, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.releases.codec import Record, packed, unpacked
@@ -39,6 +39,7 @@ class Records:
     def __init__(self, client: Client, driver: Driver) -> None:
         self._client = client
         self._driver = driver
+        self._latest: dict[tuple[str, str], tuple[Revision, str]] = {}
 
     def selection(self, namespace: str) -> Selection:
         """The records of a namespace, to be watched."""
@@ -59,6 +60,9 @@ class Records:
 
     async def read(self, revision: Revision) -> Record:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
+        written, text = self._latest.get((revision.namespace, revision.name), (None, ""))
+        if revision == written:
+            return Record(unpacked(text), revision.labels)
         path = self._path(revision.namespace, revision.name, revision.number)
         data = (await self._client.get(path)).get("data") or {}
         try:
@@ -70,36 +74,55 @@ class Records:
             ) from None
 
     async def create(self, record: Record) -> Revision:
-        """Raises AlreadyExists if there is one of this number."""
-        return await self._write("POST", self._path(record.namespace), record, {"createdAt": _seconds()})
+        """Raises ReleaseFailed if there is one of this number."""
+        return await self._write(record, None)
 
-    async def update(self, record: Record) -> Revision:
-        """Write a record anew that is there."""
-        path = self._path(record.namespace, record.name, record.revision)
-        return await self._write("PUT", path, record, {"modifiedAt": _seconds()})
+    async def update(self, record: Record, known: Revision) -> Revision:
+        """Write a record anew. Raises ReleaseFailed if it is not as it is `known`."""
+        return await self._write(record, known)
 
     async def delete(self, revision: Revision) -> None:
         """What is not there is deleted already."""
+        if self._latest.get((revision.namespace, revision.name), (None, ""))[0] == revision:
+            del self._latest[revision.namespace, revision.name]
         try:
             await self._client.send(Call("DELETE", self._path(revision.namespace, revision.name, revision.number)))
         except NotFound:
             return
 
-    async def _write(self, method: str, path: str, record: Record, stamp: dict[str, str]) -> Revision:
+    async def _write(self, record: Record, known: Revision | None) -> Revision:
+        method, path, text = "POST", self._path(record.namespace), _fitting(record)
+        if known:
+            method, path = "PUT", self._path(record.namespace, record.name, record.revision)
+        call = Call(method, path, body=self._body(record, text, known), accept=_METADATA.format(""))
+        try:
+            revision = revision_of(orjson.loads(await self._client.send(call))["metadata"])
+        except (AlreadyExists, Conflict) as error:
+            written = f"somebody else has written revision {record.revision} of it"
+            raise ReleaseFailed(f"{written}; what there is will be looked at anew the next time") from error
+        assert revision is not None, "it has the labels of a record"
+        self._remember(revision, text)
+        return revision
+
+    def _body(self, record: Record, text: str, known: Revision | None) -> JSON:
         system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}
-        text = _fitting(record)
+        stamp = {"modifiedAt" if known else "createdAt": str(int(time.time()))}
         metadata = {
             "name": _name(record.name, record.revision),
             "namespace": record.namespace,
             "labels": {**record.labels, **system, **stamp},
+            **({"resourceVersion": str(known.version)} if known else {}),
         }
-        body: JSON = {"apiVersion": "v1", "kind": _KIND[self._driver], "metadata": metadata, "data": {"release": text}}
+        body = {"apiVersion": "v1", "kind": _KIND[self._driver], "metadata": metadata, "data": {"release": text}}
         if self._driver == "secret":
             body |= {"type": "helm.sh/release.v1", "data": {"release": base64.b64encode(text.encode()).decode()}}
-        answer = orjson.loads(await self._client.send(Call(method, path, body=body, accept=_METADATA.format(""))))
-        revision = revision_of(answer["metadata"])
-        assert revision is not None, "the labels were written above"
-        return revision
+        return body
+
+    def _remember(self, revision: Revision, text: str) -> None:
+        """The latest record that we have written of each release is the one that is needed next, and small."""
+        key = revision.namespace, revision.name
+        if key not in self._latest or self._latest[key][0].number <= revision.number:
+            self._latest[key] = revision, text
 
     def _path(self, namespace: str, name: str = "", number: int = 0) -> str:
         path = f"/api/v1/namespaces/{namespace}/{_PLURAL[self._driver]}"
@@ -108,10 +131,6 @@ class Records:
 
 def _name(name: str, number: int) -> str:
     return f"sh.helm.release.v1.{name}.v{number}"
-
-
-def _seconds() -> str:
-    return str(int(time.time()))
 
 
 def _fitting(record: Record) -> str:

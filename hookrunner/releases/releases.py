@@ -9,6 +9,7 @@ after the last: whenever the process dies, the next one knows what may be in the
 tell of the records is kept in memory, so a release that is as it is wanted costs no request.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import contextmanager, suppress
 
@@ -25,6 +26,7 @@ from hookrunner.releases.attempts import PINNED, ROLLED_BACK, Attempt, Past
 from hookrunner.releases.codec import Status, now
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.kinds import Kinds
+from hookrunner.releases.ledger import Revision
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records import Driver, Records
 from hookrunner.releases.rollouts import Rollout, Tools
@@ -116,7 +118,8 @@ class Releases:
     async def _settled(self, release: Release, wanted: Wanted) -> int:
         past = await release.past()
         if noted := attempts.noted(past, wanted):
-            await release.update(noted)
+            with _about(release):
+                await release.update(noted)
             return 0
         attempt = attempts.attempt(past, wanted)
         try:
@@ -162,20 +165,20 @@ class Releases:
 
     async def _tidied(self, release: Release) -> None:
         """Only the head of what is deployed says so, and no more revisions are kept than are to be."""
-        for revision in healing.leftovers(release.history):
-            if record := await release.readable(revision):
-                await release.update(healing.mended(record))
+        await asyncio.gather(*(self._mended(release, revision) for revision in healing.leftovers(release.history)))
         await self._trimmed(release)
+
+    async def _mended(self, release: Release, revision: Revision) -> None:
+        if record := await release.readable(revision):
+            await release.update(healing.mended(record))
 
     async def _trimmed(self, release: Release) -> None:
         """Drop the oldest records, and first the objects that nobody would know of without them."""
         surplus = healing.surplus(release.history, self._keep)
         doubtful = [revision for revision in surplus if revision in healing.needed(release.history)]
-        if doubtful:
-            past = await release.past()
+        if doubtful and (past := await release.past()).records:
             await rollouts.forget(self._tools, past.records, {revision.number for revision in doubtful})
-        for revision in surplus:
-            await release.delete(revision)
+        await asyncio.gather(*map(release.delete, surplus))
 
 
 @contextmanager

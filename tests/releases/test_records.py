@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from hookrunner.errors import AlreadyExists, NotFound, ReleaseFailed
+from hookrunner.errors import NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Rendered, Wanted
 from hookrunner.releases.codec import Record, Status, recorded
@@ -43,17 +43,20 @@ async def test_all_releases_are_listed_by_one_request_for_metadata(client: Clien
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}?labelSelector=owner%3Dhelm"]
 
 
-async def test_a_number_is_given_once(client: Client) -> None:
+async def test_what_somebody_else_has_written_is_not_overwritten(client: Client) -> None:
     records = Records(client, "secret")
-    await records.create(record())
-    with pytest.raises(AlreadyExists):
+    known = await records.create(record())
+    await records.update(record(), known)
+    with pytest.raises(ReleaseFailed, match="somebody else has written revision 1 of it"):
         await records.create(record())
+    with pytest.raises(ReleaseFailed, match="somebody else has written revision 1 of it"):
+        await records.update(record(), known)
 
 
 async def test_an_update_changes_status_and_labels(client: Client) -> None:
     records = Records(client, "secret")
-    await records.create(Record(record().document, {"old": "label"}))
-    updated = await records.update(Record(record().turned(Status.SUPERSEDED, "").document, {"new": "label"}))
+    known = await records.create(Record(record().document, {"old": "label"}))
+    updated = await records.update(Record(record().turned(Status.SUPERSEDED, "").document, {"new": "label"}), known)
     assert (updated.status, updated.labels) == ("superseded", {"new": "label"})
     assert (await records.read(updated)).status == "superseded"
 
@@ -63,6 +66,7 @@ async def test_what_is_gone_is_deleted_already(client: Client) -> None:
     revision = await records.create(record())
     await records.delete(revision)
     await records.delete(revision)
+    assert (await records.listed("default"))[0] == []
     with pytest.raises(NotFound):
         await records.read(revision)
 

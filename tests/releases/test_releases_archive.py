@@ -59,6 +59,8 @@ async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client
         await until(lambda: sandbox.faults.watching("secrets") > 0)
         await started(client).rollback("demo", "default", 1, "other")
         assert await first == "demo"
+        await marked(client, "then")
+        assert await told(changes) == "then"
         sandbox.faults.requests.clear()
         assert (await releases.settle(wanted("d2", B))).head.revision == 4
         assert not [line for line in sandbox.faults.requests if "labelSelector" in line]
@@ -83,7 +85,7 @@ async def test_a_number_that_somebody_else_took_is_seen_the_next_time(client: Cl
     releases = started(client)
     await releases.settle(wanted("d1", A))
     await started(client).settle(wanted("d2", B))
-    with pytest.raises(ReleaseFailed, match="already exists"):
+    with pytest.raises(ReleaseFailed, match="release default/demo: somebody else has written revision 1 of it"):
         await releases.settle(wanted("d3", A))
     assert (await releases.settle(wanted("d3", A))).head.revision == 3
 

@@ -157,13 +157,13 @@ async def test_wherever_we_died_helm_reads_the_history(
     await started(real).settle(wanted("d1", A, B, namespace=namespace))
     seen = set()
     async with Mortal(credentials, Requests(Metrics(""))) as mortal:
-        for writes in range(1, 6):
+        for writes in range(1, 4):
             mortal.left = writes
             with pytest.raises(Died):
                 await started(mortal).settle(wanted(f"d{writes}x", configmap("a", x=f"{writes}"), namespace=namespace))
             mortal.left = ALIVE
             seen |= {one["status"] for one in await stock.json("history", "demo")}
     settled = await started(real).settle(wanted("d9", A, namespace=namespace))
-    assert seen == {Status.DEPLOYED, Status.SUPERSEDED, Status.PENDING_UPGRADE, Status.FAILED}
+    assert seen >= {Status.DEPLOYED, Status.PENDING_UPGRADE}
     statuses = [one["status"] for one in await stock.json("history", "demo")]
     assert (statuses[-1], len(statuses)) == (Status.DEPLOYED, settled.head.revision)
