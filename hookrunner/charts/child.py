@@ -85,7 +85,7 @@ class Child:
             raise WorkerLost(answer[1:].decode())
 
     async def ask(self, request: bytes, deadline: float) -> bytes:
-        """The answer as `worker.py` describes it, or `WorkerLost`."""
+        """The answer as `worker.py` describes it, or `WorkerLost`; a deadline of 0 is none."""
         try:
             self._writer.write(LENGTH.pack(len(request)) + request)
             await self._writer.drain()
@@ -97,7 +97,7 @@ class Child:
 
     async def _answered(self, deadline: float) -> bytes:
         try:
-            async with asyncio.timeout(deadline):
+            async with asyncio.timeout(deadline or None):
                 (size,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
                 return await self._reader.readexactly(size)
         except TimeoutError:

@@ -27,7 +27,7 @@ _log = log.get("charts")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`deadline` and `idle` in seconds, `memory` in bytes for all that one worker has rendered."""
+    """`deadline` (0 is none) and `idle` in seconds, `memory` in bytes beyond what a worker has at its start."""
 
     deadline: float = 60.0
     memory: int = 1 << 30
