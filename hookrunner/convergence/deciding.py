@@ -4,59 +4,60 @@ whom that cannot be said (addon-operator.md §2.3, §5.2, design.md §4.2).
 Each section counts by itself. One that is no good leaves the last good one in force and its module as it is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.objects import Contents
 from hookrunner.convergence.state import State, States
-from hookrunner.errors import BadValues
+from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
+from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import Facts, flagged
-from hookrunner.modules.loading import Loaded
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
+from hookrunner.modules.statics import Flag
 from hookrunner.values.sections import Config, parse
 from hookrunner.values.store import Store
 
 _log = log.get("config")
 
 
+@dataclass(frozen=True, slots=True)
+class Extenders:
+    """Who may say whether a module is on: `chain` in the order of asking, flags of files, what global hooks say, and
+    the `enabled` scripts."""
+
+    chain: Sequence[str]
+    static: Mapping[str, Flag]
+    dynamic: Callable[[], Mapping[str, bool]]
+    scripts: Asks
+
+
 class Deciding:
     """Keeps the configuration and decides. `refused` has, by key, what is wrong with a section; `unseen` says why the
-    configuration cannot be read at all, empty if it can. `dynamic` gives what global hooks say of modules being on."""
+    configuration cannot be read at all, empty if it can."""
 
-    def __init__(
-        self,
-        loaded: Loaded,
-        states: States,
-        store: Store,
-        scripts: Asks,
-        chain: tuple[str, ...],
-        dynamic: Callable[[], Mapping[str, bool]],
-        known: KnownCapabilities,
-    ) -> None:
+    def __init__(self, extenders: Extenders, states: States, store: Store, known: KnownCapabilities) -> None:
         self.refused: Mapping[str, BadValues] = {}
         self.unseen = ""
-        self._kubernetes = ""
-        self._known = known
-        self._loaded = loaded
+        self._extenders = extenders
         self._states = states
         self._store = store
-        self._scripts = scripts
-        self._chain = chain
-        self._dynamic = dynamic
+        self._known = known
+        self._kubernetes = ""
         self._config, self._secret = Config(), Config()
-        self._judged: frozenset[str] = frozenset()
 
     def maintained(self, key: str) -> bool:
         """Are the objects of this module to be left alone?"""
         return bool(self._config.maintenance.get(key))
 
-    async def see_cluster(self) -> None:
-        """Find out the cluster's version, which modules may require. Raises KubeError."""
-        self._kubernetes = (await self._known.get()).kube_version
+    def global_values(self) -> JSON:
+        """The global section as it is now."""
+        return self._store.effective(GLOBAL)
 
     def adopt(self, config: Contents, secret: Contents) -> frozenset[str]:
         """Take over what the cluster holds; the keys that mean something else now, `…Enabled` and `…Maintenance`
@@ -69,11 +70,13 @@ class Deciding:
     def flags_changed(self) -> bool:
         """Would flags alone decide otherwise about some module than it was decided last?"""
         facts = self._facts()
-        return any(_contradicts(flagged(s.module, self._chain, facts), s.decision) for s in self._states)
+        return any(_contradicts(flagged(s.module, self._extenders.chain, facts), s.decision) for s in self._states)
 
     async def decide(self) -> bool:
         """Decide about every module; is any of them on now that was not, or the other way round?"""
         self._judge()
+        with suppress(KubeError):  # modules that require a version are undecided as long as nobody knows it
+            self._kubernetes = (await self._known.get()).kube_version
         facts = self._facts()
         documents = {
             state.module.key: Documents(
@@ -82,7 +85,7 @@ class Deciding:
             for state in self._states
             if state.module.script
         }
-        decided = await Recalculation(self._chain, facts, documents, self._scripts).decisions(
+        decided = await Recalculation(self._extenders.chain, facts, documents, self._extenders.scripts).decisions(
             [state.module for state in self._states]
         )
         changed = [state for state in self._states if self._decide(state, decided[state.module.name])]
@@ -101,7 +104,7 @@ class Deciding:
     def _judge(self) -> frozenset[str]:
         """Hand the configuration to the store, judging the sections of all that are on or may come to be."""
         facts = self._facts()
-        on = [s for s in self._states if s.on or flagged(s.module, self._chain, facts).choice is Choice.ON]
+        on = [s for s in self._states if s.on or flagged(s.module, self._extenders.chain, facts).choice is Choice.ON]
         adopted = self._store.adopt(self._config, self._secret, {state.module.key for state in on})
         for key, error in adopted.refused.items():
             if str(error) != str(self.refused.get(key, "")):
@@ -116,7 +119,7 @@ class Deciding:
             invalid[GLOBAL] = self.unseen
         flags = {**self._config.enabled, **self._secret.enabled}
         running = frozenset(state.module.name for state in self._states if state.live)
-        return Facts(self._loaded.statics.enabled, self._dynamic(), flags, invalid, running, self._kubernetes)
+        return Facts(self._extenders.static, self._extenders.dynamic(), flags, invalid, running, self._kubernetes)
 
     def _warn_of_strangers(self) -> None:
         known = {GLOBAL, *(state.module.key for state in self._states)}

@@ -20,6 +20,10 @@ class Deleting:
         self._releasing = releasing
         self._store = store
 
+    def still(self, state: State) -> None:
+        """Its turn will come; its hooks hear no more ticks until then."""
+        self._hooks.still(state)
+
     async def run(self, state: State) -> None:
         """Delete it. Raises what keeps it from that; the next attempt begins at the beginning. A hook that cannot even
         say what it wants keeps no module alive (§13.6)."""

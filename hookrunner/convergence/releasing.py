@@ -33,9 +33,10 @@ _log = log.get("helm")
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
-    """Where releases live. `namespace` is that of modules that name none."""
+class Helm:
+    """What releases are made with, and where they live. `namespace` is that of modules that name none."""
 
+    renderer: Renderer
     releases: Releases
     drift: Drift
     known: KnownCapabilities
@@ -49,15 +50,13 @@ class Releasing:
     def __init__(
         self,
         settings: ModulesSettings,
-        cluster: Cluster,
-        renderer: Renderer,
+        helm: Helm,
         store: Store,
         metrics: Metrics,
         maintained: Callable[[str], bool],
     ) -> None:
         self._settings = settings
-        self._cluster = cluster
-        self._renderer = renderer
+        self._helm = helm
         self._store = store
         self._metrics = metrics
         self._maintained = maintained
@@ -66,11 +65,11 @@ class Releasing:
 
     async def heads(self, namespace: str = "") -> dict[str, Head]:
         """The latest revision of each release there, by name. Raises KubeError."""
-        return await self._cluster.releases.heads(namespace or self._cluster.namespace)
+        return await self._helm.releases.heads(namespace or self._helm.namespace)
 
     async def head(self, state: State) -> Head | None:
         """The latest revision of a module's release, from memory if it is known."""
-        return await self._cluster.releases.head(state.module.name, self._namespace(state.module))
+        return await self._helm.releases.head(state.module.name, self._namespace(state.module))
 
     async def settle(self, state: State) -> None:
         """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
@@ -82,18 +81,18 @@ class Releasing:
     async def uninstall(self, state: State) -> None:
         """Take the release away."""
         await self.forget(state)
-        await self._cluster.releases.uninstall(
+        await self._helm.releases.uninstall(
             state.module.name, self._namespace(state.module), self._settings.helm_timeout
         )
 
     async def purge(self, name: str) -> None:
         """Take a release away that belongs to no module."""
-        await self._cluster.releases.uninstall(name, self._cluster.namespace, self._settings.helm_timeout)
+        await self._helm.releases.uninstall(name, self._helm.namespace, self._settings.helm_timeout)
 
     async def rollback(self, state: State, revision: int | None) -> Head:
         """Bring an earlier revision back, for as long as nothing else is wanted."""
         module = state.module
-        head = await self._cluster.releases.rollback(
+        head = await self._helm.releases.rollback(
             module.name, self._namespace(module), revision, await self._digest(module)
         )
         state.revision = head.revision
@@ -122,11 +121,11 @@ class Releasing:
         """Its objects are nobody's business any more."""
         state.drift.clear()
         if head := self._followed.pop(state.module.name, None):
-            self._cluster.drift.forget(Identity(head.name, head.namespace))
+            self._helm.drift.forget(Identity(head.name, head.namespace))
 
     async def render(self, module: Module) -> Rendered:
         """The chart with the values of this moment."""
-        return await self._renderer.render(await self._order(module, None))
+        return await self._helm.renderer.render(await self._order(module, None))
 
     async def _settle(self, state: State) -> None:
         module, head = state.module, await self.head(state)
@@ -138,17 +137,17 @@ class Releasing:
             await self._at_work(state, head)
             return
         with self._timed(self._operation("template"), state):
-            rendered = await self._renderer.render(await self._order(module, head))
+            rendered = await self._helm.renderer.render(await self._order(module, head))
         wanted = Wanted(
             module.name, self._namespace(module), rendered, self._store.document(module.key), current, terms
         )
         await self._upgrade(state, wanted)
 
     async def _upgrade(self, state: State, wanted: Wanted) -> None:
-        self._cluster.drift.pause(Identity(wanted.name, wanted.namespace))
+        self._helm.drift.pause(Identity(wanted.name, wanted.namespace))
         self._followed.pop(wanted.name, None)
         with self._timed(self._operation("upgrade"), state):
-            settled = await self._cluster.releases.settle(wanted)
+            settled = await self._helm.releases.settle(wanted)
         if settled.changed:
             _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
         await self._at_work(state, settled.head)
@@ -162,7 +161,7 @@ class Releasing:
                 f"`hookrunner module list`"
             )
         if lost := [one for one in state.drift.values() if one.missing or state.module.traits.drift == "repair"]:
-            await self._cluster.releases.repair(head.name, head.namespace, lost, self._terms(state.module))
+            await self._helm.releases.repair(head.name, head.namespace, lost, self._terms(state.module))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             for one in lost:
                 state.drift.pop(str(one), None)
@@ -173,13 +172,13 @@ class Releasing:
             await self.forget(state)
         elif self._followed.get(head.name) != head:
             self._followed[head.name] = head
-            objects = await self._cluster.releases.manifest(head)
-            self._cluster.drift.follow(Identity(head.name, head.namespace), objects, state.module.traits.drift)
+            objects = await self._helm.releases.manifest(head)
+            self._helm.drift.follow(Identity(head.name, head.namespace), objects, state.module.traits.drift)
 
     async def _refuse_to_move(self, module: Module) -> None:
         """Objects do not move to another namespace along with `namespace` in `module.yaml`."""
-        usual = self._cluster.namespace
-        before = await self._cluster.releases.head(module.name, usual) if self._namespace(module) != usual else None
+        usual = self._helm.namespace
+        before = await self._helm.releases.head(module.name, usual) if self._namespace(module) != usual else None
         if before and before.owned:
             raise ReleaseFailed(
                 f"{module.name}: module.yaml says namespace {module.traits.namespace}, but it is installed in {usual}; "
@@ -193,7 +192,7 @@ class Releasing:
 
     async def _digest(self, module: Module) -> str:
         found = scan(module.directory)
-        capabilities = await self._cluster.known.get() if found.reads_capabilities else None
+        capabilities = await self._helm.known.get() if found.reads_capabilities else None
         return digest(found.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
 
     async def _order(self, module: Module, head: Head | None) -> Render:
@@ -203,7 +202,7 @@ class Releasing:
             name=module.name,
             namespace=self._namespace(module),
             values=self._store.document(module.key),
-            capabilities=await self._cluster.known.get(),
+            capabilities=await self._helm.known.get(),
             install=head is None,
             labels=self._labels(module),
         )
@@ -223,7 +222,7 @@ class Releasing:
         )
 
     def _namespace(self, module: Module) -> str:
-        return module.traits.namespace or self._cluster.namespace
+        return module.traits.namespace or self._helm.namespace
 
     def _operation(self, name: str) -> Callable[..., None]:
         def observe(seconds: float, module: str, activation: str) -> None:

@@ -10,10 +10,10 @@ import time
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from hookrunner import log
 from hookrunner.convergence.state import State, States
+from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.turns import Moment
 from hookrunner.engine import dispatch
@@ -21,32 +21,12 @@ from hookrunner.engine.engine import Engine
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice
-from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import HookRun
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.order import Order
 
 STARTUP = "OperatorStartup"
 _log = log.get("converge")
-
-
-class Steps(Protocol):
-    """What a round does beside running hooks and modules."""
-
-    async def decide(self) -> None:
-        """Say of each module whether it is on."""
-
-    async def define(self, states: list[State]) -> None:
-        """Apply the CustomResourceDefinitions of these modules."""
-
-    async def clean_up(self) -> None:
-        """After the first round: remove what no module wants any more."""
-
-    def still(self, state: State) -> None:
-        """A module is about to go: no more ticks for it."""
-
-    def global_values(self) -> JSON:
-        """The global section as global hooks see it."""
 
 
 @dataclass(slots=True)
@@ -150,7 +130,7 @@ class Rounds:
         """Those that are off and still there, the heaviest first; whoever fails or hangs is left to itself."""
         going = [state for state in self._states if state.decision.choice is Choice.OFF and state.live]
         for state in going:
-            self._steps.still(state)
+            self._tasks.still(state)
         for state in reversed(going):
             self._tasks.dismiss(state, cause)
             moment = self._moment()
@@ -167,9 +147,9 @@ class Rounds:
 
     async def _after_all(self) -> None:
         """Only what is there after the last of them decides (addon-operator.md §3.2)."""
-        before = self._steps.global_values()
+        before = self._steps.deciding.global_values()
         await self._run_global_hooks(BindingType.AFTER_ALL)
-        if self._steps.global_values() != before:
+        if self._steps.deciding.global_values() != before:
             self.ask("AfterAll-Hooks-Change-GlobalValues", at_once=False)
 
     async def _first_is_over(self) -> None:

@@ -38,6 +38,10 @@ class Tasks:
         state.asked += 1
         self._put(ModuleRun(state.module.name, cause))
 
+    def still(self, state: State) -> None:
+        """A module is about to go: no more ticks for its hooks."""
+        self._deleting.still(state)
+
     def dismiss(self, state: State, cause: str) -> None:
         """Have a module deleted."""
         self._put(ModuleDelete(state.module.name, cause))

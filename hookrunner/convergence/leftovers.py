@@ -1,0 +1,69 @@
+"""What an earlier life of the operator has left in the cluster: releases of modules that are off now, which are deleted
+as if they had been turned off just now, and releases that no module is called after, which are purged
+(addon-operator.md §5.4, design.md §4.2)."""
+
+from collections.abc import Iterator
+
+from hookrunner import log
+from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.state import States
+from hookrunner.errors import HookrunnerError, KubeError
+from hookrunner.model.modules import Choice
+
+_log = log.get("converge")
+
+
+class Leftovers:
+    """`certain` says that no directory is left out which may be somebody's module; releases in `ignored` are nobody's
+    business. `purge` says for a person what became of it."""
+
+    def __init__(self, states: States, releasing: Releasing, certain: bool, ignored: tuple[str, ...]) -> None:
+        self.purge = "not yet"
+        self._states = states
+        self._releasing = releasing
+        self._certain = certain
+        self._ignored = ignored
+        self._looked = False
+
+    async def look(self) -> None:
+        """See which modules are installed, once. As long as that is not known, nothing is deleted for its sake."""
+        if self._looked:
+            return
+        try:
+            heads = await self._releasing.heads()
+        except KubeError as error:
+            _log.error("Releases of an earlier life cannot be looked for.", error=str(error))
+            return
+        self._looked = True
+        for state in self._states:
+            state.live = state.module.name in heads and heads[state.module.name].owned
+
+    async def clean_up(self) -> None:
+        """Remove releases that are ours and that no module is called after. As long as it is not certain which modules
+        there are, nothing is removed."""
+        if doubt := "; ".join(self._doubts()):
+            self.purge = f"nothing was purged: {doubt}"
+            _log.warn("Nothing is purged.", why=doubt)
+            return
+        heads, known = await self._releasing.heads(), {state.module.name for state in self._states}
+        gone = [name for name, head in heads.items() if head.owned and name not in known and name not in self._ignored]
+        for name in sorted(gone, reverse=True):
+            await self._remove(name)
+        self.purge = f"purged: {', '.join(gone)}" if gone else "nothing was to be purged"
+
+    def _doubts(self) -> Iterator[str]:
+        if not len(self._states):
+            yield "no modules were found"
+        if not self._certain:
+            yield "a directory has a name that no module can have"
+        if not self._looked:
+            yield "the releases could not be listed"
+        if names := [state.module.name for state in self._states if state.decision.choice is Choice.UNDECIDED]:
+            yield f"undecided: {', '.join(names)}"
+
+    async def _remove(self, name: str) -> None:
+        _log.info("A release that no module is called after is removed.", release=name)
+        try:
+            await self._releasing.purge(name)
+        except HookrunnerError as error:
+            _log.error("A release could not be removed.", release=name, error=str(error))
