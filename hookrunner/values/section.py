@@ -11,9 +11,10 @@ import orjson
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import PatchOperation
-from hookrunner.values import layers, patches, sections
+from hookrunner.values import layers, patches, pointers, sections
 from hookrunner.values.compaction import Patches
 from hookrunner.values.layers import Schemas
+from hookrunner.values.pointers import Misfit, Pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,10 @@ class Section:
         if patches.same(wanted, self.config or {}):
             return None
         self.check(wanted)
-        return _less(wanted, self.secret, self.plain, self.key) if self.secret else wanted
+        try:
+            return _less(wanted, self.secret or {}, self.plain, (self.key,))
+        except Misfit as error:
+            raise BadValues(self.key, [str(error)]) from None
 
     def patched(self, operations: Iterable[PatchOperation]) -> "Section":
         """The section after a hook's patch in memory; itself if that changes nothing. Raises BadValues."""
@@ -97,8 +101,9 @@ class Section:
             raise BadValues(self.key, problems)
 
     def _encoded(self, effective: JSON) -> bytes:
+        """Its JSON. Judged two levels deeper than it is: others put it into documents."""
         try:
-            return written(effective, orjson.OPT_SORT_KEYS)
+            return written([[effective]], orjson.OPT_SORT_KEYS)[2:-2]
         except orjson.JSONEncodeError as error:
             raise BadValues(self.key, [f"the values cannot be written as JSON: {error}"]) from None
 
@@ -109,18 +114,18 @@ def _both(plain: JSON, secret: JSON) -> JSON:
     return layers.merged(plain, secret)
 
 
-def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, key: str) -> JSON:
+def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, place: Pointer) -> JSON:
     """What the ConfigMap must say for `wanted` to come out under the Secret, whose values it must not repeat. Raises
-    BadValues if no ConfigMap can bring that about."""
+    Misfit if no ConfigMap can bring that about."""
     old = plain if isinstance(plain, dict) else {}
     kept = {name: value for name, value in wanted.items() if name not in secret}
     for name, hidden in secret.items():
         there = wanted.get(name)
         if isinstance(hidden, dict) and isinstance(there, dict):
-            inner = _less(there, hidden, old.get(name), f"{key}.{name}")
+            inner = _less(there, hidden, old.get(name), (*place, name))
             kept |= {name: inner} if inner or name in old else {}
         elif name not in wanted or not patches.same(there, hidden):
-            raise BadValues(key.partition(".")[0], [f"{key}.{name} is set in the Secret, which hooks cannot change"])
+            raise Misfit(f"{pointers.text((*place, name))} is set in the Secret, which hooks cannot change")
         elif name in old:
             kept[name] = old[name]
     return kept

@@ -91,7 +91,7 @@ def _flag(suffix: str, text: str) -> bool:
 def _section(key: str, text: str) -> JSON:
     try:
         first, *others = [*yaml_values.documents(text.encode(), yaml_values.YAML_1_2)] or [None]
-        orjson.dumps(first)
+        orjson.dumps([[first]])  # deeper, because others put it into documents
     except (BadDocument, orjson.JSONEncodeError) as error:
         raise _Unreadable(f"cannot be read: {error}") from None
     if any(other is not None for other in others):

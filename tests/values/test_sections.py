@@ -47,7 +47,7 @@ def test_nothing_is_a_global_section_but_no_module(text: str) -> None:
     [
         ("foo", "a: [", "foo", "foo: cannot be read: not YAML: line 2"),
         ("foo", "[" * 5000, "foo", "foo: cannot be read: nested too deep"),
-        ("foo", "{a: " * 300 + "1" + "}" * 300, "foo", "foo: cannot be read: Recursion"),
+        ("foo", "{a: " * 253 + "1" + "}" * 253, "foo", "foo: cannot be read: Recursion"),
         ("foo", "text", "foo", "foo: must be a map"),
         ("foo", "[1]", "foo", "foo: must be a map"),
         ("foo", "a: 1\n---\nb: 2", "foo", "foo: holds more than one document"),
