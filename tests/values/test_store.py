@@ -178,7 +178,7 @@ def test_a_patch_of_the_config_writes_nothing_of_the_secret(
 def test_a_hook_cannot_change_what_the_secret_says(operation: PatchOperation) -> None:
     store = Store({"foo": {}}, {})
     store.adopt(config(), config(foo="db: {password: p}"), set())
-    with pytest.raises(BadValues, match="foo: /foo/db(/password)? is set in the Secret"):
+    with pytest.raises(BadValues, match=r"foo: /foo/db(/password)? is set in the Secret"):
         store.patched_config("foo", [operation])
 
 
