@@ -24,8 +24,10 @@ from hookrunner.hooks.run import ExitedBadly, answered, command, rendered, write
 from hookrunner.hooks.workspace import read, workspace
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook
+from hookrunner.model.casing import camel
 from hookrunner.model.operations import Answer, ObjectOperation
 from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
 from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
 from hookrunner.process.pipes import Stream
@@ -161,8 +163,8 @@ class Bench:
             return Result(reason=str(reason), objects=given.objects)
         with ExitStack() as stack:
             values = None
-            if given.values is not None:
-                values = stack.enter_context(values_files(given.values, given.config_values))
+            if (said := _values(hook, given)) is not None:
+                values = stack.enter_context(values_files(said, given.config_values, camel(hook.module)))
             return await self._run(hook, planned, values)
 
     async def _run(self, hook: Hook, planned: Plan, values: ValuesFiles | None) -> Result:
@@ -182,6 +184,13 @@ class Bench:
                 return replace(result, failure=str(failure), operations=failure.operations)
             except HookFailed as failure:
                 return replace(result, failure=str(failure))
+
+
+def _values(hook: Hook, given: Given) -> JSON:
+    """A hook that lies in a module has values, even if nobody gave any."""
+    if given.values is not None or not hook.module:
+        return given.values
+    return {GLOBAL: {}, camel(hook.module): {}}
 
 
 def _ended(result: Result, end: Exit, lines: _Lines) -> Result:

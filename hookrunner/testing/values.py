@@ -8,32 +8,31 @@ from tempfile import TemporaryDirectory
 
 import orjson
 
-from hookrunner.errors import BadOutput
-from hookrunner.hooks import documents
+from hookrunner.errors import BadOutput, BadValues
 from hookrunner.hooks.workspace import read
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.patches import json_patch
-from hookrunner.sandbox.status import Refused
-from hookrunner.yaml_values import BadDocument
+from hookrunner.model.values import PatchOperation
+from hookrunner.values import patches
 
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """Values and what a hook wants of them: the operations and the values that come of them."""
+    """Values and what a hook wants of them: the operations and the values that come of them. `key` is that of the
+    module whose hook it is, empty if nobody said."""
 
     before: JSON
-    patches: tuple[JSON, ...] = ()
+    patches: tuple[PatchOperation, ...] = ()
+    key: str = ""
 
     @property
     def after(self) -> JSON:
-        """The values with all operations applied. Raises BadOutput for one that cannot be."""
-        values = self.before
-        for step in self.patches:
-            try:
-                values = json_patch.apply(values, [step])
-            except Refused:
-                raise BadOutput(f"values patch: nothing to {step['op']} at '{step['path']}'") from None
-        return values
+        """The values with all operations applied. Raises BadOutput for one that cannot be, or is not allowed."""
+        try:
+            if self.key:
+                patches.permitted(self.patches, self.key)
+            return patches.applied(self.before, self.patches, "values patch")
+        except BadValues as error:
+            raise BadOutput(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ class ValuesFiles:
     directory: Path
     values: JSON
     config_values: JSON
+    key: str
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -54,46 +54,27 @@ class ValuesFiles:
         """What the hook wrote about values and about config values. Raises BadOutput."""
         where = self.environment
         return (
-            Patched(self.values, _steps(where["VALUES_JSON_PATCH_PATH"], "values")),
-            Patched(self.config_values, _steps(where["CONFIG_VALUES_JSON_PATCH_PATH"], "config values")),
+            Patched(self.values, _read(where["VALUES_JSON_PATCH_PATH"], "values"), self.key),
+            Patched(self.config_values, _read(where["CONFIG_VALUES_JSON_PATCH_PATH"], "config values"), self.key),
         )
 
 
 @contextmanager
-def values_files(values: JSON, config_values: JSON) -> Iterator[ValuesFiles]:
-    """Make the files. Config values that nobody gave are an empty section for each key of the values."""
+def values_files(values: JSON, config_values: JSON, key: str = "") -> Iterator[ValuesFiles]:
+    """Make the files. Config values that nobody gave are an empty section for each key of the values. `key` is that of
+    the hook's module, if it is known."""
     if config_values is None:
         config_values = {key: {} for key in values}
     with TemporaryDirectory(prefix="hookrunner-values-") as directory:
-        files = ValuesFiles(Path(directory), values, config_values)
+        files = ValuesFiles(Path(directory), values, config_values, key)
         contents = (orjson.dumps(values), orjson.dumps(config_values), b"", b"")
         for path, content in zip(files.environment.values(), contents, strict=True):
             Path(path).write_bytes(content)
         yield files
 
 
-def _steps(path: str, what: str) -> tuple[JSON, ...]:
-    """Each document is an operation or a list of them (§2.5)."""
-    text = read(path)
-    if not text:
-        return ()
+def _read(path: str, what: str) -> tuple[PatchOperation, ...]:
     try:
-        found = documents.every_json(text)
-    except BadDocument as error:
-        raise BadOutput(f"got bad {what} patch: document {error.number}: {error}") from None
-    steps = [step for document in found for step in (document if isinstance(document, list) else [document])]
-    for step in steps:
-        if problem := _problem(step):
-            raise BadOutput(f"got bad {what} patch: {problem}: {orjson.dumps(step).decode()}")
-    return tuple(steps)
-
-
-def _problem(step: JSON) -> str:
-    """What the format does not allow; `replace` is among it."""
-    if not isinstance(step, dict):
-        return "an operation is an object with op, path and value"
-    if step.get("op") not in ("add", "remove", "test"):
-        return f"unsupported patch operation '{step.get('op')}', write add or remove"
-    if not isinstance(step.get("path"), str) or not step["path"].startswith("/"):
-        return "`path` must begin with a slash"
-    return "`value` is missing" if step["op"] != "remove" and "value" not in step else ""
+        return patches.parse(read(path))
+    except BadOutput as error:
+        raise BadOutput(f"got bad {what} patch: {error}") from None

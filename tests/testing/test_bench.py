@@ -9,7 +9,7 @@ import pytest
 from hookrunner.errors import BadHookConfig
 from hookrunner.settings import HooksSettings
 from hookrunner.testing.bench import Bench, Result, bench
-from hookrunner.testing.happenings import Given, Startup, Tick
+from hookrunner.testing.happenings import Given, Lifecycle, Startup, Tick
 from tests.fakes.cluster import until
 from tests.testing.conftest import Author
 
@@ -120,6 +120,17 @@ echo '{"op": "remove", "path": "/m/x"}' > $CONFIG_VALUES_JSON_PATCH_PATH
     assert (result.config_values.after, result.config_values.before) == ({"m": {}}, {"m": {"x": 1}})
 
 
+async def test_a_hook_that_lies_in_a_module_has_values_and_may_change_its_own_only(
+    tools: Bench, write_hook: Author, tmp_path: Path
+) -> None:
+    (tmp_path / "hooks/modules/my-dns/hooks").mkdir(parents=True)
+    script = """cat $VALUES_PATH; echo '{"op": "add", "path": "/other/a", "value": 1}' > $VALUES_JSON_PATCH_PATH"""
+    path = write_hook({"beforeHelm": 1}, script, "modules/my-dns/hooks/hook.sh")
+    result = await tools.run(await tools.load(path), Given(), Lifecycle())
+    assert result.logs == ('{"global":{},"myDns":{}}',)
+    assert "unacceptable patch operation for path 'other' (only 'myDns' accepted)" in result.failure
+
+
 async def test_config_values_that_nobody_gave_are_empty_sections(tools: Bench, write_hook: Author) -> None:
     result = await ran(tools, write_hook, "cat $CONFIG_VALUES_PATH", Given(values={"global": {"a": 1}, "m": {}}))
     assert result.logs == ('{"global":{},"m":{}}',)
@@ -128,14 +139,12 @@ async def test_config_values_that_nobody_gave_are_empty_sections(tools: Bench, w
 @pytest.mark.parametrize(
     ("patch", "said"),
     [
-        ('{"op": "replace", "path": "/m", "value": 1}', "unsupported patch operation 'replace', write add or remove"),
-        ('{"op": "add", "path": "m"}', "`path` must begin with a slash"),
-        ('{"op": "add", "path": "/m/x"}', "`value` is missing"),
-        ('"add"', "an operation is an object"),
-        ("{", "got bad values patch: document 1: not JSON"),
-        ('{"op": "remove", "path": "/m/x"}', "nothing to remove at '/m/x'"),
-        ('{"op": "add", "path": "/m/x/y", "value": 1}', "nothing to add at '/m/x/y'"),
-        ('{"op": "test", "path": "/m", "value": 1}', "nothing to test at '/m'"),
+        ('{"op": "replace", "path": "/m", "value": 1}', "got bad values patch: unsupported patch operation 'replace'"),
+        ('{"op": "add", "path": "m"}', "the path of a patch operation begins with '/'"),
+        ("{", "got bad values patch: the patch of values is not JSON"),
+        ('{"op": "remove", "path": "/m/x"}', "values patch: remove /m/x does not fit: there is no /m/x"),
+        ('{"op": "add", "path": "/m/x/y", "value": 1}', "add /m/x/y does not fit"),
+        ('{"op": "test", "path": "/m", "value": 1}', "test /m does not fit"),
     ],
 )
 async def test_a_values_patch_that_cannot_be_applied_fails_the_run(

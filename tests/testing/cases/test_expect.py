@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hookrunner.model.values import PatchOperation
 from hookrunner.testing.bench import Effects, Result
 from hookrunner.testing.cases.expect import differences, same
 from hookrunner.testing.values import Patched
@@ -14,7 +15,7 @@ RAN = Result(
     logs=("copied 3 secrets", "done"),
     metrics=({"name": "m", "action": "set", "value": 1}, {"name": "n", "action": "add", "value": 2}),
     verdict={"allowed": True, "warnings": ["w"]},
-    values=Patched({"a": {"b": 1}}, ({"op": "add", "path": "/a/c", "value": [1, 2]},)),
+    values=Patched({"a": {"b": 1}}, (PatchOperation("add", "/a/c", [1, 2]),)),
 )
 OBJECTS = [
     {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "1"}}},
