@@ -36,9 +36,13 @@ def needed(history: Sequence[Revision]) -> Sequence[Revision]:
 
 def leftovers(history: Sequence[Revision]) -> list[Revision]:
     """Revisions before a deployed head whose records say that they are deployed, or at work."""
-    if not history or history[-1].status != Status.DEPLOYED:
-        return []
-    return [revision for revision in history[:-1] if revision.status in _UNFINISHED]
+    deployed = history and history[-1].status == Status.DEPLOYED
+    return unfinished(history, history[-1].number) if deployed else []
+
+
+def unfinished(history: Sequence[Revision], head: int) -> list[Revision]:
+    """Revisions that are none of this when a later one is the head that is deployed."""
+    return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
 
 
 def mended(record: Record) -> Record:

@@ -23,7 +23,7 @@ from hookrunner.releases import attempts, healing, rollouts
 from hookrunner.releases.applying import Applying
 from hookrunner.releases.archive import Archive, Release
 from hookrunner.releases.attempts import PINNED, ROLLED_BACK, Attempt, Past
-from hookrunner.releases.codec import Status, now
+from hookrunner.releases.codec import Record, Status, now
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ledger import Revision
@@ -141,8 +141,13 @@ class Releases:
                     await release.update(rollout.ended(str(error)))
                     await self._trimmed(release)
                 raise
-            await release.update(rollout.ended())
+            await self._deployed(release, rollout.ended())
         return rollout.written
+
+    async def _deployed(self, release: Release, record: Record) -> None:
+        """All at once, for a process that dies meanwhile leaves nothing that is not understood."""
+        older = healing.unfinished(release.history, record.revision)
+        await asyncio.gather(release.update(record), *(self._mended(release, revision) for revision in older))
 
     async def _rolled_back(self, release: Release, wanted: Wanted) -> str:
         """What was done about it, for a person."""
