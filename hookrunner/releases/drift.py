@@ -1,0 +1,181 @@
+"""Finds out at once when an object of a release is gone, and on request when somebody has changed one.
+
+    drift = Drift(client, discovery, watches, background)
+    drift.follow(identity, objects, "missing")          # as they were applied; also after `pause`
+    async for finding in drift.findings(): ...
+    drift.pause(identity)                               # while the release is being written
+
+One watch for each kind that any followed release has, of metadata alone, restricted to what Helm manages; all releases
+share it. What a watch shows is a suspicion only: it may be late, or an object may have lost the label by which it is
+watched. So whatever is suspected is read before it is told; changed objects a moment later, so that several changes are
+read once. Which changes count says `edited.py`.
+
+Never followed (user-pains.md R13): Helm hooks, which come and go; Jobs that delete themselves; certificate requests,
+which the cluster tidies away.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from functools import partial
+
+from hookrunner import log
+from hookrunner.background import Background
+from hookrunner.errors import KubeError, NotFound, UnknownKind
+from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.model import modules
+from hookrunner.model.bindings import Change
+from hookrunner.model.releases import Finding
+from hookrunner.model.resources import JSON, Selection
+from hookrunner.model.watching import Item, Listed, Lost, Report
+from hookrunner.releases.edited import edited
+from hookrunner.releases.followed import Followed, Kind, Release
+from hookrunner.releases.ordering import Identity, ObjectId
+from hookrunner.releases.ownership import MANAGED_BY
+from hookrunner.releases.readiness import MANAGED
+from hookrunner.releases.shown import Shown
+from hookrunner.releases.suspects import Suspects
+from hookrunner.releases.writing import METADATA, path
+from hookrunner.values import pointers
+
+_LOG = log.get("releases.drift")
+_CALM = 1.0
+"""Seconds from the first sign of a change until the object is read: an edit seldom comes alone."""
+
+_AGAIN_SOON, _AGAIN_LATER = 5.0, 60.0
+"""Seconds until an object is read again that could not be read: while the API is away, or for want of a right."""
+
+_LABELS = tuple(pointers.text(("metadata", "labels", name)) for name in MANAGED_BY)
+
+
+class Drift:
+    """Follows the releases of one cluster. Watches run in `background`; objects are read by who reads `findings`."""
+
+    def __init__(self, client: Client, discovery: Discovery, watches: Watches, background: Background) -> None:
+        self._client = client
+        self._discovery = discovery
+        self._watches = watches
+        self._background = background
+        self._followed = Followed()
+        self._suspects = Suspects()
+        self._watched: dict[Kind, tuple[Shown, asyncio.Task[None]]] = {}
+
+    def follow(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> None:
+        """Follow a release whose objects were applied so, or go on with it after `pause`. Mode `off` forgets it."""
+        release = self._followed.put(identity, () if mode == "off" else objects, mode)
+        self._watch()
+        for one in release.objects:
+            shown, _ = self._watched[one.api_version, one.kind]
+            if shown.listed and (release.changes_matter or not shown.has(one.namespace, one.name)):
+                self._suspects.add(one, _CALM)
+
+    def pause(self, identity: Identity) -> None:
+        """Tell nothing of a release until it is followed again."""
+        if release := self._followed.release(identity):
+            release.paused = True
+
+    def forget(self, identity: Identity) -> None:
+        """Follow a release no more."""
+        self._followed.drop(identity)
+        self._watch()
+
+    def found(self, identity: Identity) -> tuple[Finding, ...]:
+        """What is known to be wrong with a release now."""
+        release = self._followed.release(identity)
+        return tuple(release.found.values()) if release else ()
+
+    async def findings(self) -> AsyncGenerator[Finding, None]:
+        """What is found out, for ever; for one reader. A change is told once, until it is another or was undone."""
+        while True:
+            finding = await self._inspected(await self._suspects.next())
+            if finding is not None:
+                yield finding
+
+    def _watch(self) -> None:
+        """Open the watches that are needed and close the others."""
+        for kind in self._watched.keys() - self._followed.kinds:
+            self._watched.pop(kind)[1].cancel()
+        for kind in self._followed.kinds - self._watched.keys():
+            shown = Shown()
+            selection = Selection(*kind, labels=MANAGED, metadata_only=True)
+            task = self._background.keep(f"drift {selection}", partial(self._read, kind, selection, shown))
+            self._watched[kind] = (shown, task)
+
+    async def _read(self, kind: Kind, selection: Selection, shown: Shown) -> None:
+        async with aclosing(self._watches.open(selection)) as story:
+            async for reports in story:
+                for report in reports:
+                    shown.hear(report)
+                    self._hear(kind, report, shown)
+
+    def _hear(self, kind: Kind, report: Report, shown: Shown) -> None:
+        """Suspect what a report gives reason to suspect."""
+        match report:
+            case Item(change, key, obj):
+                for one in self._followed.named(kind, key):
+                    self._see(one, None if change is Change.DELETED else obj["metadata"])
+            case Listed():
+                for one in self._followed.of(kind):
+                    if not shown.has(one.namespace, one.name):
+                        self._suspects.add(one)
+            case Lost(brief=False):  # the kind itself may be gone
+                for one in self._followed.of(kind):
+                    self._suspects.add(one)
+
+    def _see(self, one: ObjectId, metadata: JSON | None) -> None:
+        """An object as a watch shows it, None if it was deleted."""
+        if (release := self._followed.active(one)) is None:
+            return
+        if metadata is None:
+            self._suspects.add(one)
+        elif release.changes_matter and edited(release.objects[one], metadata):
+            self._suspects.add(one, _CALM)
+        else:
+            release.found.pop(one, None)
+
+    async def _inspected(self, one: ObjectId) -> Finding | None:
+        """What is wrong with an object that is suspected. Meanwhile its release may be paused or written anew."""
+        if (release := self._followed.active(one)) is None:
+            return None
+        try:
+            fields = await self._fields(one, release)
+        except KubeError as error:
+            self._suspects.add(one, _AGAIN_SOON if error.brief else _AGAIN_LATER)
+            _LOG.log("debug" if error.brief else "warn", "an object cannot be looked at", object=str(one), error=error)
+            return None
+        finding = None if fields == () else await self._finding(one, release, fields or ())
+        return finding if self._followed.active(one) is release and _is_news(one, release, finding) else None
+
+    async def _fields(self, one: ObjectId, release: Release) -> tuple[str, ...] | None:
+        """JSON pointers of what differs, None if the object is gone."""
+        try:
+            resource = await self._discovery.resolve(one.api_version, one.kind)
+            if not {"get", "watch"} <= {*resource.verbs}:
+                return ()
+            accept = "application/json" if release.changes_matter else METADATA
+            live = await self._client.get(path(resource, one.namespace, one.name), accept=accept)
+        except (NotFound, UnknownKind):
+            return None
+        metadata = live["metadata"]
+        labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
+        changed = edited(release.objects[one], metadata, live) if release.changes_matter else ()
+        return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
+
+    async def _finding(self, one: ObjectId, release: Release, fields: tuple[str, ...]) -> Finding:
+        try:
+            namespaced = (await self._discovery.resolve(one.api_version, one.kind)).namespaced
+        except KubeError:
+            namespaced = True
+        place = one.namespace if namespaced else ""
+        return Finding(release.identity.name, place, one.api_version, one.kind, one.name, fields)
+
+
+def _is_news(one: ObjectId, release: Release, finding: Finding | None) -> bool:
+    """Note what was found. That an object is gone is told each time; that it is changed, once for the same fields."""
+    known = release.found.pop(one, None)
+    if finding is None:
+        return False
+    release.found[one] = finding
+    return finding.missing or finding != known

@@ -1,0 +1,232 @@
+"""Drift on the sandbox, in virtual time: what is told, how soon, and what is never told (user-pains.md R13)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.kube.client import Client
+from hookrunner.model import modules
+from hookrunner.releases.drift import Drift
+from hookrunner.sandbox.faults import Fault
+from hookrunner.sandbox.sandbox import Sandbox
+from tests.kube.server import definition
+from tests.releases.watching import JSON, World, made, manifest
+
+pytestmark = pytest.mark.looptime
+
+MAP = made("ConfigMap", "a", data={"color": "red", "size": "1"})
+ROLE = made("ClusterRole", "demo", "rbac.authorization.k8s.io/v1", rules=[])
+WIDGET = made("Widget", "w", "example.com/v1", spec={"size": 1})
+DEPLOYMENT = manifest("""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app.kubernetes.io/managed-by: Helm, app: web}, annotations: {}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}, creationTimestamp: null}
+    spec:
+      containers:
+      - name: web
+        image: web:1
+        env: [{name: EMPTY, value: ""}, {name: FULL, value: "1"}]
+        ports: [{containerPort: 80}]
+        resources: {limits: {cpu: 1000m, memory: 1024Mi}}
+""")
+
+
+class Watched:
+    """A world with a Drift whose findings are told as they come."""
+
+    def __init__(self, world: World, drift: Drift) -> None:
+        self.world = world
+        self.drift = drift
+        self.told: list[str] = []
+
+    def follow(self, *objects: JSON, mode: modules.Drift = "missing") -> None:
+        self.drift.follow(self.world.identity, objects, mode)
+
+    async def listen(self) -> None:
+        async for finding in self.drift.findings():
+            self.told.append(" ".join((str(finding), *finding.fields)))
+
+    async def after(self, seconds: float) -> list[str]:
+        """What is told meanwhile."""
+        await asyncio.sleep(seconds)
+        told, self.told = self.told, []
+        return told
+
+    @property
+    def found(self) -> list[str]:
+        return [str(finding) for finding in self.drift.found(self.world.identity)]
+
+
+@pytest.fixture
+async def watched(client: Client) -> AsyncIterator[Watched]:
+    world = World(client)
+    async with asyncio.TaskGroup() as group:
+        background = Background(group)
+        watched = Watched(world, Drift(client, world.discovery, world.watches, background))
+        listening = group.create_task(watched.listen())
+        yield watched
+        listening.cancel()
+        background.stop()
+
+
+@pytest.mark.parametrize("mode", ["missing", "warn", "repair"])
+async def test_an_object_that_is_deleted_is_told_at_once(watched: Watched, mode: modules.Drift) -> None:
+    for obj in (MAP, ROLE):
+        await watched.world.apply(obj)
+    watched.follow(MAP, ROLE, mode=mode)
+    assert await watched.after(5) == []
+    await watched.world.delete(MAP)
+    assert await watched.after(0.1) == ["default/ConfigMap/a"] == watched.found
+    await watched.world.delete(ROLE)
+    assert await watched.after(0.1) == ["/ClusterRole/demo"]
+
+
+async def test_what_was_deleted_while_nobody_looked_is_told_at_the_start(watched: Watched) -> None:
+    await watched.world.apply(MAP)
+    watched.follow(MAP, made("ConfigMap", "gone"), made("Secret", "gone"))
+    assert sorted(await watched.after(1)) == ["default/ConfigMap/gone", "default/Secret/gone"]
+
+
+async def test_nothing_is_told_of_a_release_that_is_being_written(watched: Watched) -> None:
+    await watched.world.apply(MAP)
+    watched.follow(MAP)
+    await watched.after(1)
+    watched.drift.pause(watched.world.identity)
+    await watched.world.delete(MAP)
+    assert await watched.after(10) == []
+    watched.follow(MAP)
+    assert await watched.after(1.1) == ["default/ConfigMap/a"]
+    await watched.world.apply(MAP)
+    assert (await watched.after(1), watched.found) == ([], [])
+
+
+async def test_a_release_that_is_forgotten_is_not_watched(watched: Watched, sandbox: Sandbox) -> None:
+    await watched.world.apply(MAP)
+    watched.follow(MAP)
+    await watched.after(1)
+    watched.drift.forget(watched.world.identity)
+    await watched.world.delete(MAP)
+    assert await watched.after(10) == []
+    watched.follow(MAP, mode="off")
+    assert (await watched.after(10), len(_watches(sandbox))) == ([], 1)
+
+
+def _watches(sandbox: Sandbox) -> list[str]:
+    return [line for line in sandbox.faults.requests if "watch=true" in line]
+
+
+async def test_one_watch_of_metadata_for_each_kind_serves_all_releases(watched: Watched, sandbox: Sandbox) -> None:
+    for name in "abc":
+        await watched.world.apply(made("ConfigMap", name))
+        watched.drift.follow(watched.world.identity._replace(name=name), [made("ConfigMap", name)], "missing")
+    assert await watched.after(2) == []
+    (line,) = _watches(sandbox)
+    assert "labelSelector=app.kubernetes.io/managed-by%3DHelm" in line.replace("%2F", "/")
+    await watched.world.delete(made("ConfigMap", "b"))
+    assert await watched.after(0.1) == ["default/ConfigMap/b"]
+
+
+async def test_objects_that_a_release_has_just_made_are_not_missing(watched: Watched) -> None:
+    """The watch is behind: it learns of them later than we."""
+    await watched.world.apply(MAP)
+    watched.follow(MAP)
+    await watched.after(1)
+    other = made("ConfigMap", "b")
+    watched.follow(MAP, other)
+    await watched.world.apply(other)
+    assert (await watched.after(5), watched.found) == ([], [])
+
+
+async def test_a_kind_that_is_uninstalled_takes_its_objects_with_it(watched: Watched) -> None:
+    widgets = definition("example.com", "Widget", "v1")
+    await watched.world.apply(widgets)
+    await watched.world.apply(WIDGET)
+    watched.follow(WIDGET)
+    assert await watched.after(5) == []
+    await watched.world.delete(widgets)
+    assert "default/Widget/w" in await watched.after(5)
+
+
+async def test_objects_of_a_kind_that_nobody_serves_are_missing(watched: Watched) -> None:
+    watched.follow(WIDGET)
+    assert await watched.after(1) == ["default/Widget/w"]
+
+
+async def test_an_object_without_its_label_is_there_but_changed(watched: Watched) -> None:
+    """Its watch says that it is gone, and would not show that it is."""
+    await watched.world.apply(MAP)
+    watched.follow(MAP)
+    await watched.after(1)
+    await watched.world.edit(MAP, {"metadata": {"labels": None}})
+    assert await watched.after(1) == ["default/ConfigMap/a /metadata/labels/app.kubernetes.io~1managed-by"]
+    await watched.world.apply(MAP, force="true")
+    assert (await watched.after(1), watched.found) == ([], [])
+
+
+@pytest.mark.parametrize("mode", ["warn", "repair"])
+async def test_a_changed_field_is_told_once_until_it_is_another(watched: Watched, mode: modules.Drift) -> None:
+    await watched.world.apply(MAP)
+    watched.follow(MAP, mode=mode)
+    assert await watched.after(5) == []
+    for color in ("blue", "green", "yellow"):
+        await watched.world.edit(MAP, {"data": {"color": color}})
+    assert await watched.after(2) == ["default/ConfigMap/a /data/color"]
+    await watched.world.edit(MAP, {"metadata": {"annotations": {"a": "b"}}})
+    assert await watched.after(5) == []
+    await watched.world.edit(MAP, {"data": {"size": None}})
+    assert await watched.after(2) == ["default/ConfigMap/a /data/color /data/size"]
+    await watched.world.edit(MAP, {"data": MAP["data"]})
+    assert (await watched.after(2), watched.found) == ([], [])
+
+
+async def test_changed_fields_are_nobody_s_business_unless_asked_for(watched: Watched) -> None:
+    await watched.world.apply(MAP)
+    watched.follow(MAP)
+    await watched.world.edit(MAP, {"data": {"color": "blue"}})
+    assert await watched.after(100) == []
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_a_change_of_the_time_when_nobody_looked_is_told_at_the_start(watched: Watched, shared: bool) -> None:
+    if shared:  # the watch stands already, for another release
+        watched.drift.follow(watched.world.identity._replace(name="other"), [await watched.world.apply(MAP)], "missing")
+        await watched.after(1)
+    changed = made("ConfigMap", "b", data={"color": "red"})
+    await watched.world.apply(changed)
+    await watched.world.edit(changed, {"data": {"color": "blue"}})
+    watched.follow(changed, mode="repair")
+    assert await watched.after(3) == ["default/ConfigMap/b /data/color"]
+
+
+async def test_r13_an_untouched_release_is_never_found_at_fault(watched: Watched, sandbox: Sandbox) -> None:
+    """1,000 ticks of what goes on in a cluster: controllers report, autoscalers scale, watches are renewed."""
+    job = made("Job", "once", "batch/v1", spec=DEPLOYMENT["spec"] | {"ttlSecondsAfterFinished": 5})
+    pre_delete = made("Job", "bye", "batch/v1")
+    pre_delete["metadata"]["annotations"] = {"helm.sh/hook": "pre-delete"}
+    for obj in (definition("example.com", "Widget", "v1"), MAP, ROLE, DEPLOYMENT, WIDGET):
+        await watched.world.apply(obj)
+    watched.follow(MAP, ROLE, DEPLOYMENT, WIDGET, job, pre_delete, mode="repair")
+    for tick in range(1000):
+        assert await watched.after(5) == []
+        if tick % 25 == 0:
+            await watched.world.status(DEPLOYMENT, observedGeneration=tick)
+            await watched.world.edit(DEPLOYMENT, {"spec": {"replicas": 3 + tick}}, "scale", "kube-controller-manager")
+    assert watched.found == []
+    assert not [line for line in sandbox.faults.requests if "clusterroles/demo" in line and line.startswith("GET")]
+
+
+async def test_what_cannot_be_read_is_read_later(watched: Watched, sandbox: Sandbox) -> None:
+    await watched.world.apply(MAP)
+    watched.follow(MAP)
+    await watched.after(1)
+    sandbox.faults.add(Fault("answer", "GET /api/v1/namespaces/default/configmaps/a", times=2, status=503))
+    await watched.world.delete(MAP)
+    assert await watched.after(3) == []
+    assert await watched.after(15) == ["default/ConfigMap/a"]
