@@ -13,6 +13,8 @@ from hookrunner.charts.protocol import LENGTH
 
 STARTING = 60.0
 """Seconds until a worker must have said that it is ready: its library has 85 MB, and disks can be slow."""
+PATIENCE = 1.0
+"""Seconds between asking a worker to end and making it end."""
 
 _ROOT = str(Path(__file__).parents[2])
 _LAST_WORDS = re.compile(rb"^(?:fatal error|panic|[\w.]*Error): .*", re.MULTILINE)
@@ -121,13 +123,16 @@ class Child:
         self._last_words.close()
 
     async def end(self) -> None:
-        """Kill the worker, whatever it does, and wait until it is gone."""
+        """Kill the worker, whatever it does, and wait until it is gone. It is asked first, for it may have a program of
+        its own running, which is no child of ours."""
         self.leave()
-        try:
-            self._process.kill()
-        except ProcessLookupError:
-            pass
-        await self._process.wait()
+        for kill, patience in ((self._process.terminate, PATIENCE), (self._process.kill, None)):
+            try:
+                kill()
+                async with asyncio.timeout(patience):
+                    await self._process.wait()
+            except (ProcessLookupError, TimeoutError):
+                continue
 
 
 def _program() -> str:

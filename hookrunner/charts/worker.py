@@ -57,7 +57,7 @@ def _say(channel: socket.socket, answer: bytes) -> None:
 def _engine(program: str) -> Engine:
     """The program if one is named, else the library, else `helm` from PATH. Raises RenderFailed if there is neither."""
     if program:
-        return Program(program)
+        return _program(program)
     try:
         # Here and not above: it may not be installed, or not load on this system.
         from hookrunner.charts.library import Library
@@ -65,11 +65,17 @@ def _engine(program: str) -> Engine:
         return Library()
     except Exception as error:  # its own error class cannot be had when it does not load
         if path := shutil.which("helm"):
-            return Program(path)
+            return _program(path)
         raise RenderFailed(
             f"charts cannot be rendered: helm-python-sdk does not load ({error}), and there is no helm on PATH: "
             "install either"
         ) from None
+
+
+def _program(path: str) -> Program:
+    """Not with the library, where Python's handlers wait until Go returns: SIGTERM there ends the process as it is."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    return Program(path)
 
 
 def _limit(memory: int) -> None:

@@ -183,3 +183,22 @@ async def test_without_the_library_helm_is_taken_from_path(
             await renderer.render(order(directory))
         (tmp_path / "helm").symlink_to(helm)
         assert (await renderer.render(order(directory))).objects
+
+
+async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: Path) -> None:
+    os.mkfifo(told := tmp_path / "told")
+    directory = write({"helm": f"#!/bin/sh\necho $$ > {told}; exec sleep 1000\n"})
+    (directory / "helm").chmod(0o755)
+    async with Renderer(program=str(directory / "helm")) as renderer:
+        rendering = asyncio.create_task(renderer.render(order(directory)))
+        pid = int(await asyncio.to_thread(told.read_text))
+        rendering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await rendering
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_a_deadline_of_zero_is_none(write: Write) -> None:
+    async with Renderer(Limits(deadline=0)) as renderer:
+        assert (await renderer.render(order(write({"templates/a.yaml": configmap("a")})))).objects
