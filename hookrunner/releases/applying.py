@@ -26,7 +26,7 @@ from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import CRD, Identity, ObjectId, object_id, stages
 from hookrunner.releases.writing import METADATA, Order, Outcome, Writing, path
 
-_AT_ONCE = 32
+_AT_ONCE = 24
 _NAMED = 20
 _ESTABLISHED_WITHIN = 60.0
 
@@ -50,7 +50,7 @@ class Counts:
 
 
 class Applying:
-    """Writes to one cluster, for any number of releases at once, in no more than 32 requests at a time."""
+    """Writes to one cluster, for any number of releases at once, in no more than 24 requests at a time."""
 
     def __init__(self, client: Client, kinds: Kinds) -> None:
         self._client = client
@@ -83,6 +83,8 @@ class Applying:
         """
         before = {one.lasting: obj for one, obj in last.items()}
         wanted = {object_id(obj, identity): obj for obj in objects}
+        if len(wanted) < len(objects):
+            _LOG.warn("the manifest has objects twice, of which the last counts", release=str(identity))
         todo = [one for one, obj in wanted.items() if one in repair or not _same(before.get(one.lasting), obj)]
         self._kinds.learn(objects)
 
