@@ -13,6 +13,7 @@ from hookrunner.model.releases import Terms
 from hookrunner.releases.applying import Applying, Counts
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import Identity, ObjectId, object_id
+from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
 
 RELEASE = Identity("r", "default")
@@ -190,6 +191,31 @@ async def test_what_was_created_before_a_crash_is_ours(applying: Applying) -> No
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     assert await applying.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
+
+
+async def test_an_api_server_that_goes_away_is_told_and_the_next_attempt_ends_it(
+    applying: Applying, sandbox: Sandbox
+) -> None:
+    objects = [config_map(name) for name in "abc"]
+    sandbox.faults.add(Fault("refuse", match="POST", times=2))
+    with pytest.raises(ReleaseFailed, match="2 of 3 objects"):
+        await applying.apply(objects, RELEASE, {}, TERMS)
+    counts = await applying.apply(objects, RELEASE, {}, TERMS)
+    assert counts.created == 2
+
+
+async def test_an_object_that_is_being_deleted_is_not_written(applying: Applying, client: Client) -> None:
+    held = config_map()
+    held["metadata"]["finalizers"] = ["x.io/held"]
+    await applying.apply([held], RELEASE, {}, TERMS)
+    await client.send(Call("DELETE", f"{MAPS}/a"))
+    with pytest.raises(ReleaseFailed, match=r"it is being deleted.*held by: x\.io/held"):
+        await applying.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
+
+
+async def test_an_object_that_is_there_twice_is_written_as_the_last(applying: Applying, client: Client) -> None:
+    await applying.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, TERMS)
+    assert await data_of(client) == {"k": "last"}
 
 
 async def removed(applying: Applying, objects: Iterable[Any], *spare: ObjectId) -> list[str]:
