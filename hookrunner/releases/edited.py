@@ -46,7 +46,7 @@ def edited(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple[str, ..
 
 def _counts(entry: JSON) -> bool:
     """Are these fields ours, or an autoscaler's, who has them by right?"""
-    if "fieldsV1" not in entry:
+    if not entry.get("fieldsV1"):
         return False
     if entry.get("subresource") == "scale":
         return not entry.get("manager", "").startswith("kubectl")

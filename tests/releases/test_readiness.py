@@ -1,0 +1,81 @@
+"""Waiting until objects are ready, on the sandbox in virtual time."""
+
+import asyncio
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Client
+from hookrunner.sandbox.sandbox import Sandbox
+from tests.kube.server import definition
+from tests.releases.watching import World, condition, made
+
+pytestmark = pytest.mark.looptime
+
+CLAIM_SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+CLAIMS = [made("PersistentVolumeClaim", name, spec=CLAIM_SPEC) for name in "ab"]
+MAP = made("ConfigMap", "a")
+POD = made("Pod", "p", spec={"containers": [{"name": "c", "image": "i"}]})
+
+
+@pytest.fixture
+def world(client: Client) -> World:
+    return World(client)
+
+
+async def test_objects_without_a_status_are_not_even_watched(world: World, sandbox: Sandbox) -> None:
+    await world.readiness.ready([MAP], "default", 10)
+    assert [line for line in sandbox.faults.requests if "watch" in line] == []
+
+
+async def test_all_objects_are_waited_for_with_one_watch_for_each_kind_and_nothing_is_polled(
+    world: World, sandbox: Sandbox
+) -> None:
+    for obj in (*CLAIMS, POD):
+        await world.apply(obj)
+    sandbox.faults.requests.clear()
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(world.readiness.ready([*CLAIMS, POD, MAP], "default", 1000))
+        await asyncio.sleep(250)
+        asked = [line.split("?")[0] for line in sandbox.faults.requests if "namespaces" in line]
+        assert sorted(asked) == [f"GET /api/v1/namespaces/default/{p}" for p in ("persistentvolumeclaims", "pods")]
+        await world.status(CLAIMS[0], phase="Bound")
+        await world.status(POD, phase="Running", conditions=[condition("Ready")])
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        await world.status(CLAIMS[1], phase="Bound")
+        await asyncio.sleep(1)
+        assert waiting.done()
+
+
+async def test_what_is_not_ready_in_time_is_named_and_why(world: World) -> None:
+    for obj in (*CLAIMS, POD):
+        await world.apply(obj)
+    await world.status(CLAIMS[0], phase="Bound")
+    with pytest.raises(ReleaseFailed) as failure:
+        await world.readiness.ready([*CLAIMS, POD, made("Pod", "gone")], "default", 30)
+    assert sorted(str(failure.value).removesuffix(" (waited 30 s)").split("; ")) == [
+        "default/PersistentVolumeClaim/b is Pending, not Bound",
+        "default/Pod/gone is not there",
+        "default/Pod/p is Pending",
+    ]
+
+
+async def test_what_cannot_become_ready_ends_the_waiting(world: World) -> None:
+    for obj in (*CLAIMS, POD):
+        await world.apply(obj)
+    began = asyncio.get_running_loop().time()
+    await world.status(POD, phase="Failed", reason="Evicted")
+    with pytest.raises(ReleaseFailed, match=r"^default/Pod/p the Pod failed: Evicted$"):
+        await world.readiness.ready([*CLAIMS, POD], "default", 1000)
+    assert asyncio.get_running_loop().time() - began < 5
+
+
+async def test_a_watch_that_cannot_be_had_is_why_nothing_is_ready(world: World) -> None:
+    """Kinds that come later than their release are found as soon as they are served."""
+    widget, widgets = made("Widget", "w", "example.com/v1"), definition("example.com", "Widget", "v1")
+    await world.apply(widgets)
+    await world.apply(widget)
+    await world.delete(widgets)
+    with pytest.raises(ReleaseFailed, match=r"default/Widget/w (cannot be watched: .*no kind 'Widget'|is not there)"):
+        await world.readiness.ready([widget], "default", 60)
