@@ -47,12 +47,13 @@ class Crds:
         self._kinds.learn(crds)
         wanted = [_labelled(crd, labels) for crd in crds]
         results = await asyncio.gather(*map(self._attempt, wanted))
-        errors = zip(wanted, results, strict=True)
-        if failed := [f"{crd['metadata']['name']}: {error}" for crd, error in errors if error]:
-            raise ReleaseFailed("\n".join([f"{len(failed)} of {len(wanted)} CRDs could not be installed:", *failed]))
+        if failed := {crd["metadata"]["name"]: error for crd, error in zip(wanted, results, strict=True) if error}:
+            lines = [f"{len(failed)} of {len(wanted)} CRDs could not be installed:"]
+            lines += [f"{name}: {error}" for name, error in failed.items()]
+            raise ReleaseFailed("\n".join(lines), any(error.brief for error in failed.values()))
         return sorted({f"{one.api_version}/{one.kind}" for crd in wanted for one in resources(crd)})
 
-    async def _attempt(self, crd: JSON) -> Exception | None:
+    async def _attempt(self, crd: JSON) -> KubeError | ReleaseFailed | None:
         try:
             await self._ensure(crd)
         except (KubeError, ReleaseFailed) as error:
@@ -85,7 +86,9 @@ class Crds:
 
     async def _update(self, existing: JSON, crd: JSON) -> None:
         if existing["metadata"].get("deletionTimestamp"):
-            raise ReleaseFailed("it is being deleted with all its objects: it is created again when it is gone")
+            raise ReleaseFailed(
+                "it is being deleted with all its objects: it is created again when it is gone", brief=True
+            )
         if (update := merged(existing, crd)) is not None:
             if leaving := _leaving(existing, crd):
                 update = await self._left(existing, update, leaving)

@@ -68,7 +68,7 @@ class Writing:
             if outcome:
                 return outcome
             expected = not expected
-        raise ReleaseFailed("somebody else deletes and creates it all the time")
+        raise ReleaseFailed("somebody else deletes and creates it all the time", brief=True)
 
     async def _create(self, order: Order) -> Outcome | None:
         where = path(order.resource, order.obj["metadata"].get("namespace", ""))
@@ -98,7 +98,8 @@ class Writing:
         ownership.check(metadata, order.identity, order.may_adopt or order.last is not None)
         if metadata.get("deletionTimestamp"):
             blockers = ", ".join(metadata.get("finalizers") or ()) or "its processes have to end"
-            raise ReleaseFailed(f"it is being deleted, and created again when it is gone; it is held by: {blockers}")
+            problem = f"it is being deleted, and created again when it is gone; it is held by: {blockers}"
+            raise ReleaseFailed(problem, brief=True)
         return metadata
 
     async def _moved(self, order: Order, metadata: JSON) -> JSON:
