@@ -4,10 +4,12 @@ import base64
 import gzip
 import json
 import subprocess
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from hookrunner.charts.engine import Cluster as Way
 from hookrunner.charts.manifests import manifests
@@ -15,6 +17,8 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.model.releases import Capabilities, Render
 from tests.charts.conftest import CHART, Write, configmap, order
 from tests.controlplane.cluster import Cluster
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LOOKUP = '{{ (lookup "v1" "Namespace" "" .Release.Namespace).metadata.uid }}'
 KINDS = ("v1", "apps/v1", "v1/ConfigMap", "apps/v1/Deployment", "policy/v1beta1", "extensions/v1beta1", "foo/v1")
@@ -33,6 +37,12 @@ RECORDED = {
     "conf/ignored": "",
     ".helmignore": "ignored",
 }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def renderer() -> AsyncIterator[Renderer]:
+    async with Renderer() as renderer:
+        yield renderer
 
 
 def run(helm: Path, words: str) -> str:
@@ -69,15 +79,14 @@ async def test_lookup_answers_from_the_cluster(
     assert found["data"] == {"uid": cluster.kubectl("get", "ns", namespace, "-o", "jsonpath={.metadata.uid}")}
 
 
-async def test_lookup_finds_nothing_without_a_cluster(write: Write) -> None:
+async def test_lookup_finds_nothing_without_a_cluster(renderer: Renderer, write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a", "  found: '{{ lookup `v1` `Namespace` `` `` | len }}'\n")})
-    async with Renderer() as renderer:
-        [found] = (await renderer.render(order(directory))).objects
+    [found] = (await renderer.render(order(directory))).objects
     assert found["data"] == {"found": "0"}
 
 
 async def test_api_versions_are_those_that_helm_sees_in_the_cluster(
-    cluster: Cluster, namespace: str, helm: Path, write: Write
+    renderer: Renderer, cluster: Cluster, namespace: str, helm: Path, write: Write
 ) -> None:
     seen = "".join(
         f'  "{kind}": {{{{ .Capabilities.APIVersions.Has "{kind}" | quote }}}}\n'.replace("/", "_", 1) for kind in KINDS
@@ -86,21 +95,18 @@ async def test_api_versions_are_those_that_helm_sees_in_the_cluster(
     output = run(helm, f"install demo {directory} -n {namespace} --dry-run=server --kubeconfig {cluster.kubeconfig}")
     [theirs] = manifests({"demo": output[output.index("---") :]}, "demo", {}).objects
     versions = (*cluster.kubectl("api-versions").split(), "v1/ConfigMap", "apps/v1/Deployment")
-    async with Renderer() as renderer:
-        [ours] = (
-            await renderer.render(Render(directory, "demo", namespace, {}, Capabilities("v1.31.0", versions)))
-        ).objects
+    rendered = await renderer.render(Render(directory, "demo", namespace, {}, Capabilities("v1.31.0", versions)))
+    [ours] = rendered.objects
     assert ours["data"] == theirs["data"]
     assert set(ours["data"].values()) == {"true", "false"}
 
 
 async def test_the_chart_is_recorded_as_helm_records_it(
-    cluster: Cluster, namespace: str, helm: Path, write: Write
+    renderer: Renderer, cluster: Cluster, namespace: str, helm: Path, write: Write
 ) -> None:
     directory = write(RECORDED)
     run(helm, f"install demo {directory} -n {namespace} --kubeconfig {cluster.kubeconfig}")
-    async with Renderer() as renderer:
-        rendered = await renderer.render(order(directory))
+    rendered = await renderer.render(order(directory))
     theirs = record(cluster, namespace)
     assert untimed(rendered.chart) == untimed(theirs["chart"])
     assert rendered.notes == theirs["info"]["notes"]

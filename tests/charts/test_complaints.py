@@ -1,0 +1,42 @@
+"""Helm's messages, before and after."""
+
+import pytest
+
+from hookrunner.charts.complaints import brief, of_syntax
+
+NESTED = """c/templates/x.yaml:1:43
+  executing "c/templates/x.yaml" at <include "q" .>:
+    error calling include:
+c/templates/x.yaml:1:24
+  executing "q" at <.b.c.d>:
+    nil pointer evaluating interface {}.c"""
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("execution error at (c/templates/x.yaml:1:6): need it", "c/templates/x.yaml:1:6: need it"),
+        ("parse error at (c/templates/x.yaml:3): unclosed action", "c/templates/x.yaml:3: unclosed action"),
+        (
+            NESTED,
+            'c/templates/x.yaml:1:43 at <include "q" .>: c/templates/x.yaml:1:24 at <.b.c.d>: '
+            "nil pointer evaluating interface {}.c",
+        ),
+        (
+            'template: c/x:1:6: executing "c/x" at <lookup "v1">: error calling lookup: no',
+            'c/x:1:6 at <lookup "v1">: no',
+        ),
+        (
+            "a:1:2 at <f>: a:3:4 at <g>: " + "a:5:6 at <h>: " * 9 + "end",
+            "a:1:2 at <f>: a:3:4 at <g>: a:5:6 at <h>: … end",
+        ),
+        ("a message that nobody knows", "a message that nobody knows"),
+    ],
+)
+def test_messages_are_one_line_with_the_place_first(message: str, expected: str) -> None:
+    assert brief(message) == expected
+
+
+def test_syntax_is_told_from_values() -> None:
+    assert of_syntax("parse error at (c/templates/x.yaml:3): unclosed action")
+    assert not of_syntax("execution error at (c/templates/x.yaml:1:6): need it")
