@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.errors import ReleaseFailed
@@ -29,8 +28,6 @@ from hookrunner.releases.ledger import Ledger, Revision, revision_of
 from hookrunner.releases.records import Records
 
 _LOG = log.get("releases.archive")
-
-_Listing: TypeAlias = dict[ObjectKey, Revision]
 
 
 class Archive:
@@ -67,34 +64,49 @@ class Archive:
     async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """The name of each release whose latest revision somebody else has changed, when that is done."""
         await self._look(namespace)
-        listing: _Listing | None = None
+        reader = _Reader(self._ledgers[namespace])
         async with aclosing(self._watches.open(self._records.selection(namespace))) as story:
             async for reports in story:
-                for report in reports:
-                    listing = {} if isinstance(report, Listing) else listing
-                    for name in self._heard(namespace, report, listing):
+                for name in reader.told(reports):
+                    if not self._locks[namespace, name].locked():  # else that was us
                         yield name
-                    listing = None if isinstance(report, Listed) else listing
-
-    def _heard(self, namespace: str, report: Report, listing: _Listing | None) -> set[str]:
-        """Which releases have another head by this. Those in our hands are not told of: that is us."""
-        ledger, told = self._ledgers[namespace], set[str]()
-        match report:
-            case Item() if revision := revision_of(report.obj["metadata"]):
-                if listing is not None and report.change is not Change.DELETED:
-                    listing[report.key] = revision
-                elif listing is not None:
-                    listing.pop(report.key, None)
-                elif ledger.hear(report.change, revision):
-                    told = {revision.name}
-            case Listed() if listing is not None:
-                told = ledger.relisted(listing.values(), int(report.version))
-        return {name for name in told if not self._locks[namespace, name].locked()}
 
     async def _look(self, namespace: str) -> None:
         async with self._looking:
             if namespace not in self._trusted:
                 await self.heads(namespace)
+
+
+class _Reader:
+    """Takes what a watch tells into a ledger. A list counts when it is complete."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._listing: dict[ObjectKey, Revision] | None = None
+
+    def told(self, reports: list[Report]) -> list[str]:
+        """Which releases have another head by this."""
+        return [name for report in reports for name in sorted(self._heard(report))]
+
+    def _heard(self, report: Report) -> set[str]:
+        match report:
+            case Listing():
+                self._listing = {}
+            case Listed(version) if self._listing is not None:
+                listed, self._listing = self._listing, None
+                return self._ledger.relisted(listed.values(), int(version))
+            case Item() if revision := revision_of(report.obj["metadata"]):
+                return self._item(report, revision)
+        return set()
+
+    def _item(self, item: Item, revision: Revision) -> set[str]:
+        if self._listing is None:
+            return {revision.name} if self._ledger.hear(item.change, revision) else set()
+        if item.change is Change.DELETED:
+            self._listing.pop(item.key, None)
+        else:
+            self._listing[item.key] = revision
+        return set()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
+from hookrunner.releases.releases import Releases
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
+from tests.releases.world import World, started
 
 
 @pytest.fixture
@@ -36,3 +38,14 @@ async def real(cluster: Cluster) -> AsyncIterator[Client]:
     async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
         yield client
     await all_closed()
+
+
+@pytest.fixture
+def world(client: Client, sandbox: Sandbox) -> World:
+    return World(client, sandbox)
+
+
+@pytest.fixture
+def releases(client: Client) -> Releases:
+    """On the sandbox."""
+    return started(client)

@@ -8,23 +8,15 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
-from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.watch import Watches
-from hookrunner.metrics.names import Metrics
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.records import Records
-from hookrunner.releases.releases import Releases
 from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
 from tests.fakes.cluster import until
 from tests.releases.wants import configmap, wanted
+from tests.releases.world import started
 
 A, B = configmap("a", x="1"), configmap("b", x="1")
-
-
-def started(client: Client) -> Releases:
-    discovery = Discovery(client)
-    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), "secret", 10)
 
 
 async def told(changes: AsyncGenerator[str, None]) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,16 @@ import yaml
 
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
-from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Loading
-from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.releases.codec import Status
 from hookrunner.releases.records import Driver
-from hookrunner.releases.releases import Releases
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.releases.mortal import ALIVE, Died, Mortal
 from tests.releases.wants import configmap, deployment, hook, wanted
+from tests.releases.world import started
 
 A, B = configmap("a", x="1"), configmap("b", x="1")
 AGAIN = configmap("a", x="2")
@@ -47,11 +46,6 @@ class Helm:
 
     async def json(self, *words: str) -> Any:
         return orjson.loads(await self(*words, "-o", "json"))
-
-
-def started(client: Client, driver: Driver = "secret") -> Releases:
-    discovery = Discovery(client)
-    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), driver, 10)
 
 
 @pytest.fixture
@@ -81,7 +75,7 @@ async def data(client: Client, namespace: str) -> dict[str, str]:
 async def test_helm_reads_what_we_have_written(
     real: Client, helm: Path, cluster: Cluster, namespace: str, driver: Driver
 ) -> None:
-    releases, stock = started(real, driver), Helm(helm, cluster, namespace, driver)
+    releases, stock = started(real, driver=driver), Helm(helm, cluster, namespace, driver)
     await releases.settle(wanted("d1", A, hooks=(hook("h", "post-install", x="hook"),), namespace=namespace))
     last = wanted("d2", AGAIN, B, namespace=namespace)
     await releases.settle(last)
@@ -100,13 +94,15 @@ async def test_helm_rolls_back_and_we_converge_once(real: Client, stock: Helm, n
     releases = started(real)
     await releases.settle(wanted("d1", A, namespace=namespace))
     await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))
-    await stock("rollback", "demo", "1")
+    async with aclosing(releases.changes(namespace)) as changes:
+        await stock("rollback", "demo", "1")
+        assert await asyncio.wait_for(anext(changes), 30) == "demo"
     assert await data(real, namespace) == {"a": "1"}
     head = (await started(real).heads(namespace))["demo"]
     assert (head.revision, head.status, head.digest, head.owned) == (3, "deployed", "", True)
-    assert (await (again := started(real)).settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
+    assert (await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
     assert await data(real, namespace) == {"a": "2", "b": "1"}
-    assert (await again.settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
+    assert (await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
     assert [one["status"] for one in await stock.json("history", "demo")] == ["superseded"] * 3 + ["deployed"]
 
 

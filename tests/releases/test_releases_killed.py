@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import Call
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Wanted
@@ -19,6 +17,7 @@ from hookrunner.sandbox.sandbox import Sandbox
 from hookrunner.settings import KubeSettings
 from tests.releases.mortal import ALIVE, Died, Mortal
 from tests.releases.wants import configmap, deployment, hook, wanted
+from tests.releases.world import started
 
 Step = Callable[[Releases, str], Awaitable[Any]]
 
@@ -28,11 +27,6 @@ async def mortal(sandbox: Sandbox) -> AsyncIterator[Mortal]:
     credentials = Credentials(KubeSettings(), Connection(sandbox.url))
     async with Mortal(credentials, Requests(Metrics(""))) as client:
         yield client
-
-
-def started(client: Client) -> Releases:
-    discovery = Discovery(client)
-    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), "secret", 10)
 
 
 A, B, C = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")

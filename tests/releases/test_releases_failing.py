@@ -1,0 +1,118 @@
+"""What fails, what was interrupted, and what somebody else has left: it is on record, and it heals."""
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.model.releases import Head
+from hookrunner.releases.codec import Status, recorded
+from hookrunner.releases.ledger import DIGEST
+from hookrunner.releases.releases import Releases
+from hookrunner.sandbox.faults import Fault
+from tests.releases.wants import configmap, wanted
+from tests.releases.world import World, started
+
+A, B, C = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")
+BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": 3}
+
+
+async def test_a_release_that_was_left_pending_goes_on_under_its_number(releases: Releases, world: World) -> None:
+    await world.foreign(recorded(wanted("", A), 1, Status.SUPERSEDED))
+    await world.foreign(recorded(wanted("", B), 2, Status.PENDING_UPGRADE), **{DIGEST: "d1.v2"})
+    await releases.settle(wanted("d1", A, B))
+    assert await world.history() == ["1 superseded", "2 deployed"]
+    assert await world.described(2) == "Upgrade complete"
+
+
+async def test_a_release_that_somebody_left_pending_is_marked_as_interrupted(releases: Releases, world: World) -> None:
+    await world.foreign(recorded(wanted("", A), 1, Status.DEPLOYED))
+    await world.foreign(recorded(wanted("", B), 2, Status.PENDING_UPGRADE))
+    await releases.settle(wanted("d1", A))
+    assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
+    assert await world.described(2) == "Interrupted while pending-upgrade"
+
+
+async def test_an_interrupted_rollback_goes_on_as_one(releases: Releases, world: World) -> None:
+    await releases.settle(wanted("d1", A))
+    await releases.settle(wanted("d2", B))
+    refused = world.sandbox.faults.add(Fault("answer", "POST /api/v1/namespaces/default/configmaps", status=403))
+    with pytest.raises(ReleaseFailed):
+        await releases.rollback("demo", "default", 1, "d2")
+    world.sandbox.faults.remove(refused)
+    settled = await releases.settle(wanted("d2", B))
+    assert (settled.head.note, settled.head.revision) == ("pinned", 3)
+    assert (sorted(await world.maps()), await world.described(3)) == (["a"], "Rollback to 1")
+
+
+async def test_a_failure_is_on_record_and_told_with_its_object(releases: Releases, world: World) -> None:
+    with pytest.raises(ReleaseFailed, match=r"(?s)release default/demo: .*ConfigMap/bad"):
+        await releases.settle(wanted("d1", A, BAD))
+    assert await world.history() == ["1 failed"]
+    assert (await world.described(1)).startswith('Release "demo" failed: ')
+
+
+async def test_what_always_fails_has_one_revision(client: Client, world: World) -> None:
+    await started(client).settle(wanted("d1", A))
+    for _ in range(3):
+        with pytest.raises(ReleaseFailed):
+            await started(client).settle(wanted("d2", A, BAD))
+    assert await world.history() == ["1 deployed", "2 failed"]
+    await started(client).settle(wanted("d3", A, B))
+    assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
+
+
+async def test_history_is_kept_short_but_not_the_deployed_revision(client: Client, world: World) -> None:
+    releases = started(client, keep=3)
+    await releases.settle(wanted("d1", A))
+    for number in range(5):
+        with pytest.raises(ReleaseFailed):
+            await releases.settle(wanted(f"bad-{number}", configmap(f"only-{number}"), BAD))
+    assert await world.history() == ["1 deployed", "5 failed", "6 failed"]
+    assert sorted(await world.maps()) == ["a", "only-3", "only-4"]
+    for number in range(3):
+        await releases.settle(wanted(f"good-{number}", configmap("a", x=str(number))))
+    assert await world.history() == ["7 superseded", "8 superseded", "9 deployed"]
+    assert sorted(await world.maps()) == ["a"]
+
+
+async def test_a_failed_upgrade_is_rolled_back_and_not_tried_again(client: Client, world: World) -> None:
+    bad = wanted("d2", configmap("a", x="2"), B, BAD, rollback_on_failure=True)
+    await started(client).settle(wanted("d1", A))
+    with pytest.raises(ReleaseFailed, match="rolled back to revision 1, until something else is wanted"):
+        await started(client).settle(bad)
+    assert await world.maps() == {"a": {"x": "1"}}
+    assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
+    world.writes()
+    assert (await started(client).settle(bad)).head == Head(
+        "demo", "default", 3, "deployed", "d2", True, False, "rolled-back"
+    )
+    assert not world.writes()
+    assert (await started(client).settle(wanted("d3", A, B))).head.note == ""
+
+
+async def test_the_server_being_away_is_no_reason_to_roll_back(releases: Releases, world: World) -> None:
+    await releases.settle(wanted("d1", A))
+    away = world.sandbox.faults.add(Fault("refuse", "POST /api/v1/namespaces/default/configmaps"))
+    with pytest.raises(ReleaseFailed):
+        await releases.settle(wanted("d2", A, B, rollback_on_failure=True))
+    assert await world.history() == ["1 deployed", "2 failed"]
+    world.sandbox.faults.remove(away)
+    await releases.settle(wanted("d2", A, B, rollback_on_failure=True))
+    assert await world.history() == ["1 superseded", "2 deployed"]
+
+
+async def test_records_that_cannot_be_read_stop_nobody(
+    client: Client, world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await started(client).settle(wanted("d1", A, B))
+    body = {"data": {"release": "AAAA"}}
+    path = "/api/v1/namespaces/default/secrets/sh.helm.release.v1.demo.v1"
+    await client.send(Call("PATCH", path, {}, body, "application/merge-patch+json"))
+    releases = started(client)
+    await releases.settle(wanted("d2", A))
+    assert await world.history() == ["1 deployed", "2 deployed"]
+    assert "sh.helm.release.v1.demo.v1" in capfd.readouterr().err
+    world.writes()
+    await releases.settle(wanted("d2", A))
+    assert not world.writes()
+    assert sorted(await world.maps()) == ["a", "b"]

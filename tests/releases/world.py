@@ -1,0 +1,58 @@
+"""The sandbox as releases see it."""
+
+from typing import Any
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.releases.codec import Record
+from hookrunner.releases.ledger import Revision
+from hookrunner.releases.records import Driver, Records
+from hookrunner.releases.releases import Releases
+from hookrunner.sandbox.sandbox import Sandbox
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def started(client: Client, keep: int = 10, driver: Driver = "secret") -> Releases:
+    """As after a start of the process."""
+    discovery = Discovery(client)
+    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), driver, keep)
+
+
+class World:
+    """What is in the sandbox, and what was asked of it."""
+
+    def __init__(self, client: Client, sandbox: Sandbox) -> None:
+        self.client = client
+        self.records = Records(client, "secret")
+        self.sandbox = sandbox
+
+    async def maps(self) -> dict[str, Any]:
+        """Data of the ConfigMaps."""
+        items = (await self.client.get(MAPS))["items"]
+        return {
+            one["metadata"]["name"]: one.get("data", {}) for one in items if "kube-root" not in one["metadata"]["name"]
+        }
+
+    async def history(self) -> list[str]:
+        """`number status` of each revision."""
+        return [f"{one.number} {one.status}" for one in await self.revisions()]
+
+    async def revisions(self) -> list[Revision]:
+        return sorted((await self.records.listed("default"))[0], key=lambda one: one.number)
+
+    async def described(self, number: int) -> str:
+        (revision,) = [one for one in await self.revisions() if one.number == number]
+        return str((await self.records.read(revision)).document["info"]["description"])
+
+    async def foreign(self, record: Record, **labels: str) -> None:
+        """A record by somebody else."""
+        await self.records.create(Record(record.document, labels))
+
+    def writes(self) -> list[str]:
+        """Requests that were no reads, since the last call."""
+        lines = [line.partition("?")[0] for line in self.sandbox.faults.requests if not line.startswith("GET")]
+        self.sandbox.faults.requests.clear()
+        return [line.replace("/api/v1/namespaces/default/", "") for line in lines]
