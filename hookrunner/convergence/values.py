@@ -56,6 +56,8 @@ class HookValues:
         """Write the section; if somebody has changed the ConfigMap, when we have taken that in."""
         for attempt in range(1, _ATTEMPTS + 1):
             section = self._store.patched_config(key, operations)
+            if section is None:
+                return
             try:
                 await self._config_map.write(key, sections.written(section))
             except Conflict:
