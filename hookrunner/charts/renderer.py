@@ -74,11 +74,11 @@ class Renderer:
         raise RenderFailed(answer[1:].decode())
 
     async def _answer(self, order: Render) -> bytes:
-        request = orjson.dumps(_request(order, self._cluster))
+        packed = orjson.dumps(request(order, self._cluster))
         while True:
             try:
                 async with self._lent() as child:
-                    return await child.ask(request, self._limits.deadline)
+                    return await child.ask(packed, self._limits.deadline)
             except WorkerLost as lost:
                 if not lost.again:
                     raise RenderFailed(f"chart in {order.directory}: {lost}; {self._limits}") from None
@@ -114,7 +114,7 @@ class Renderer:
                 return child
 
     async def _hired(self) -> Child:
-        child = await Child.start((str(self._limits.memory), self._program))
+        child = await Child.start((str(self._limits.memory), self._program, str(self._limits.deadline)))
         self._children = {other for other in self._children if not other.left} | {child}
         try:
             await child.ready()
@@ -136,7 +136,8 @@ class Renderer:
         child.leave()
 
 
-def _request(order: Render, cluster: Cluster | None) -> dict[str, Any]:
+def request(order: Render, cluster: Cluster | None) -> dict[str, Any]:
+    """What a worker is asked (`worker.py`)."""
     return {
         "directory": str(order.directory),
         "name": order.name,

@@ -29,12 +29,16 @@ from hookrunner.charts.program import Program
 from hookrunner.charts.protocol import LENGTH
 from hookrunner.errors import BadChart, RenderFailed
 
+_GRACE = 1.0
+"""Seconds beyond the deadline, at which the parent ends us if it is still there."""
+
 _PACKED = 64
 """Charts that are kept ready; some have megabytes."""
 
 
 def main() -> None:
     channel, memory, program = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
+    longest = float(sys.argv[4]) and float(sys.argv[4]) + _GRACE
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which still needs us
     with channel, channel.makefile("rb") as requests:
         try:
@@ -47,7 +51,10 @@ def main() -> None:
         _say(channel, b"=" + type(engine).__name__.encode())
         while head := requests.read(LENGTH.size):
             os.ftruncate(sys.stderr.fileno(), 0)
-            _say(channel, charts.answer(requests.read(LENGTH.unpack(head)[0])))
+            signal.setitimer(signal.ITIMER_REAL, longest)
+            answer = charts.answer(requests.read(LENGTH.unpack(head)[0]))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            _say(channel, answer)
 
 
 def _say(channel: socket.socket, answer: bytes) -> None:
@@ -73,8 +80,10 @@ def _engine(program: str) -> Engine:
 
 
 def _program(path: str) -> Program:
-    """Not with the library, where Python's handlers wait until Go returns: SIGTERM there ends the process as it is."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    """Signals are to end the program, too. Not so with the library: Python's handlers would wait until Go returns, and
+    without them the process ends as it is."""
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, lambda *_: sys.exit(1))
     return Program(path)
 
 

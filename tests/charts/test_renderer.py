@@ -4,11 +4,14 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from signal import SIGALRM
 
+import orjson
 import pytest
 import pytest_asyncio
 
-from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.charts.child import Child, WorkerLost
+from hookrunner.charts.renderer import Limits, Renderer, request
 from hookrunner.errors import BadChart, RenderFailed
 from tests.charts.conftest import CHART, Write, configmap, order
 
@@ -197,3 +200,12 @@ async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: P
             await rendering
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
+    """As if it were gone, nobody here looks at the clock."""
+    wanted = order(write({"templates/a.yaml": ENDLESS}))
+    child = await Child.start((str(1 << 30), "", "0.1"))
+    await child.ready()
+    with pytest.raises(WorkerLost, match=f"exit status -{SIGALRM.value}"):
+        await child.ask(orjson.dumps(request(wanted, None)), 0)
