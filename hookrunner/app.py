@@ -40,6 +40,7 @@ from hookrunner.registration.wanted import nothing
 from hookrunner.settings import Settings
 from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
+from hookrunner.web.modules import Modules
 from hookrunner.web.parameters import Parameters, log_level
 
 _log = log.get("app")
@@ -129,6 +130,7 @@ class Face:
     left_out: str = ""
     webhooks: Answering | None = None
     modules: Conditioned | None = None
+    views: Modules | None = None
     _conditions: Conditions = field(default_factory=Conditions)
 
     def shows(self, status: Status, hooks: Catalog) -> None:
@@ -165,7 +167,8 @@ async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None
     sockets = [await stack.enter_async_context(listen.on_path(web.debug_sockets))]
     if web.debug_address is not None:
         sockets.append(listen.on_port(*web.debug_address, "--debug-http-addr"))
-    views = debug.Views(face.queues, face.hooks, face.snapshots, Parameters([log_level(settings.log.level)]))
+    parameters = Parameters([log_level(settings.log.level)])
+    views = debug.Views(face.queues, face.hooks, face.snapshots, parameters, lambda: face.views)
     await stack.enter_async_context(listen.serve(debug.application(views), *sockets))
 
 
@@ -225,7 +228,7 @@ async def _look_after_modules(
 
     shelf = await asyncio.to_thread(loading.read, settings.modules)
     modules = await stack.enter_async_context(assembly.convergence(settings, shelf, parts, built))
-    face.modules = modules.status
+    face.modules, face.views = modules.status, modules.views
     await modules.prepare()
     return modules
 

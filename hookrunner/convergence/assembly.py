@@ -11,6 +11,7 @@ from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.convergence.deciding import Deciding, Extenders
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.deleting import Deleting
+from hookrunner.convergence.diffs import Diffs
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.leftovers import Leftovers
@@ -25,6 +26,7 @@ from hookrunner.convergence.status import ModulesStatus
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.values import HookValues
+from hookrunner.convergence.views import ModuleViews, Seen
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.errors import KubeError
@@ -45,6 +47,7 @@ class Convergence:
     """What looks after modules. `prepare` comes before the engine starts, `start` after it."""
 
     status: ModulesStatus
+    views: ModuleViews
     releasing: Releasing
     store: Store
     states: States
@@ -115,9 +118,12 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
         built.executions.values, built.engine.modules = values, tasks
         for state in states:
             built.engine.open(own_queue(state.module.name))
-        status = ModulesStatus(states, rounds, deciding, sources[0])
+        status = ModulesStatus(states, rounds, deciding, sources[0], shelf.loaded.found.rejected)
         status.export(parts.metrics)
-        yield Convergence(status, releasing, store, states, deciding, rounds, reactions, helm, values, sources)
+        diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
+        seen = Seen(states, status, store, built.engine, releasing, tasks, diffs, built.status.snapshots)
+        views = ModuleViews(seen)
+        yield Convergence(status, views, releasing, store, states, deciding, rounds, reactions, helm, values, sources)
 
 
 def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> tuple[ConfigObject, ConfigObject | None]:

@@ -20,6 +20,7 @@ from hookrunner.errors import BadChart, ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
+from hookrunner.model.resources import JSON
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.ordering import Identity
 from hookrunner.releases.releases import Releases
@@ -123,9 +124,22 @@ class Releasing:
         if head := self._followed.pop(state.module.name, None):
             self._helm.drift.forget(Identity(head.name, head.namespace))
 
-    async def render(self, module: Module) -> Rendered:
-        """The chart with the values of this moment."""
-        return await self._helm.renderer.render(await self._order(module, None))
+    async def render(self, state: State) -> Rendered:
+        """The chart with the values of this moment, as its next revision would be. Raises BadChart, RenderFailed."""
+        return await self._helm.renderer.render(await self._order(state.module, await self.head(state)))
+
+    async def deployed(self, state: State) -> tuple[JSON, ...]:
+        """The objects of a module's deployed revision, none if there is none."""
+        head = await self.head(state)
+        return await self._helm.releases.manifest(head) if head else ()
+
+    def follows(self, state: State) -> bool:
+        """Are its objects followed?"""
+        return state.module.name in self._followed
+
+    def identity(self, module: Module) -> Identity:
+        """Of a module's release."""
+        return Identity(module.name, self._namespace(module))
 
     async def _settle(self, state: State) -> None:
         module, head = state.module, await self.head(state)

@@ -1,7 +1,7 @@
 """What is shown of modules: conditions for `/readyz`, rows for `module list`, gauges for `/metrics`, documents for the
 debug endpoint (addon-operator.md §8). Reading changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from hookrunner.convergence.deciding import Deciding
@@ -10,7 +10,7 @@ from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.state import State, States
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
-from hookrunner.model.modules import Choice
+from hookrunner.model.modules import Choice, Module
 from hookrunner.model.status import ModuleDump
 
 Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
@@ -19,10 +19,22 @@ DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
 """The predecessor's words, for probes and scripts that look for them (§8.3)."""
 
 
+REJECTED = "rejected"
+"""What `module list` says of a directory that is no module."""
+
+
 class ModulesStatus:
     """Views of all modules."""
 
-    def __init__(self, states: States, rounds: Rounds, deciding: Deciding, config: ConfigObject) -> None:
+    def __init__(
+        self,
+        states: States,
+        rounds: Rounds,
+        deciding: Deciding,
+        config: ConfigObject,
+        rejected: Sequence[Module],
+    ) -> None:
+        self._rejected = rejected
         self._states = states
         self._rounds = rounds
         self._deciding = deciding
@@ -42,8 +54,8 @@ class ModulesStatus:
         }
 
     def rows(self) -> list[ModuleDump]:
-        """All modules, in their order."""
-        return [_row(state) for state in self._states]
+        """All modules in their order, then the directories that can be none."""
+        return [*map(_row, self._states), *map(_rejected_row, self._rejected)]
 
     def _progress(self) -> str:
         waiting = [state.module.name for state in self._states.enabled if not state.ready]
@@ -54,6 +66,8 @@ class ModulesStatus:
         for state in self._states:
             if text := reason(state):
                 yield f"{state.module.name}: {text}"
+        for module in self._rejected:
+            yield f"{module.directory}: {module.problem}"
 
     def _complaints(self) -> Iterator[str]:
         for source in (self._deciding.unseen, self._config.unseen):
@@ -130,6 +144,23 @@ def _row(state: State) -> ModuleDump:
         since=state.since,
         last_success=state.last_success,
         drift=tuple(map(str, state.drift.values())),
+    )
+
+
+def _rejected_row(module: Module) -> ModuleDump:
+    """Of a directory that no module is made of."""
+    return ModuleDump(
+        name=module.name,
+        weight=module.weight,
+        version=module.traits.version,
+        state=REJECTED,
+        by="",
+        phase="",
+        ready=False,
+        reason=f"{module.directory}: {module.problem}",
+        revision=0,
+        since=0.0,
+        last_success=0.0,
     )
 
 

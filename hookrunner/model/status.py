@@ -43,9 +43,9 @@ class SnapshotDump:
 
 @dataclass(frozen=True, slots=True)
 class ModuleDump:
-    """One module. `state` is on, off or undecided, `by` who says so; `reason` why it is off, or what is wrong with it.
-    `phase` and `revision` are empty and 0 for a module of which nothing is there. Times are epoch seconds, 0 for
-    never. `drift` are its objects that are not as they were applied."""
+    """One module. `state` is on, off or undecided, or rejected for a directory that is none; `by` who says so; `reason`
+    why it is off, or what is wrong with it. `phase` and `revision` are empty and 0 for a module of which nothing is
+    there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied."""
 
     name: str
     weight: int

@@ -1,5 +1,5 @@
-"""The debug endpoint: queues, hooks, snapshots and runtime parameters, for a person beside the process (§11.4 of
-shell-operator.md). Meant for a Unix socket that only its user can open; over TCP only if asked for.
+"""The debug endpoint: queues, hooks, snapshots, modules and runtime parameters, for a person beside the process
+(shell-operator.md §11.4). Meant for a Unix socket that only its user can open; over TCP only if asked for.
 
 Everything shown comes from the functions of `Views`; asking changes nothing (§15.4 no. 15).
 """
@@ -14,22 +14,23 @@ from hookrunner import log, options
 from hookrunner.errors import BadConfig
 from hookrunner.model.status import QueueDump, SnapshotDump
 from hookrunner.web import dumps
-from hookrunner.web.formats import answer, format_of
+from hookrunner.web.formats import FORMAT, answer, format_of
+from hookrunner.web.modules import Find, module_routes
 from hookrunner.web.parameters import Parameters
-
-_FORMAT = r"{format:(\.\w+)?}"
 
 _log = log.get("web.debug")
 
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist."""
+    """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist;
+    `modules` gives None as long as there are none to show."""
 
     queues: Callable[[], Sequence[QueueDump]]
     hooks: Callable[[], Sequence[str]]
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
     parameters: Parameters
+    modules: Find = lambda: None
 
 
 def application(views: Views) -> web.Application:
@@ -39,13 +40,14 @@ def application(views: Views) -> web.Application:
     app.add_routes(
         [
             web.get("/", routes.alive),
-            web.get("/queue/main" + _FORMAT, routes.main_queue),
-            web.get("/queue/list" + _FORMAT, routes.all_queues),
-            web.get("/hook/list" + _FORMAT, routes.hooks),
+            web.get("/queue/main" + FORMAT, routes.main_queue),
+            web.get("/queue/list" + FORMAT, routes.all_queues),
+            web.get("/hook/list" + FORMAT, routes.hooks),
             # The name may have slashes, as hooks in sub-directories have, and `%2F` means the same.
-            web.get("/hook/{name:.*}/snapshots" + _FORMAT, routes.snapshots),
-            web.get("/config/list" + _FORMAT, routes.parameters),
+            web.get("/hook/{name:.*}/snapshots" + FORMAT, routes.snapshots),
+            web.get("/config/list" + FORMAT, routes.parameters),
             web.post("/config/set", routes.set_parameter),
+            *module_routes(views.modules),
         ]
     )
     return app

@@ -10,6 +10,8 @@ from aiohttp import web
 from hookrunner.model.resources import JSON
 
 Format: TypeAlias = Literal["json", "yaml", "text"]
+FORMAT = r"{format:(\.\w+)?}"
+"""The end of a route that knows formats."""
 
 
 def format_of(extension: str) -> Format:

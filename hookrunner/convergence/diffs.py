@@ -1,0 +1,114 @@
+"""How the objects that a module wants differ from those that are in the cluster: each is applied as a dry run and
+compared with what is there, so that defaults of the API server are no differences."""
+
+import asyncio
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+import orjson
+import yaml
+
+from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.model.resources import JSON
+from hookrunner.releases import ownership
+from hookrunner.releases.ordering import Identity, ObjectId, object_id
+from hookrunner.releases.writing import path
+
+NO_DIFF = "No diff found"
+
+_AT_ONCE = 16
+_RESTLESS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
+_DRY_RUN = {"dryRun": "All", "force": "true", "fieldManager": ownership.MANAGER}
+_HIDDEN = "*** {} bytes"
+
+
+class Diffs:
+    """Compares with one cluster. Nothing is changed there."""
+
+    def __init__(self, client: Client, discovery: Discovery) -> None:
+        self._client = client
+        self._discovery = discovery
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def of(self, identity: Identity, wanted: Iterable[JSON], deployed: Iterable[JSON]) -> str:
+        """A unified diff, object by object; those of the `deployed` revision that are not wanted any more are shown as
+        going. What Secrets hold is not shown, only that it differs. Raises KubeError, ReleaseFailed."""
+        new = {object_id(obj, identity): obj for obj in wanted}
+        going = {object_id(obj, identity): None for obj in deployed if not ownership.kept(obj["metadata"])}
+        pairs = [*new.items(), *((one, None) for one in going if one not in new)]
+        parts = await asyncio.gather(*(self._part(one, obj, identity) for one, obj in pairs))
+        return "".join(parts) or f"{NO_DIFF}\n"
+
+    async def _part(self, one: ObjectId, obj: JSON, identity: Identity) -> str:
+        async with self._turn:
+            live = await self._live(one)
+            target = None if obj is None else await self._target(one, obj, identity)
+        return _unified(str(one), _hidden(_calm(live), _calm(target)))
+
+    async def _live(self, one: ObjectId) -> JSON:
+        """None if it is not there."""
+        try:
+            resource = await self._discovery.resolve(one.api_version, one.kind)
+            return await self._client.get(path(resource, one.namespace, one.name))
+        except (NotFound, UnknownKind):
+            return None
+
+    async def _target(self, one: ObjectId, obj: JSON, identity: Identity) -> JSON:
+        """The object as it would be; as it is wanted if the server cannot say, for want of its namespace or its kind,
+        or because it refuses it, which is then told."""
+        try:
+            resource = await self._discovery.resolve(one.api_version, one.kind)
+        except UnknownKind:
+            return obj
+        body = ownership.owned(obj, resource, identity)
+        where = path(resource, one.namespace, one.name)
+        call = Call("PATCH", where, _DRY_RUN, body, "application/apply-patch+yaml")
+        try:
+            return orjson.loads(await self._client.send(call))
+        except NotFound:
+            return body
+        except ApiError as error:
+            raise KubeError(f"{one}: {error}") from error
+
+
+def _calm(obj: JSON) -> JSON:
+    """Without what says nothing about what is wanted."""
+    if obj is None:
+        return None
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _RESTLESS}
+    return {key: value for key, value in obj.items() if key != "status"} | {"metadata": metadata}
+
+
+def _hidden(live: JSON, target: JSON) -> tuple[JSON, JSON]:
+    """What Secrets hold is replaced by words that are the same where it is the same."""
+    if (live or target)["kind"] != "Secret":
+        return live, target
+    known = (live or {}).get("data") or {}
+    return _masked(live, known, ""), _masked(target, known, " (changed)")
+
+
+def _masked(obj: JSON, known: Mapping[str, str], changed: str) -> JSON:
+    if obj is None or not obj.get("data"):
+        return obj
+    return obj | {
+        key: {name: _word(text) + changed * (known.get(name, text) != text) for name, text in obj[key].items()}
+        for key in ("data",)
+    }
+
+
+def _word(text: JSON) -> str:
+    return _HIDDEN.format(len(str(text)))
+
+
+def _unified(name: str, sides: Sequence[JSON]) -> str:
+    live, target = (_lines(side) for side in sides)
+    return "".join(difflib.unified_diff(live, target, f"live/{name}", f"wanted/{name}"))
+
+
+def _lines(obj: JSON) -> list[str]:
+    if obj is None:
+        return []
+    text: str = yaml.dump(obj, Dumper=yaml.CSafeDumper, allow_unicode=True, width=2**31 - 1)
+    return text.splitlines(keepends=True)

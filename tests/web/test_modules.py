@@ -1,0 +1,156 @@
+"""Modules on the debug endpoint: each route in the words that the predecessor's clients read."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from aiohttp import web
+
+from hookrunner.errors import RenderFailed
+from hookrunner.model.contexts import Entry
+from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.model.status import ModuleDump, SnapshotDump
+from hookrunner.web.debug import Views, application
+from hookrunner.web.modules import Find, GraphForm, Layer
+from hookrunner.web.parameters import Parameters
+from tests.web.conftest import Browse
+
+DNS = ModuleDump("node-dns", 10, "1.2", "on", "Static", "Ready", True, "", 3, 1.5, 2.5, ("d/Secret/s",))
+PODS = SnapshotDump("pods", [Entry(ObjectKey("d", "Pod", "y"), b'{"a":1}', None)], {})
+PATCH = {"op": "add", "path": "/nodeDns/a", "value": 1}
+
+
+class Shown:
+    """Two modules, of which one cannot be rendered."""
+
+    def knows(self, section: str) -> bool:
+        return section in ("node-dns", "broken")
+
+    def rows(self) -> Sequence[ModuleDump]:
+        return [DNS]
+
+    def enabled(self) -> Sequence[str]:
+        return ["node-dns", "broken"]
+
+    def values(self, section: str, layer: Layer, whole: bool) -> JSON:
+        shown = {"values": {"a": 1, "b": ["on"]}, "config": None}[layer]
+        return {"global": {}, section: shown} if whole else shown
+
+    def explain(self, section: str) -> JSON:
+        return [{"path": f"/{section}/a", "value": 1, "layer": "ConfigMap"}]
+
+    def patches(self, section: str) -> JSON:
+        return [{"Operations": [PATCH]}] if section == "node-dns" else []
+
+    def hooks(self, section: str) -> Sequence[str]:
+        return ["a.sh", f"{section}.sh"]
+
+    def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
+        return {"hooks/a.sh": [PODS]}
+
+    def graph(self, form: GraphForm) -> str:
+        return f"graph as {form}\n"
+
+    async def resources(self) -> JSON:
+        return {"node-dns": ["d/Pod/y"], "broken": "No monitor"}
+
+    async def render(self, section: str, debug: bool) -> str:
+        if section == "broken":
+            raise RenderFailed("broken/templates/x.yaml:1: no")
+        return "kind: Pod\n" + "# hooks\n" * debug
+
+    async def diff(self, section: str) -> str:
+        return "No diff found\n"
+
+    async def rollback(self, section: str, revision: int | None) -> str:
+        return f"{section} back to {revision}\n"
+
+
+def app(find: Find = Shown) -> web.Application:
+    return application(Views(list, list, lambda _name: None, Parameters([]), find))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/global/list.json", '{"globalHooks":["a.sh","global.sh"]}\n'),
+        ("/global/list.yaml", "globalHooks:\n- a.sh\n- global.sh\n"),
+        ("/global/values.yaml", "a: 1\nb:\n- 'on'\n"),
+        ("/global/config.yaml", "null\n"),
+        ("/global/config.json", "null\n"),
+        ("/global/patches.json", "[]\n"),
+        ("/global/snapshots.json", '{"hooks/a.sh":{"pods":{"snapshot":[{"object":{"a":1}}],"operations":{}}}}\n'),
+        ("/module/node-dns/values.json", '{"a":1,"b":["on"]}\n'),
+        ("/module/node-dns/values.json?global=true", '{"global":{},"node-dns":{"a":1,"b":["on"]}}\n'),
+        ("/module/node-dns/config.json", "null\n"),
+        ("/module/node-dns/config.json?global=true", '{"global":{},"node-dns":null}\n'),
+        ("/module/node-dns/values.json?explain=true", '[{"path":"/node-dns/a","value":1,"layer":"ConfigMap"}]\n'),
+        (
+            "/module/node-dns/patches.json",
+            '[{"Operations":[{"op":"add","path":"/nodeDns/a","value":1}]}]\n',
+        ),
+        (
+            "/module/node-dns/snapshots.yaml",
+            "hooks/a.sh:\n  pods:\n    snapshot:\n    - object:\n        a: 1\n    operations: {}\n",
+        ),
+        ("/module/node-dns/render", "kind: Pod\n"),
+        ("/module/node-dns/render?debug=true", "kind: Pod\n# hooks\n"),
+        ("/module/node-dns/render?diff=true", "No diff found\n"),
+        ("/module/resource-monitor.json", '{"node-dns":["d/Pod/y"],"broken":"No monitor"}\n'),
+        ("/graph", "graph as text\n"),
+        ("/graph?format=mermaid", "graph as mermaid\n"),
+        ("/graph?format=dot", "graph as dot\n"),
+    ],
+)
+async def test_routes_and_formats(browse: Browse, path: str, text: str) -> None:
+    async with browse(app()) as session:
+        answer = await session.get(path)
+        assert (answer.status, await answer.text()) == (200, text)
+
+
+@pytest.mark.parametrize("form", ["", ".text", ".json"])
+async def test_the_list_has_the_names_of_those_that_are_on_and_all_that_is_known(browse: Browse, form: str) -> None:
+    async with browse(app()) as session:
+        assert await (await session.get(f"/module/list{form}")).text() == (
+            '{"enabledModules":["broken","node-dns"],"modules":[{"name":"node-dns","weight":10,"version":"1.2",'
+            '"state":"on","by":"Static","phase":"Ready","ready":true,"reason":"","revision":3,"since":1.5,'
+            '"last_success":2.5,"drift":["d/Secret/s"]}]}\n'
+        )
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/module/nope/values.json", 404, "unknown module nope\n"),
+        ("/module/global/values.json", 404, "unknown module global\n"),
+        ("/module/nope/render", 404, "unknown module nope\n"),
+        ("/module/broken/render", 500, "broken/templates/x.yaml:1: no\n"),
+        ("/graph?format=png", 400, "'format' parameter is invalid: 'png' is none of text, mermaid, dot\n"),
+        ("/module/node-dns/rollback", 405, "Method Not Allowed\n"),
+    ],
+)
+async def test_errors_are_no_success(browse: Browse, path: str, status: int, text: str) -> None:
+    async with browse(app()) as session:
+        answer = await session.get(path)
+        assert (answer.status, await answer.text()) == (status, text)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "text"),
+    [
+        ("?revision=3", 200, "node-dns back to 3\n"),
+        ("", 200, "node-dns back to None\n"),
+        ("?revision=0", 400, "'revision' parameter is invalid: '0' is no number of a revision\n"),
+        ("?revision=-1", 400, "'revision' parameter is invalid: '-1' is no number of a revision\n"),
+    ],
+)
+async def test_a_revision_is_brought_back(browse: Browse, query: str, status: int, text: str) -> None:
+    async with browse(app()) as session:
+        answer = await session.post(f"/module/node-dns/rollback{query}")
+        assert (answer.status, await answer.text()) == (status, text)
+
+
+@pytest.mark.parametrize("path", ["/module/list.json", "/global/values.json", "/module/a/render", "/graph"])
+async def test_without_modules_that_is_said(browse: Browse, path: str) -> None:
+    async with browse(app(lambda: None)) as session:
+        answer = await session.get(path)
+        assert (answer.status, (await answer.text()).startswith("there are no modules: ")) == (404, True)
