@@ -2,7 +2,7 @@
 
 The order: `KUBEBUILDER_ASSETS` (a directory with this build's binaries or with envtest's), the cached build, a fresh
 build. The build takes about five minutes on two cores and 4 GB of Go's own caches; its result is kept outside the
-checkout, keyed by the Go program, `go.mod` and `go.sum`, so that only a change of these builds anew.
+checkout, keyed by the Go program, `go.mod`, `go.sum` and the flags, so that only a change of these builds anew.
 """
 
 import hashlib
@@ -52,11 +52,21 @@ def find_binaries() -> Binaries:
 
 
 def build_key() -> str:
-    """Return what a build depends on, as a short hash: the Go program, go.mod, go.sum and the machine's kind."""
-    digest = hashlib.sha256(f"{sys.platform} {platform.machine()}".encode())
+    """Return what a build depends on, as a short hash: the Go program, go.mod, go.sum, kind of machine and flags."""
+    digest = hashlib.sha256(f"{sys.platform} {platform.machine()} {linking()}".encode())
     for file in sorted(file for file in GO_MODULE.iterdir() if file.suffix in {".go", ".mod", ".sum"}):
         digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def linking() -> str:
+    """Return the linker's flags: no symbols, and the version, which the sources of a Go module cannot tell. Without
+    it the API server says that it is v0.0.0, which no chart and no module is made for."""
+    found = re.search(r"k8s\.io/kubernetes (v(\d+)\.(\d+)\.\d+)", (GO_MODULE / "go.mod").read_text())
+    if not found:
+        raise BedUnavailable(f"{GO_MODULE / 'go.mod'} does not name the version of k8s.io/kubernetes")
+    said = zip(("gitVersion", "gitMajor", "gitMinor"), found.groups(), strict=True)
+    return " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{name}={value}" for name, value in said)])
 
 
 def build(into: Path) -> None:
@@ -67,7 +77,7 @@ def build(into: Path) -> None:
     packages = {"controlplane": ".", "kwok": "sigs.k8s.io/kwok/cmd/kwok"}
     for name, package in packages.items():
         say(f"building {name} with {go} (once; both take about 5 minutes on two cores)")
-        command = [str(go), "build", "-ldflags=-s -w", "-o", str(into / name), package]
+        command = [str(go), "build", f"-ldflags={linking()}", "-o", str(into / name), package]
         run(command, cwd=GO_MODULE, env=env, why="the control plane could not be built")
     listed = [str(go), "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]
     kwok = Path(run(listed, cwd=GO_MODULE, env=env, why="kwok's sources were not found").strip())

@@ -1,5 +1,6 @@
 """Finding and building: the order of places, the key, the cache that is whole or absent, and the wheels."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -49,6 +50,11 @@ def test_any_change_of_the_program_changes_the_key(tmp_path: Path, monkeypatch: 
     assert build.build_key() == before
     (tmp_path / "go.sum").write_text("")
     assert build.build_key() != before
+
+
+def test_the_api_server_is_told_its_version() -> None:
+    """What it says of itself is what charts and modules require."""
+    assert re.search(r"version\.gitVersion=v1\.\d+\.\d+ .*gitMajor=1 .*gitMinor=\d+$", build.linking())
 
 
 def test_a_cache_entry_is_filled_once(empty_cache: Path) -> None:
