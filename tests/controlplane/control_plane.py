@@ -24,7 +24,7 @@ ISSUER = "https://kubernetes.default.svc"
 NODE = {
     "apiVersion": "v1",
     "kind": "Node",
-    "metadata": {"name": "fake", "labels": {"kubernetes.io/hostname": "fake"}},
+    "metadata": {"name": "fake", "labels": {"kubernetes.io/hostname": "fake", "kubernetes.io/os": "linux"}},
     "status": {"allocatable": {"cpu": "1k", "memory": "1Ti", "pods": "1M"}},
 }
 
