@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,8 @@ from hookrunner.errors import BadChart
 CHART = "Chart.yaml"
 NOT_CHART = frozenset({"crds", "docs", "hooks", "images", "lib"})
 _LARGEST = 5 << 20
+_RENDERED = ("templates/", "charts/", CHART, "Chart.lock", "requirements.", "values.yaml", "values.schema.json")
+_FILES = re.compile(rb"\bFiles\b")
 _LOOKUP = re.compile(rb"\blookup\b")
 _CAPABILITIES = re.compile(rb"\bCapabilities\b|^kubeVersion:", re.MULTILINE)
 
@@ -33,7 +35,7 @@ File = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the files say: `fingerprint` stands for all of them."""
+    """What the files say: `fingerprint` stands for all that count."""
 
     fingerprint: str
     looks_up: bool
@@ -41,7 +43,8 @@ class Scan:
 
 
 def fingerprint(directory: Path) -> str:
-    """A hash of all files that Helm would load, as hex. Raises BadChart if they cannot be read."""
+    """A hash of all files that can make a difference, as hex: a hook or a README is none, unless a template reads files
+    (`.Files`). Raises BadChart if they cannot be read."""
     return scan(directory).fingerprint
 
 
@@ -74,10 +77,16 @@ def _scanned(directory: Path, seen: tuple[File, ...]) -> Scan:
     """`seen` is part of the key, no more."""
     files = contents(directory)
     total = hashlib.sha256()
-    for name, data in files.items():
+    rendered = {name: data for name, data in files.items() if name.startswith(_RENDERED)}
+    counted = files if any(map(_FILES.search, _all_texts(rendered))) else rendered
+    for name, data in counted.items():
         total.update(f"{name}\0{len(data)}\0".encode() + data)
-    texts = [text for name, data in files.items() for text in _texts(name, data)]
+    texts = _all_texts(counted)
     return Scan(total.hexdigest(), any(map(_LOOKUP.search, texts)), any(map(_CAPABILITIES.search, texts)))
+
+
+def _all_texts(files: Mapping[str, bytes]) -> list[bytes]:
+    return [text for name, data in files.items() for text in _texts(name, data)]
 
 
 def _texts(name: str, data: bytes) -> Iterator[bytes]:

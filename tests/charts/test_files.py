@@ -73,6 +73,16 @@ def test_the_fingerprint_is_of_names_and_contents(write: Write) -> None:
     assert len({before, changed, files.fingerprint(directory)}) == 3
 
 
+@pytest.mark.parametrize(
+    ("template", "counts"), [("{{ .Values.x }}", False), ("{{ .Files.Get `hooks/b` }}", True), ("Files", False)]
+)
+def test_a_hook_of_a_chart_counts_only_if_a_template_reads_files(write: Write, template: str, counts: bool) -> None:
+    directory = write({"Chart.yaml": CHART, "templates/a": template, "hooks/b": "1"})
+    before = files.fingerprint(directory)
+    write({"hooks/b": "22"})
+    assert (files.fingerprint(directory) != before) is counts
+
+
 def test_links_are_followed_but_not_round_in_circles(write: Write, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "b").write_text("text")
