@@ -51,6 +51,11 @@ class Deciding:
         self._kubernetes = ""
         self._config, self._secret = Config(), Config()
 
+    @property
+    def bad(self) -> frozenset[str]:
+        """The keys whose sections cannot be used as they are; `global` also stands for what cannot be read at all."""
+        return frozenset(self.refused) | ({GLOBAL} if self.unseen else set())
+
     def maintained(self, key: str) -> bool:
         """Are the objects of this module to be left alone?"""
         return bool(self._config.maintenance.get(key))

@@ -39,18 +39,16 @@ class Reactions:
             await self.configured(config.contents, secret.contents if secret else Contents())
 
     async def configured(self, config: Contents, secret: Contents) -> None:
-        """The configuration was read anew."""
+        """The configuration was read anew. What was no good and is good again may decide about its module."""
+        bad = self._deciding.bad
         self._deciding.unseen = ""
         changed = self._deciding.adopt(config, secret)
-        if not self._rounds.converged.is_set() and not changed and not self._deciding.flags_changed():
-            return
-        if GLOBAL in changed or self._deciding.flags_changed():
+        if GLOBAL in changed or bad - self._deciding.bad or self._deciding.flags_changed():
             self._rounds.ask("KubeConfig-Changed", at_once=True)
             return
         for key in sorted(changed):
-            state = self._states.of_key(key)
-            if state and state.on:
-                self._tasks.ask(state, "KubeConfig-Changed-Modules")
+            if state := self._states.of_key(key):
+                self._again(state, "KubeConfig-Changed-Modules")
 
     async def follow_flags(self, flagged: Progress) -> None:
         """For ever: global hooks say otherwise than before which modules are on. In the start that is decided later
@@ -72,15 +70,15 @@ class Reactions:
             return
         if order.module == GLOBAL:
             self._rounds.ask(f"{cause}-Change-GlobalValues", at_once=False)
-        elif (state := self._states.get(order.module)) and state.on:
-            self._tasks.ask(state, f"{cause}-Change-ModuleValues")
+        elif state := self._states.get(order.module):
+            self._again(state, f"{cause}-Change-ModuleValues")
 
     async def follow_drift(self, findings: AsyncIterator[Finding]) -> None:
         """For ever: objects that are not as they were applied."""
         async for finding in findings:
             state = self._states.get(finding.release)
             if state and self._releasing.found(state, finding):
-                self._tasks.ask(state, "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected")
+                self._again(state, "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected")
 
     async def follow_records(self, releases: AsyncIterator[str]) -> None:
         """For ever: releases about which somebody else has written something."""
@@ -88,7 +86,7 @@ class Reactions:
             state = self._states.get(name)
             if state and state.on:
                 _log.warn("Somebody else has changed the release; it is made what it is to be.", module=name)
-                self._tasks.ask(state, "HelmReleaseUnexpectedStatus")
+                self._again(state, "HelmReleaseUnexpectedStatus")
 
     async def follow_capabilities(self, known: KnownCapabilities) -> None:
         """For ever: charts that look at what the cluster serves are rendered again when that has changed; modules that
@@ -98,7 +96,12 @@ class Reactions:
                 if state.parked:
                     self._tasks.hurry(state.module.name)
                 elif self._releasing.reads_capabilities(state):
-                    self._tasks.ask(state, "Capabilities-Changed")
+                    self._again(state, "Capabilities-Changed")
+
+    def _again(self, state: State, cause: str) -> None:
+        """Run a module once more. One whose turn has not come yet will find everything as it is then."""
+        if state.on and self._rounds.had_turn(state):
+            self._tasks.ask(state, cause)
 
     async def follow_snapshots(self, progress: Progress) -> None:
         """For ever: a module that was set aside for want of a snapshot tries again when there may be one."""

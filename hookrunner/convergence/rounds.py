@@ -70,6 +70,10 @@ class Rounds:
         """Is a round under way, or wanted?"""
         return bool(self.phase) or self._wanted.there.is_set()
 
+    def had_turn(self, state: State) -> bool:
+        """Was the module asked in this round, or in the last one if there is none?"""
+        return state.module.name in self._asked
+
     def ask(self, cause: str, at_once: bool) -> None:
         """Have another round; `at_once` ends the present one where it stands."""
         _log.info("converge is wanted", cause=cause)
@@ -98,7 +102,7 @@ class Rounds:
             await self._moved(moment)
 
     async def _round(self, cause: str) -> None:
-        began, self._cause = time.monotonic(), cause
+        began, self._cause, self._open = time.monotonic(), cause, False
         self._tasks.activation = "" if self.converged.is_set() else STARTUP
         await self._run_global_hooks(BindingType.BEFORE_ALL)
         self.phase = "WaitDeleteAndRunModules"
