@@ -44,6 +44,7 @@ class Running:
         """Bring the module to ready. Raises what keeps it from that, a HookrunnerError."""
         state.live = True
         if state.phase is Phase.READY:
+            self._hooks.tick(state)  # its crontabs are off if it was about to be deleted and was turned on again
             state.reach(Phase.CAN_RUN_HELM)
         while state.phase is not Phase.READY:
             state.reach(await self._steps[state.phase](state))
