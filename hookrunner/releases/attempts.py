@@ -100,11 +100,11 @@ def attempt(past: Past, wanted: Wanted) -> Attempt:
     return Attempt(replace(record, labels=labels), wanted.rendered.objects, known)
 
 
-def rollback(past: Past, target: Record, digest: str, note: str, unmanaged: bool = False) -> Attempt:
+def rollback(past: Past, target: Record, digest: str, note: str) -> Attempt:
     """A new revision like an earlier one, which stands for a digest that it was not made from."""
     info = target.document["info"] | {"first_deployed": _first_deployed(past) or now(), "last_deployed": now()}
     record = Record(target.document | {"info": info, "version": past.next, "apply_method": APPLY_METHOD})
-    head = Head(target.name, target.namespace, past.next, "", digest, True, unmanaged, note)
+    head = replace(past.history[-1].head, revision=past.next, digest=digest, note=note)
     labels = _others(past) | labelled(head, checksum(record.manifest))
     pending = record.turned(Status.PENDING_ROLLBACK, f"Rollback to {target.revision}")
     return Attempt(replace(pending, labels=labels), target.objects)

@@ -9,6 +9,7 @@ The name is `sh.helm.release.v1.<release>.v<N>`, the type `helm.sh/release.v1`.
 Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 was seen to write.
 """
 
+import asyncio
 import base64
 import time
 from typing import Literal
@@ -91,9 +92,10 @@ class Records:
             return
 
     async def _write(self, record: Record, known: Revision | None) -> Revision:
-        method, path, text = "POST", self._path(record.namespace), _fitting(record)
+        method, path = "POST", self._path(record.namespace)
         if known:
             method, path = "PUT", self._path(record.namespace, record.name, record.revision)
+        text = await asyncio.to_thread(_fitting, record)  # some tens of milliseconds for a large one
         call = Call(method, path, body=self._body(record, text, known), accept=_METADATA.format(""))
         try:
             revision = revision_of(orjson.loads(await self._client.send(call))["metadata"])

@@ -10,7 +10,7 @@ tell of the records is kept in memory, so a release that is as it is wanted cost
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from hookrunner.errors import KubeError, ReleaseFailed
@@ -100,7 +100,8 @@ class Releases:
             if record is None:
                 raise ReleaseFailed(f"release {namespace}/{name}: no revision of it is deployed")
             lost = {(one.kind, one.namespace, one.name) for one in findings}
-            objects = [obj for obj in record.objects if _key(obj, namespace) in lost or _key(obj, "") in lost]
+            everything = (await rollouts.by_id([record])).values()
+            objects = [obj for obj in everything if _key(obj, namespace) in lost or _key(obj, "") in lost]
             with _about(release):
                 return await rollouts.repair(self._tools, record, objects, terms)
 
@@ -108,7 +109,7 @@ class Releases:
         """The objects of the deployed revision, none if there is none."""
         async with self._archive.held(head.name, head.namespace) as release:
             deployed = (await release.past()).deployed
-            return deployed.objects if deployed else ()
+            return tuple((await rollouts.by_id([deployed])).values()) if deployed else ()
 
     def changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """Names of releases whose latest revision somebody else has changed (`helm rollback`), when that is done.
@@ -147,7 +148,7 @@ class Releases:
     async def _deployed(self, release: Release, record: Record) -> None:
         """All at once, for a process that dies meanwhile leaves nothing that is not understood."""
         older = healing.unfinished(release.history, record.revision)
-        await asyncio.gather(release.update(record), *(self._mended(release, revision) for revision in older))
+        await _all([release.update(record), *(self._mended(release, revision) for revision in older)])
 
     async def _rolled_back(self, release: Release, wanted: Wanted) -> str:
         """What was done about it, for a person."""
@@ -170,7 +171,7 @@ class Releases:
 
     async def _tidied(self, release: Release) -> None:
         """Only the head of what is deployed says so, and no more revisions are kept than are to be."""
-        await asyncio.gather(*(self._mended(release, revision) for revision in healing.leftovers(release.history)))
+        await _all([self._mended(release, revision) for revision in healing.leftovers(release.history)])
         await self._trimmed(release)
 
     async def _mended(self, release: Release, revision: Revision) -> None:
@@ -183,7 +184,14 @@ class Releases:
         doubtful = [revision for revision in surplus if revision in healing.needed(release.history)]
         if doubtful and (past := await release.past()).records:
             await rollouts.forget(self._tools, past.records, {revision.number for revision in doubtful})
-        await asyncio.gather(*map(release.delete, surplus))
+        await _all(map(release.delete, surplus))
+
+
+async def _all(writes: Iterable[Awaitable[None]]) -> None:
+    """Do them side by side. An error is raised when none of them is under way any more."""
+    for result in await asyncio.gather(*writes, return_exceptions=True):
+        if result:
+            raise result
 
 
 @contextmanager

@@ -4,6 +4,7 @@ The order is Helm's: hooks before, objects, pruning, readiness, hooks after. Wha
 once more from the beginning.
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ class Rollout:
         """If the last attempt was cut short, nobody knows what was written, so that every object is looked at."""
         record, objects, verb = self.attempt.record, self.attempt.objects, self.attempt.verb
         identity, hooks = identity_of(record), record.hooks
-        before, wanted = by_id(self.past.records), {object_id(obj, identity_of(record)) for obj in objects}
+        before, wanted = await by_id(self.past.records), {object_id(obj, identity_of(record)) for obj in objects}
         await self._run(hooks, f"pre-{verb}")
         doubtful = () if self.past.tidy else wanted
         self.written += (await self.tools.applying.apply(objects, identity, before, self.terms, doubtful)).written
@@ -78,13 +79,13 @@ async def take_away(tools: Tools, records: Sequence[Record], timeout: float) -> 
             async for _ in runs:
                 continue
         if event == "pre-delete":
-            await tools.applying.remove(by_id(records), identity)
+            await tools.applying.remove(await by_id(records), identity)
 
 
 async def forget(tools: Tools, records: Sequence[Record], numbers: Collection[int]) -> None:
     """Remove the objects that only the revisions of these numbers have."""
-    known = by_id([record for record in records if record.revision in numbers])
-    spare = by_id([record for record in records if record.revision not in numbers])
+    known = await by_id([record for record in records if record.revision in numbers])
+    spare = await by_id([record for record in records if record.revision not in numbers])
     await tools.applying.remove(known, identity_of(records[-1]), spare=spare)
 
 
@@ -93,9 +94,14 @@ def identity_of(record: Record) -> Identity:
     return Identity(record.name, record.namespace)
 
 
-def by_id(records: Iterable[Record]) -> Mapping[ObjectId, JSON]:
-    """All objects of these revisions, each as the last of them has it."""
-    return {object_id(obj, identity_of(record)): obj for record in records for obj in record.objects}
+async def by_id(records: Sequence[Record]) -> Mapping[ObjectId, JSON]:
+    """All objects of these revisions, each as the last of them has it. A manifest of a megabyte takes half a second to
+    read, so nobody waits for it."""
+
+    def read() -> Mapping[ObjectId, JSON]:
+        return {object_id(obj, identity_of(record)): obj for record in records for obj in record.objects}
+
+    return await asyncio.to_thread(read)
 
 
 def _told(run: HookRun) -> JSON:

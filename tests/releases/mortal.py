@@ -1,8 +1,7 @@
 """A client that dies, as the process does when it is killed."""
 
-from hookrunner.kube.client import Call, Client
-
-ALIVE = 10**9
+from hookrunner.kube.client import Call, Client, RequestMeter
+from hookrunner.kube.credentials import Credentials
 
 
 class Died(BaseException):
@@ -12,7 +11,9 @@ class Died(BaseException):
 class Mortal(Client):
     """Dies after so many writes; from then on nothing reaches the API server."""
 
-    left = ALIVE
+    def __init__(self, credentials: Credentials, meter: RequestMeter, left: int) -> None:
+        super().__init__(credentials, meter)
+        self.left = left
 
     async def send(self, call: Call) -> bytes:
         if self.left <= 0:

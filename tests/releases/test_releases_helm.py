@@ -21,7 +21,7 @@ from hookrunner.releases.codec import Status
 from hookrunner.releases.records import Driver
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
-from tests.releases.mortal import ALIVE, Died, Mortal
+from tests.releases.mortal import Died, Mortal
 from tests.releases.wants import configmap, deployment, hook, wanted
 from tests.releases.world import started
 
@@ -152,13 +152,11 @@ async def test_wherever_we_died_helm_reads_the_history(
     credentials = Credentials(settings, await loaded(Loading(settings)))
     await started(real).settle(wanted("d1", A, B, namespace=namespace))
     seen = set()
-    async with Mortal(credentials, Requests(Metrics(""))) as mortal:
-        for writes in range(1, 4):
-            mortal.left = writes
+    for writes in range(1, 4):
+        async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
             with pytest.raises(Died):
                 await started(mortal).settle(wanted(f"d{writes}x", configmap("a", x=f"{writes}"), namespace=namespace))
-            mortal.left = ALIVE
-            seen |= {one["status"] for one in await stock.json("history", "demo")}
+        seen |= {one["status"] for one in await stock.json("history", "demo")}
     settled = await started(real).settle(wanted("d9", A, namespace=namespace))
     assert seen >= {Status.DEPLOYED, Status.PENDING_UPGRADE}
     statuses = [one["status"] for one in await stock.json("history", "demo")]

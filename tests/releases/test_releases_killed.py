@@ -1,13 +1,13 @@
 """R12: the process dies after any of its writes, and the next one brings about what is wanted all the same."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call
+from hookrunner.kube.client import Call, Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -15,18 +15,11 @@ from hookrunner.model.releases import Wanted
 from hookrunner.releases.releases import Releases
 from hookrunner.sandbox.sandbox import Sandbox
 from hookrunner.settings import KubeSettings
-from tests.releases.mortal import ALIVE, Died, Mortal
+from tests.releases.mortal import Died, Mortal
 from tests.releases.wants import configmap, deployment, hook, wanted
-from tests.releases.world import started
+from tests.releases.world import World, started
 
 Step = Callable[[Releases, str], Awaitable[Any]]
-
-
-@pytest.fixture
-async def mortal(sandbox: Sandbox) -> AsyncIterator[Mortal]:
-    credentials = Credentials(KubeSettings(), Connection(sandbox.url))
-    async with Mortal(credentials, Requests(Metrics(""))) as client:
-        yield client
 
 
 A, B, C = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")
@@ -87,19 +80,19 @@ OLD, NEW = {"a": "1", "b": "1"}, {"a": "2", "c": "1"}
     ids=["install", "upgrade", "upgrade, then back", "rollback", "rolled back", "uninstall", "uninstall, then wanted"],
 )
 async def test_whenever_the_process_dies_the_next_one_heals(
-    mortal: Mortal, before: tuple[Step, ...], killed: Step, after: Step, maps: dict[str, str]
+    world: World, before: tuple[Step, ...], killed: Step, after: Step, maps: dict[str, str]
 ) -> None:
     for writes in range(100):
-        world = Namespace(mortal, f"n{writes}")
-        await world.made()
+        place = Namespace(world.client, world.sandbox, f"n{writes}")
+        await place.made()
         for step in before:
-            await step(started(mortal), world.name)
-        web = await world.web()
-        died = await world.dies(killed, writes)
-        await after(started(mortal), world.name)
-        assert await world.maps() == maps
-        assert {uninstall} & {killed, after} or web in ("", await world.web())
-        await world.at_rest(after)
+            await step(started(world.client), place.name)
+        web = await place.web()
+        died = await place.dies(killed, writes)
+        await after(started(world.client), place.name)
+        assert await place.maps() == maps
+        assert {uninstall} & {killed, after} or web in ("", await place.web())
+        await place.at_rest(after)
         if not died:
             return
     pytest.fail("it never came to an end")
@@ -108,21 +101,20 @@ async def test_whenever_the_process_dies_the_next_one_heals(
 class Namespace:
     """One try."""
 
-    def __init__(self, client: Mortal, name: str) -> None:
-        self.client, self.name = client, name
+    def __init__(self, client: Client, sandbox: Sandbox, name: str) -> None:
+        self.client, self.sandbox, self.name = client, sandbox, name
 
     async def made(self) -> None:
         await self.client.send(Call("POST", "/api/v1/namespaces", body={"metadata": {"name": self.name}}))
 
     async def dies(self, step: Step, writes: int) -> bool:
         """After so many writes; or did it not live to do as many?"""
-        self.client.left = writes
-        try:
-            await step(started(self.client), self.name)
-        except Died:
-            return True
-        finally:
-            self.client.left = ALIVE
+        credentials = Credentials(KubeSettings(), Connection(self.sandbox.url))
+        async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
+            try:
+                await step(started(mortal), self.name)
+            except Died:
+                return True
         return False
 
     async def items(self, path: str) -> list[Any]:
@@ -149,6 +141,6 @@ class Namespace:
         assert statuses[-1:] == ([] if step is uninstall else ["deployed"])
         assert set(statuses[:-1]) <= {"superseded", "failed"}
         if step is not roll_back:  # which makes a revision each time it is asked for
-            self.client.left = ALIVE
+            self.sandbox.faults.requests.clear()
             await step(started(self.client), self.name)
-            assert self.client.left == ALIVE
+            assert not [line for line in self.sandbox.faults.requests if not line.startswith("GET")]
