@@ -224,10 +224,11 @@ async def _look_after_modules(
 ) -> Working:
     """Read the modules and what users have configured of them."""
     # 0.1 s, which nobody else has to pay.
-    from hookrunner.convergence import assembly, loading
+    from hookrunner.convergence import assembly
+    from hookrunner.modules import shelf
 
-    shelf = await asyncio.to_thread(loading.read, settings.modules)
-    modules = await stack.enter_async_context(assembly.convergence(settings, shelf, parts, built))
+    found = await asyncio.to_thread(shelf.read, settings.modules)
+    modules = await stack.enter_async_context(assembly.convergence(settings, found, parts, built))
     face.modules, face.views = modules.status, modules.views
     await modules.prepare()
     return modules

@@ -15,7 +15,6 @@ from hookrunner.convergence.diffs import Diffs
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.leftovers import Leftovers
-from hookrunner.convergence.loading import Shelf
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.convergence.reactions import Reactions
 from hookrunner.convergence.releasing import Helm, Releasing
@@ -34,6 +33,7 @@ from hookrunner.hooks import catalog
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
 from hookrunner.modules.scripts import Scripts
+from hookrunner.modules.shelf import Shelf
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.kinds import Kinds
