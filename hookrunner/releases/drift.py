@@ -19,6 +19,8 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from functools import partial
 
+import orjson
+
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
@@ -30,7 +32,7 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Finding
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import Item, Listed, Lost, Report
-from hookrunner.releases.edited import edited
+from hookrunner.releases.edited import METADATA_PARTS, edited
 from hookrunner.releases.followed import Followed, Kind, Release
 from hookrunner.releases.ordering import Identity, ObjectId
 from hookrunner.releases.ownership import MANAGED_BY
@@ -130,10 +132,10 @@ class Drift:
             return
         if metadata is None:
             self._suspects.add(one)
-        elif release.changes_matter and edited(release.objects[one], metadata):
-            self._suspects.add(one, _CALM)
-        else:
+        elif not release.changes_matter or not edited(release.objects[one], metadata):
             release.found.pop(one, None)
+        elif release.seen.get(one) != _state(metadata):
+            self._suspects.add(one, _CALM)
 
     async def _inspected(self, one: ObjectId) -> Finding | None:
         """What is wrong with an object that is suspected. Meanwhile its release may be paused or written anew."""
@@ -149,7 +151,8 @@ class Drift:
         return finding if self._followed.active(one) is release and _is_news(one, release, finding) else None
 
     async def _fields(self, one: ObjectId, release: Release) -> tuple[str, ...] | None:
-        """JSON pointers of what differs, None if the object is gone."""
+        """JSON pointers of what differs, None if the object is gone: or nearly so, since without the label nothing more
+        would be heard of it (addon-operator.md §6.6)."""
         try:
             resource = await self._discovery.resolve(one.api_version, one.kind)
             if not {"get", "watch"} <= {*resource.verbs}:
@@ -160,7 +163,10 @@ class Drift:
             return None
         metadata = live["metadata"]
         labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
-        changed = edited(release.objects[one], metadata, live) if release.changes_matter else ()
+        if not release.changes_matter:
+            return () if labelled else None
+        release.seen[one] = _state(metadata)
+        changed = edited(release.objects[one], metadata, live)
         return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
 
     async def _finding(self, one: ObjectId, release: Release, fields: tuple[str, ...]) -> Finding:
@@ -170,6 +176,13 @@ class Drift:
             namespaced = True
         place = one.namespace if namespaced else ""
         return Finding(release.identity.name, place, one.api_version, one.kind, one.name, fields)
+
+
+def _state(metadata: JSON) -> bytes:
+    """What differs between two states of an object of which more than the status differs. Kinds without a generation
+    have no status to speak of."""
+    version = metadata.get("generation") or metadata.get("resourceVersion")
+    return orjson.dumps([version, *(metadata.get(part) for part in METADATA_PARTS)])
 
 
 def _is_news(one: ObjectId, release: Release, finding: Finding | None) -> bool:

@@ -25,12 +25,18 @@ from hookrunner.releases.alike import alike
 from hookrunner.releases.ownership import MANAGER
 from hookrunner.values import pointers
 
+METADATA_PARTS = ("labels", "annotations", "finalizers", "ownerReferences")
+"""What of an object's metadata a release may set."""
+
 _UNSEEN: Final = object()
 """A value that is not known: it differs from all."""
 
 _NEVER_OURS = frozenset({"apiVersion", "kind", "status", "stringData"})
-_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
 _CERTIFICATES = "caBundle"
+_WHOLE, _PERHAPS = "!", "?"
+"""Marks in a set of fields where one ends: what was applied is ours to its last part. Of what was created or updated it
+may also be said of a map or a list of which we no longer have any part: an update counts the container itself."""
+
 _Path = tuple[str, ...]
 
 
@@ -39,8 +45,10 @@ def edited(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple[str, ..
 
     `applied` is the object as it was sent, `metadata` that of the object in the cluster.
     """
-    entries = [entry["fieldsV1"] for entry in metadata.get("managedFields") or () if _counts(entry)]
-    ours = reduce(_union, entries) if entries else None
+    entries = [entry for entry in metadata.get("managedFields") or () if _counts(entry)]
+    ends = [_WHOLE if entry["operation"] == "Apply" else _PERHAPS for entry in entries]
+    sets = [_marked(entry["fieldsV1"], end) for entry, end in zip(entries, ends, strict=True)]
+    ours: JSON = reduce(_union, sets, {})
     return tuple(pointers.text(path) for path in _edited(_compared(applied), ours, live, ()))
 
 
@@ -53,13 +61,17 @@ def _counts(entry: JSON) -> bool:
     return entry.get("manager") == MANAGER and not entry.get("subresource")
 
 
+def _marked(fields: JSON, end: str) -> JSON:
+    return {key: _marked(below, end) for key, below in fields.items() if key != "."} or {end: {}}
+
+
 def _union(one: JSON, other: JSON) -> JSON:
     return one | {key: _union(one.get(key, {}), below) for key, below in other.items()}
 
 
 def _compared(applied: JSON) -> JSON:
     """What of an object is looked at. The server turns a Secret's texts into data."""
-    metadata = {key: applied["metadata"][key] for key in _METADATA if key in applied["metadata"]}
+    metadata = {key: applied["metadata"][key] for key in METADATA_PARTS if key in applied["metadata"]}
     rest = {key: value for key, value in applied.items() if key not in _NEVER_OURS}
     if applied["kind"] == "Secret" and applied.get("stringData"):
         texts = applied["stringData"].items()
@@ -69,16 +81,18 @@ def _compared(applied: JSON) -> JSON:
 
 
 def _edited(applied: JSON, ours: JSON, live: JSON, path: _Path) -> Iterator[_Path]:
-    """`ours` are the fields that we manage here as FieldsV1: None for none, empty for the value as a whole."""
-    if applied is None or ours == {} or path[-1:] == (_CERTIFICATES,):
+    """`ours` are the fields that we manage here, empty for none."""
+    if applied is None or _WHOLE in ours or path[-1:] == (_CERTIFICATES,):
         return
     if isinstance(applied, dict) and applied and live is not None:
         for key, value in applied.items():
-            yield from _edited(value, (ours or {}).get(f"f:{key}"), _field(live, key), (*path, key))
-    elif isinstance(applied, list) and ours:
+            yield from _edited(value, ours.get(f"f:{key}", {}), _field(live, key), (*path, key))
+    elif isinstance(applied, list) and ours.keys() - {_PERHAPS}:
         for place, item in enumerate(applied):
             fields, below = _item(item, ours, live)
             yield from _edited(item, fields, below, (*path, str(place)))
+    elif _PERHAPS in ours and not (isinstance(applied, dict | list) and applied):
+        return
     elif live is _UNSEEN or not alike(applied, live, path):
         yield path
 
@@ -92,7 +106,7 @@ def _field(live: JSON, key: str) -> JSON:
 def _item(item: JSON, ours: JSON, live: JSON) -> tuple[JSON, JSON]:
     """What we manage of an item of a list of which we manage something, and that item in the list that is there."""
     keys = [(orjson.loads(key[2:]), below) for key, below in ours.items() if key[:2] in ("k:", "v:")]
-    fields = next((below for wanted, below in keys if _is(item, wanted)), None)
+    fields: JSON = next((below for wanted, below in keys if _is(item, wanted)), {})
     if live is _UNSEEN:
         return fields, live
     names = {name for wanted, _ in keys if isinstance(wanted, dict) for name in wanted}

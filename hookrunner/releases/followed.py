@@ -18,13 +18,15 @@ _TIDIED_AWAY = ("certificates.k8s.io", "CertificateSigningRequest")
 
 @dataclass(slots=True)
 class Release:
-    """Objects as they were applied. `found` is what is known to be wrong; nothing is found out while it is `paused`."""
+    """Objects as they were applied. `found` is what is known to be wrong; nothing is found out while it is `paused`.
+    `seen` says in which state each object was read last."""
 
     identity: Identity
     objects: dict[ObjectId, JSON]
     mode: modules.Drift
     paused: bool = False
     found: dict[ObjectId, Finding] = field(default_factory=dict)
+    seen: dict[ObjectId, bytes] = field(default_factory=dict)
 
     @property
     def changes_matter(self) -> bool:

@@ -2,8 +2,8 @@
 
     await Readiness(discovery, watches).ready(objects, "default", timeout=300)
 
-One watch for each kind and namespace, restricted to what Helm manages where the objects carry its label. Kinds that are
-ready as soon as they exist are not looked at.
+One watch for each kind and namespace, restricted to what Helm manages. Kinds that are ready as soon as they exist are
+not looked at.
 """
 
 import asyncio
@@ -38,9 +38,11 @@ class Readiness:
         self._watches = watches
 
     async def ready(self, objects: Iterable[JSON], namespace: str, timeout: float) -> None:
-        """Return when all are ready by the rules of kstatus. `namespace` is for objects that name none.
+        """Return when all are ready by the rules of kstatus: objects of a release, as manifests have them.
 
-        Raises ReleaseFailed with a line for each that is not, after `timeout` seconds or as soon as one cannot become
+        `namespace` is for those that name none.
+
+        Raises ReleaseFailed naming each that is not and why, after `timeout` seconds or as soon as one cannot become
         ready any more; KubeError if the kinds cannot be looked up.
         """
         await self.until([obj for obj in objects if may_wait(obj)], namespace, timeout, _is_ready)
@@ -138,11 +140,10 @@ def _check(awaited: list[_Awaited], timeout: float) -> None:
 
 
 def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON]) -> Selection:
-    """One object by its name, several by their label if they have it."""
+    """One object by its name, several by the label that all objects of releases have in the cluster."""
     if len(objects) == 1:
         return Selection(api_version, kind, namespace, fields=f"metadata.name={objects[0]['metadata']['name']}")
-    labelled = all(MANAGED_BY.items() <= (obj["metadata"].get("labels") or {}).items() for obj in objects)
-    return Selection(api_version, kind, namespace, labels=MANAGED if labelled else "")
+    return Selection(api_version, kind, namespace, MANAGED)
 
 
 def _is_ready(obj: JSON) -> Verdict:

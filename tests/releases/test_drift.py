@@ -1,18 +1,16 @@
 """Drift on the sandbox, in virtual time: what is told, how soon, and what is never told (user-pains.md R13)."""
 
-import asyncio
 from collections.abc import AsyncIterator
+from copy import deepcopy
 
 import pytest
 
-from hookrunner.background import Background
 from hookrunner.kube.client import Client
 from hookrunner.model import modules
-from hookrunner.releases.drift import Drift
 from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
 from tests.kube.server import definition
-from tests.releases.watching import JSON, World, made, manifest
+from tests.releases.watching import LABELS, Watched, World, made, manifest, watching
 
 pytestmark = pytest.mark.looptime
 
@@ -38,42 +36,10 @@ spec:
 """)
 
 
-class Watched:
-    """A world with a Drift whose findings are told as they come."""
-
-    def __init__(self, world: World, drift: Drift) -> None:
-        self.world = world
-        self.drift = drift
-        self.told: list[str] = []
-
-    def follow(self, *objects: JSON, mode: modules.Drift = "missing") -> None:
-        self.drift.follow(self.world.identity, objects, mode)
-
-    async def listen(self) -> None:
-        async for finding in self.drift.findings():
-            self.told.append(" ".join((str(finding), *finding.fields)))
-
-    async def after(self, seconds: float) -> list[str]:
-        """What is told meanwhile."""
-        await asyncio.sleep(seconds)
-        told, self.told = self.told, []
-        return told
-
-    @property
-    def found(self) -> list[str]:
-        return [str(finding) for finding in self.drift.found(self.world.identity)]
-
-
 @pytest.fixture
 async def watched(client: Client) -> AsyncIterator[Watched]:
-    world = World(client)
-    async with asyncio.TaskGroup() as group:
-        background = Background(group)
-        watched = Watched(world, Drift(client, world.discovery, world.watches, background))
-        listening = group.create_task(watched.listen())
+    async with watching(World(client)) as watched:
         yield watched
-        listening.cancel()
-        background.stop()
 
 
 @pytest.mark.parametrize("mode", ["missing", "warn", "repair"])
@@ -159,13 +125,17 @@ async def test_objects_of_a_kind_that_nobody_serves_are_missing(watched: Watched
     assert await watched.after(1) == ["default/Widget/w"]
 
 
-async def test_an_object_without_its_label_is_there_but_changed(watched: Watched) -> None:
-    """Its watch says that it is gone, and would not show that it is."""
+@pytest.mark.parametrize(
+    ("mode", "told"), [("missing", ""), ("repair", " /metadata/labels/app.kubernetes.io~1managed-by")]
+)
+async def test_an_object_that_has_lost_the_label_by_which_it_is_watched_is_told(
+    watched: Watched, mode: modules.Drift, told: str
+) -> None:
     await watched.world.apply(MAP)
-    watched.follow(MAP)
+    watched.follow(MAP, mode=mode)
     await watched.after(1)
-    await watched.world.edit(MAP, {"metadata": {"labels": None}})
-    assert await watched.after(1) == ["default/ConfigMap/a /metadata/labels/app.kubernetes.io~1managed-by"]
+    await watched.world.edit(MAP, {"metadata": {"labels": dict.fromkeys(LABELS, "Somebody")}})
+    assert await watched.after(1) == ["default/ConfigMap/a" + told]
     await watched.world.apply(MAP, force="true")
     assert (await watched.after(1), watched.found) == ([], [])
 
@@ -220,6 +190,25 @@ async def test_r13_an_untouched_release_is_never_found_at_fault(watched: Watched
             await watched.world.edit(DEPLOYMENT, {"spec": {"replicas": 3 + tick}}, "scale", "kube-controller-manager")
     assert watched.found == []
     assert not [line for line in sandbox.faults.requests if "clusterroles/demo" in line and line.startswith("GET")]
+
+
+async def test_what_its_controllers_report_is_no_reason_to_read_an_object_again(
+    watched: Watched, sandbox: Sandbox
+) -> None:
+    """What was created has lists of which only their values tell whether they are as they were."""
+    deployment = deepcopy(DEPLOYMENT)
+    deployment["spec"]["template"]["spec"]["containers"] = [{"name": "web", "image": "web:1", "args": ["a"]}]
+    await watched.world.create(deployment)
+    watched.follow(deployment, mode="repair")
+    assert await watched.after(5) == []
+    for replicas in range(5):
+        await watched.world.status(deployment, replicas=replicas)
+        assert await watched.after(5) == []
+    reads = [line for line in sandbox.faults.requests if line.startswith("GET") and "deployments/web" in line]
+    assert len(reads) == 1
+    patch = {"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "web:1", "args": ["b"]}]}}}}
+    await watched.world.edit(deployment, patch)
+    assert await watched.after(5) == ["default/Deployment/web /spec/template/spec/containers/0/args"]
 
 
 async def test_what_cannot_be_read_is_read_later(watched: Watched, sandbox: Sandbox) -> None:

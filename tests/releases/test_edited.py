@@ -114,6 +114,30 @@ def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, told: tu
     assert found(containers(CONTAINER), there, ours) == told
 
 
+@pytest.mark.parametrize(
+    ("operation", "fields", "live", "told"),
+    [
+        ("Apply", {"f:args": {}}, {"args": ["mutated"]}, ()),
+        ("Update", {"f:args": {}}, {"args": ["a"]}, ()),
+        ("Update", {"f:args": {}}, {"args": ["b"]}, ("/spec/args",)),
+        ("Update", {"f:args": {}}, {}, ("/spec/args",)),
+    ],
+)
+def test_a_list_that_was_applied_is_ours_and_one_that_was_created_is_compared(
+    operation: str, fields: JSON, live: JSON, told: tuple[str, ...]
+) -> None:
+    ours = entry({"f:spec": fields}, operation=operation)
+    assert found(obj({"args": ["a"]}), obj(live), ours) == told
+
+
+def test_of_a_map_that_was_created_nothing_may_be_ours_any_more() -> None:
+    """As the API server writes it once others have set all that is in the map."""
+    others = entry({"f:spec": {"f:data": {"f:a": {}, "f:b": {}}}}, "kubectl-edit", "Update")
+    ours = entry({"f:spec": {"f:data": {}}}, operation="Update")
+    told = found(obj({"data": {"a": 1, "b": 1}}), obj({"data": {"a": 2, "b": 1}}), ours, others)
+    assert told == ("/spec/data/a",)
+
+
 def test_what_the_server_gives_is_not_compared() -> None:
     applied = obj({}, status={"a": 1})
     applied["metadata"] |= {"creationTimestamp": None, "uid": "1", "labels": {"a": "b"}, "finalizers": ["x"]}

@@ -1,19 +1,24 @@
 """A cluster as somebody else sees it who changes it, and the parts of a release that watch it."""
 
-from contextlib import aclosing
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import orjson
 import yaml
 
+from hookrunner.background import Background
 from hookrunner.errors import NotFound
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
+from hookrunner.model import modules
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.ordering import Identity
 from hookrunner.releases.readiness import Readiness
 
@@ -49,11 +54,19 @@ class World:
                 if any(isinstance(report, Item) for report in reports):
                     return
 
+    async def create(self, obj: JSON) -> None:
+        """As a release creates it."""
+        resource = await self.discovery.resolve(obj["apiVersion"], obj["kind"])
+        where = resource.path(self.identity.namespace)
+        await self.client.send(Call("POST", where, {"fieldManager": "helm"}, obj))
+
     async def apply(self, obj: JSON, manager: str = "helm", **how: str) -> JSON:
         return await self._write("PATCH", obj, "", obj, APPLY, fieldManager=manager, **how)
 
-    async def edit(self, obj: JSON, change: JSON, subresource: str = "", manager: str = "kubectl-edit") -> JSON:
-        return await self._write("PATCH", obj, subresource, change, MERGE, fieldManager=manager)
+    async def edit(
+        self, obj: JSON, change: JSON, subresource: str = "", manager: str = "kubectl-edit", content: str = MERGE
+    ) -> JSON:
+        return await self._write("PATCH", obj, subresource, change, content, fieldManager=manager)
 
     async def status(self, obj: JSON, **status: JSON) -> JSON:
         return await self.edit(obj, {"status": status}, "status", "controller")
@@ -68,6 +81,44 @@ class World:
         resource = await self.discovery.resolve(obj["apiVersion"], obj["kind"])
         place = obj["metadata"].get("namespace", self.identity.namespace)
         return resource.path(place, obj["metadata"]["name"], subresource)
+
+
+class Watched:
+    """A world with a Drift whose findings are told as they come."""
+
+    def __init__(self, world: World, drift: Drift) -> None:
+        self.world = world
+        self.drift = drift
+        self.told: list[str] = []
+
+    def follow(self, *objects: JSON, mode: modules.Drift = "missing") -> None:
+        self.drift.follow(self.world.identity, objects, mode)
+
+    async def listen(self) -> None:
+        async for finding in self.drift.findings():
+            self.told.append(" ".join((str(finding), *finding.fields)))
+
+    async def after(self, seconds: float) -> list[str]:
+        """What is told meanwhile."""
+        await asyncio.sleep(seconds)
+        told, self.told = self.told, []
+        return told
+
+    @property
+    def found(self) -> list[str]:
+        return [str(finding) for finding in self.drift.found(self.world.identity)]
+
+
+@asynccontextmanager
+async def watching(world: World) -> AsyncIterator[Watched]:
+    """Until the end of the block."""
+    async with asyncio.TaskGroup() as group:
+        background = Background(group)
+        watched = Watched(world, Drift(world.client, world.discovery, world.watches, background))
+        listening = group.create_task(watched.listen())
+        yield watched
+        listening.cancel()
+        background.stop()
 
 
 def manifest(text: str) -> JSON:
