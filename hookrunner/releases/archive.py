@@ -67,9 +67,9 @@ class Archive:
         reader = _Reader(self._ledgers[namespace])
         async with aclosing(self._watches.open(self._records.selection(namespace))) as story:
             async for reports in story:
-                for name in reader.told(reports):
-                    if not self._locks[namespace, name].locked():  # else that was us
-                        yield name
+                told = reader.told(reports)
+                for name in [name for name in told if not self._locks[namespace, name].locked()]:  # else it was us
+                    yield name
 
     async def _look(self, namespace: str) -> None:
         async with self._looking:

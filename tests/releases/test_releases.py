@@ -44,6 +44,13 @@ async def test_an_upgrade_writes_what_changed_and_prunes(releases: Releases, wor
     assert not [line for line in world.writes() if "configmaps/a" in line]
 
 
+async def test_what_is_only_written_otherwise_is_not_pruned(releases: Releases, world: World) -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": []}
+    await releases.settle(wanted("d1", role | {"metadata": {"name": "reader", "namespace": "means-nothing"}}))
+    await releases.settle(wanted("d2", role | {"metadata": {"name": "reader"}}))
+    assert not [line for line in world.writes() if line.startswith("DELETE")]
+
+
 async def test_another_digest_of_the_same_manifest_is_only_noted(releases: Releases, world: World) -> None:
     await releases.settle(wanted("d1", A))
     world.writes()

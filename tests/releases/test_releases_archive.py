@@ -4,19 +4,46 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+import orjson
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Client
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.resources import Selection
+from hookrunner.model.watching import Item
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.records import Records
 from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
+from hookrunner.settings import KubeSettings
 from tests.fakes.cluster import until
 from tests.releases.wants import configmap, wanted
 from tests.releases.world import started
 
 A, B = configmap("a", x="1"), configmap("b", x="1")
+
+
+class Late(Client):
+    """Its answers come when the watches have told of the change already."""
+
+    seen: set[str]
+
+    async def send(self, call: Call) -> bytes:
+        answer = await super().send(call)
+        if call.method in ("POST", "PUT") and "secrets" in call.path:
+            version = orjson.loads(answer)["metadata"]["resourceVersion"]
+            await until(lambda: version in self.seen)
+        return answer
+
+    async def watch(self) -> None:
+        """For ever."""
+        async for reports in Watches(self, Discovery(self), Metrics(""), 75).open(Selection("v1", "Secret", "default")):
+            self.seen |= {report.version for report in reports if isinstance(report, Item)}
 
 
 async def told(changes: AsyncGenerator[str, None]) -> str:
@@ -40,6 +67,21 @@ async def test_only_what_others_did_is_told(client: Client, sandbox: Sandbox) ->
         await releases.uninstall("demo", "default")
         await marked(client, "theirs")
         assert await first == "theirs"
+
+
+async def test_what_we_did_is_not_told_even_if_the_watch_was_quicker(client: Client, sandbox: Sandbox) -> None:
+    async with Late(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as late:
+        releases, late.seen = started(late), set()
+        async with aclosing(releases.changes("default")) as changes:
+            first = asyncio.ensure_future(told(changes))
+            await until(lambda: sandbox.faults.watching("secrets") == 1)
+            watching = asyncio.ensure_future(late.watch())
+            await until(lambda: sandbox.faults.watching("secrets") == 2)
+            await releases.settle(wanted("d1", A))
+            await releases.settle(wanted("d2", B))
+            await marked(client, "theirs")
+            assert await first == "theirs"
+            watching.cancel()
 
 
 async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client, sandbox: Sandbox) -> None:

@@ -61,6 +61,14 @@ async def test_what_always_fails_has_one_revision(client: Client, world: World) 
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
 
 
+async def test_names_by_chance_leave_nothing_behind(releases: Releases, world: World) -> None:
+    for name in ("random-1", "random-2"):
+        with pytest.raises(ReleaseFailed):
+            await releases.settle(wanted("d1", configmap(name), BAD))
+    await releases.settle(wanted("d1", A))
+    assert await world.maps() == {"a": {"x": "1"}}
+
+
 async def test_history_is_kept_short_but_not_the_deployed_revision(client: Client, world: World) -> None:
     releases = started(client, keep=3)
     await releases.settle(wanted("d1", A))
