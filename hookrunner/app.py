@@ -31,7 +31,8 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.model.status import Condition, QueueDump, SnapshotDump
+from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
+from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.registration.claims import claim
@@ -106,6 +107,12 @@ class Conditioned(Protocol):
     def conditions(self) -> dict[str, tuple[bool, str]]: ...
 
 
+class Converging(Conditioned, Protocol):
+    """The modules, as they are seen."""
+
+    def converge(self) -> ConvergeDump: ...
+
+
 class Working(Protocol):
     """The modules, likewise."""
 
@@ -129,7 +136,7 @@ class Face:
     status: Status | None = None
     left_out: str = ""
     webhooks: Answering | None = None
-    modules: Conditioned | None = None
+    modules: Converging | None = None
     views: Modules | None = None
     _conditions: Conditions = field(default_factory=Conditions)
 
@@ -144,6 +151,10 @@ class Face:
         state = {"hooks": (loaded, self.left_out if loaded else "hooks are being loaded")}
         shown = (self.status, self.webhooks, self.modules)
         return self._conditions.of(state | {k: v for one in shown if one for k, v in one.conditions().items()})
+
+    def converge(self) -> ConvergeDump:
+        """For `/status/converge`."""
+        return self.modules.converge() if self.modules else ConvergeDump()
 
     def queues(self) -> Sequence[QueueDump]:
         """For `queue list`."""
@@ -161,7 +172,9 @@ class Face:
 async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None:
     """Open the public port and the debug socket."""
     web = settings.web
-    pages = server.Pages(face.metrics.exposition, face.hook_metrics.exposition, face.conditions)
+    converge = face.converge if settings.modules.on else None
+    unready = 500 if settings.compat is Compat.ADDON else 503
+    pages = server.Pages(face.metrics.exposition, face.hook_metrics.exposition, face.conditions, converge, unready)
     public = listen.on_port(web.address, web.port, "--listen-port")
     await stack.enter_async_context(listen.serve(server.application(pages), public))
     sockets = [await stack.enter_async_context(listen.on_path(web.debug_sockets))]

@@ -12,6 +12,7 @@ from hookrunner.convergence.deciding import Deciding, Extenders
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.deleting import Deleting
 from hookrunner.convergence.diffs import Diffs
+from hookrunner.convergence.gauges import Gauges
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.leftovers import Leftovers
@@ -21,7 +22,7 @@ from hookrunner.convergence.releasing import Helm, Releasing
 from hookrunner.convergence.rounds import STARTUP, Rounds
 from hookrunner.convergence.running import Running
 from hookrunner.convergence.state import States
-from hookrunner.convergence.status import ModulesStatus
+from hookrunner.convergence.status import Known, ModulesStatus
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.values import HookValues
@@ -118,8 +119,9 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
         built.executions.values, built.engine.modules = values, tasks
         for state in states:
             built.engine.open(own_queue(state.module.name))
-        status = ModulesStatus(states, rounds, deciding, sources[0], shelf.loaded.found.rejected)
-        status.export(parts.metrics)
+        known = Known(deciding, tuple(filter(None, sources)), shelf.loaded.found.rejected, leftovers)
+        status = ModulesStatus(states, rounds, known, built.queues)
+        Gauges(states, deciding, built.queues).export(parts.metrics)
         diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
         seen = Seen(states, status, store, built.engine, releasing, tasks, diffs, built.status.snapshots)
         views = ModuleViews(seen)

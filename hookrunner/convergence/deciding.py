@@ -4,6 +4,7 @@ whom that cannot be said (addon-operator.md §2.3, §5.2, design.md §4.2).
 Each section counts by itself. One that is no good leaves the last good one in force and its module as it is.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from hookrunner import log
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.objects import Contents
 from hookrunner.convergence.state import State, States
+from hookrunner.convergence.trouble import Trouble
 from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.resources import JSON
@@ -44,6 +46,7 @@ class Deciding:
     def __init__(self, extenders: Extenders, states: States, store: Store, known: KnownCapabilities) -> None:
         self.refused: Mapping[str, BadValues] = {}
         self.unseen = ""
+        self.trouble = Trouble(time.monotonic)
         self._extenders = extenders
         self._states = states
         self._store = store
@@ -115,6 +118,7 @@ class Deciding:
             if str(error) != str(self.refused.get(key, "")):
                 _log.error("A section of the configuration is not used; the last good one stays.", error=str(error))
         self.refused = adopted.refused
+        self.trouble.see(bool(self.refused))
         return adopted.changed
 
     def _facts(self) -> Facts:

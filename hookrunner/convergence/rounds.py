@@ -66,6 +66,11 @@ class Rounds:
         self._cause = ""
 
     @property
+    def begun(self) -> bool:
+        """Has the first begun?"""
+        return bool(self._cause)
+
+    @property
     def busy(self) -> bool:
         """Is a round under way, or wanted?"""
         return bool(self.phase) or self._wanted.there.is_set()

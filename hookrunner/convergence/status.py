@@ -1,19 +1,19 @@
-"""What is shown of modules: conditions for `/readyz`, rows for `module list`, gauges for `/metrics`, documents for the
-debug endpoint (addon-operator.md §8). Reading changes nothing."""
+"""What is shown of modules: conditions for `/readyz`, rows for `module list`, how far the converge is
+(addon-operator.md §8.3, §8.4). Reading changes nothing."""
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from hookrunner.convergence.deciding import Deciding
+from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.objects import ConfigObject
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.state import State, States
-from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.series import LabelValues
+from hookrunner.engine.queue_set import Queues
+from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module
-from hookrunner.model.status import ModuleDump
-
-Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
+from hookrunner.model.status import ConvergeDump, ModuleDump
+from hookrunner.model.tasks import HookRun, ModuleDelete, ModuleRun, Order
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
 """The predecessor's words, for probes and scripts that look for them (§8.3)."""
@@ -23,22 +23,25 @@ REJECTED = "rejected"
 """What `module list` says of a directory that is no module."""
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What else is told: decisions and the configuration they come from, directories that are no modules, and what
+    became of what an earlier life had left."""
+
+    deciding: Deciding
+    sources: tuple[ConfigObject, ...]
+    rejected: tuple[Module, ...]
+    leftovers: Leftovers
+
+
 class ModulesStatus:
     """Views of all modules."""
 
-    def __init__(
-        self,
-        states: States,
-        rounds: Rounds,
-        deciding: Deciding,
-        config: ConfigObject,
-        rejected: Sequence[Module],
-    ) -> None:
-        self._rejected = rejected
+    def __init__(self, states: States, rounds: Rounds, known: Known, queues: Queues) -> None:
         self._states = states
         self._rounds = rounds
-        self._deciding = deciding
-        self._config = config
+        self._known = known
+        self._queues = queues
 
     @property
     def converged(self) -> bool:
@@ -51,11 +54,19 @@ class ModulesStatus:
             "converge": (self.converged, DONE if self.converged else f"{IN_PROGRESS}: {self._progress()}"),
             "modules": (True, "; ".join(self._troubles())),
             "configuration": (True, "; ".join(self._complaints())),
+            "purge": (True, self._known.leftovers.purge),
         }
+
+    def converge(self) -> ConvergeDump:
+        """How far the present pass over all modules is; one that is about to ask for tasks counts as one."""
+        if not self.converged and not self._rounds.begun:
+            return ConvergeDump()
+        tasks = sum(_converges(task.order) for queue in self._queues for task in queue)
+        return ConvergeDump(True, self.converged, tasks + (self._rounds.busy or not (tasks or self.converged)))
 
     def rows(self) -> list[ModuleDump]:
         """All modules in their order, then the directories that can be none."""
-        return [*map(_row, self._states), *map(_rejected_row, self._rejected)]
+        return [*map(_row, self._states), *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
         waiting = [state.module.name for state in self._states.enabled if not state.ready]
@@ -66,59 +77,25 @@ class ModulesStatus:
         for state in self._states:
             if text := reason(state):
                 yield f"{state.module.name}: {text}"
-        for module in self._rejected:
+        for module in self._known.rejected:
             yield f"{module.directory}: {module.problem}"
 
     def _complaints(self) -> Iterator[str]:
-        for source in (self._deciding.unseen, self._config.unseen):
-            if source:
-                yield f"{self._config}: {source}"
-        for error in self._deciding.refused.values():
+        deciding = self._known.deciding
+        if deciding.unseen:
+            yield f"it cannot be read: {deciding.unseen}"
+        for source in self._known.sources:
+            if source.unseen:
+                yield f"{source}: {source.unseen}"
+        for error in deciding.refused.values():
             yield str(error)
 
-    def export(self, metrics: Metrics) -> None:
-        """Let the gauges be read at each scrape."""
-        metrics.mm_module_info.from_function(self._infos)
-        metrics.mm_module_enabled.from_function(self._enabled)
-        metrics.mm_module_maintenance.from_function(self._maintained)
-        metrics.binding_count.from_function(self._bindings)
-        metrics.module_phase.from_function(self._phases)
-        metrics.module_last_success_timestamp_seconds.from_function(self._successes)
-        metrics.module_drift.from_function(self._drifted)
 
-    def _infos(self) -> Samples:
-        for state in self._states:
-            yield (state.module.name, _word(state.on), _word(state.module.traits.critical)), 1
-
-    def _enabled(self) -> Samples:
-        for state in self._states.enabled:
-            if version := state.module.traits.version:
-                yield (state.module.name, version), 1
-
-    def _maintained(self) -> Samples:
-        for state in self._states:
-            if self._deciding.maintained(state.module.key):
-                yield (state.module.name, "NoResourceReconciliation"), 1
-
-    def _bindings(self) -> Samples:
-        for state in self._states:
-            for hook in state.hooks:
-                yield (state.module.name, hook.label), hook.config.count
-
-    def _phases(self) -> Samples:
-        for state in self._states:
-            if state.on or state.live:
-                yield (state.module.name, state.phase, _brief(state)), 1
-
-    def _successes(self) -> Samples:
-        for state in self._states:
-            if state.last_success:
-                yield (state.module.name,), state.last_success
-
-    def _drifted(self) -> Samples:
-        for state in self._states:
-            for name in state.drift:
-                yield (state.module.name, name), 1
+def _converges(order: Order) -> bool:
+    """Does a pass over all modules wait for this?"""
+    if isinstance(order, HookRun):
+        return order.binding_type in (BindingType.BEFORE_ALL, BindingType.AFTER_ALL)
+    return isinstance(order, ModuleRun | ModuleDelete)
 
 
 def reason(state: State) -> str:
@@ -162,16 +139,3 @@ def _rejected_row(module: Module) -> ModuleDump:
         since=0.0,
         last_success=0.0,
     )
-
-
-def _brief(state: State) -> str:
-    """One of few words, for a label: full texts would make a series of every message."""
-    if state.decision.choice is Choice.UNDECIDED:
-        return "undecided"
-    if state.error:
-        return "failed"
-    return "waits" if state.waits_for else ""
-
-
-def _word(value: bool) -> str:
-    return "true" if value else "false"

@@ -16,9 +16,10 @@ from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Clock
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
-from hookrunner.model.bindings import MAIN, BindingType
+from hookrunner.model.bindings import MAIN, BindingType, Hook
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
+from hookrunner.model.values import GLOBAL
 from hookrunner.sources.monitor import Monitor
 
 MANY = 20
@@ -50,6 +51,10 @@ def _starts(order: Order) -> bool:
     return isinstance(order, EnableKubernetesBindings | EnableScheduleBindings)
 
 
+def _is_of_module(hook: Hook | None) -> bool:
+    return hook is not None and hook.module not in ("", GLOBAL)
+
+
 class Status:
     """Views of a running engine. `clock` gives monotonic seconds."""
 
@@ -62,14 +67,17 @@ class Status:
         self._clock = clock
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
-        """Ready when what the start has put into `main` is done, and every binding sees its objects."""
-        blocked = list(self._blocked())
-        waiting = sum(_starts(task.order) for queue in self._queues for task in queue)
+        """Ready when what the start has put into `main` is done, and every binding sees its objects. What a module
+        waits for is told, and keeps nobody else from being ready (design.md §4.2)."""
+        blocked = dict(self._blocked())
+        ours = any(not _is_of_module(self._engine.hooks.get(monitor.id.hook)) for monitor in blocked)
+        tasks = [task.order for queue in self._queues for task in queue]
+        waiting = sum(_starts(order) and not _is_of_module(self._engine.hooks.get(order.hook)) for order in tasks)
         given_up = self._runs.given_up
         dropped = f"{given_up} dropped, the last: {self._runs.last_given_up}" if given_up else ""
         return {
             "startup": (not waiting, f"{waiting} tasks of the start are not done; see `queue main`" if waiting else ""),
-            "watches": (not blocked, "; ".join(blocked)),
+            "watches": (not ours, "; ".join(blocked.values())),
             "tasks": (True, dropped),
         }
 
@@ -99,12 +107,12 @@ class Status:
         metrics.hook_processes.from_function(lambda: iter([((), float(len(self._executions.running)))]))
         metrics.hook_running_seconds.from_function(self._running)
 
-    def _blocked(self) -> Iterator[str]:
+    def _blocked(self) -> Iterator[tuple[Monitor, str]]:
         for monitor in self._monitors:
             obstacle = monitor.obstacle
             reason = obstacle.reason if obstacle else monitor.lost
             if reason:
-                yield f"{monitor.id.hook}: {monitor.binding.name}: {reason}"
+                yield monitor, f"{monitor.id.hook}: {monitor.binding.name}: {reason}"
 
     def _head_ages(self) -> Samples:
         for queue in self._queues:

@@ -59,3 +59,13 @@ class ModuleDump:
     since: float
     last_success: float
     drift: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConvergeDump:
+    """How far the passes over all modules are: whether the first has `begun`, is `done`, and how many `tasks` of the
+    present one are left, in all queues; those of modules that wait for their next attempt are among them."""
+
+    begun: bool = False
+    done: bool = False
+    tasks: int = 0

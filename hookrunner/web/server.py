@@ -1,5 +1,8 @@
 """The public HTTP server: metrics, and whether the program is alive and ready (shell-operator.md §10.1, design.md §2).
 
+With modules `/readyz` answers in the words that addon-operator's users look for, and `/status/converge` is there
+(addon-operator.md §8.3, design.md §4.2).
+
 It knows nothing of the engine: what it shows comes from the functions of `Pages`. It is started before hooks are
 loaded, so that probes get an answer from the first second on; then it is alive, and not ready.
 """
@@ -12,17 +15,22 @@ from aiohttp import web
 
 from hookrunner import __version__
 from hookrunner.metrics.exposition import CONTENT_TYPE
-from hookrunner.model.status import Condition
+from hookrunner.model.resources import JSON
+from hookrunner.model.status import Condition, ConvergeDump
+from hookrunner.web import converging
 from hookrunner.web.formats import rfc3339
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What is shown: two texts in the Prometheus format, and what the program needs to be ready."""
+    """What is shown: two texts in the Prometheus format, what the program needs to be ready, and how far the converge
+    is if there are modules. `unready` is the HTTP status of what is not ready."""
 
     metrics: Callable[[], bytes]
     hook_metrics: Callable[[], bytes]
     conditions: Callable[[], Sequence[Condition]]
+    converge: Callable[[], ConvergeDump] | None = None
+    unready: int = 503
 
 
 def application(pages: Pages) -> web.Application:
@@ -36,7 +44,13 @@ def application(pages: Pages) -> web.Application:
         return _exposition(pages.hook_metrics())
 
     async def readyz(request: web.Request) -> web.Response:
-        return _readiness(pages.conditions(), as_text=_wants_text(request))
+        return _readiness(pages, request)
+
+    async def converge(request: web.Request) -> web.Response:
+        found = pages.converge() if pages.converge else ConvergeDump()
+        if _wanted(request) == "json":
+            return _json(converging.states(found))
+        return web.Response(text=converging.text(found))
 
     async def discovery(_request: web.Request) -> web.Response:
         routes = [route for route in app.router.routes() if route.method != "HEAD" and route.resource is not None]
@@ -49,6 +63,7 @@ def application(pages: Pages) -> web.Application:
             web.get("/metrics/hooks", hook_metrics),
             web.get("/healthz", _alive),
             web.get("/readyz", readyz),
+            *([web.get("/status/converge", converge)] if pages.converge else []),
             web.get("/discovery", discovery),
         ]
     )
@@ -86,15 +101,27 @@ def _exposition(body: bytes) -> web.Response:
     return response
 
 
-def _readiness(conditions: Sequence[Condition], as_text: bool) -> web.Response:
-    """200 if all conditions hold, else 503. What holds back comes first in the text."""
-    ready = all(condition.ready for condition in conditions)
-    status = 200 if ready else 503
-    if as_text:
-        lines = [_line(condition) for condition in sorted(conditions, key=lambda condition: condition.ready)]
-        return web.Response(text="\n".join([*lines, "ready" if ready else "not ready", ""]), status=status)
+def _readiness(pages: Pages, request: web.Request) -> web.Response:
+    """200 if all conditions hold. What holds back comes first in the text, which people get; with modules they ask for
+    it, or get it when something else than the converge holds back."""
+    conditions, converge = pages.conditions(), pages.converge() if pages.converge else None
+    ready = all(condition.ready for condition in conditions) and (converge is None or converge.done)
+    status, wanted = 200 if ready else pages.unready, _wanted(request)
+    if converge and wanted != "json" and "output" not in request.query:
+        return web.Response(text=converging.words(converge, ready) or _text(conditions, ready), status=status)
+    if wanted == "text":
+        return web.Response(text=_text(conditions, ready), status=status)
     shown = [{"name": c.name, "ready": c.ready, "message": c.message, "since": rfc3339(c.since)} for c in conditions]
-    body = orjson.dumps({"ready": ready, "conditions": shown}, option=orjson.OPT_APPEND_NEWLINE)
+    return _json({"ready": ready, "conditions": shown}, status)
+
+
+def _text(conditions: Sequence[Condition], ready: bool) -> str:
+    lines = [_line(condition) for condition in sorted(conditions, key=lambda condition: condition.ready)]
+    return "\n".join([*lines, "ready" if ready else "not ready", ""])
+
+
+def _json(value: JSON, status: int = 200) -> web.Response:
+    body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
     return web.Response(body=body, status=status, content_type="application/json")
 
 
@@ -104,7 +131,7 @@ def _line(condition: Condition) -> str:
     return f"[{'+' if condition.ready else '-'}]{condition.name} since {rfc3339(condition.since)}{message}"
 
 
-def _wants_text(request: web.Request) -> bool:
-    """`?output=` decides, else a browser's or a person's `Accept: text/…`; probes accept anything and get JSON."""
+def _wanted(request: web.Request) -> str:
+    """`text`, `json`, or anything: `?output=` decides, else what is asked for by name, which probes don't."""
     accept = request.headers.get("Accept", "")
-    return request.query.get("output", "text" if "text/" in accept and "json" not in accept else "json") == "text"
+    return request.query.get("output", "json" if "json" in accept else "text" if "text/" in accept else "")

@@ -1,0 +1,97 @@
+"""Gauges of modules, read at each scrape (addon-operator.md §8.1). Reading changes nothing."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from hookrunner.convergence.deciding import Deciding
+from hookrunner.convergence.state import State, States
+from hookrunner.engine.queue_set import Queues
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.series import LabelValues
+from hookrunner.model.modules import Choice
+from hookrunner.model.tasks import HookRun, ModuleDelete, ModuleRun
+
+Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
+
+
+class Gauges:
+    """What is true of all modules at a moment."""
+
+    def __init__(self, states: States, deciding: Deciding, queues: Queues) -> None:
+        self._states = states
+        self._deciding = deciding
+        self._queues = queues
+
+    def export(self, metrics: Metrics) -> None:
+        """Let the gauges be read at each scrape."""
+        metrics.mm_module_info.from_function(self._infos)
+        metrics.mm_module_enabled.from_function(self._enabled)
+        metrics.telemetry_module_enabled.from_function(self._enabled)
+        metrics.mm_module_maintenance.from_function(self._maintained)
+        metrics.config_values_errors.from_function(self._errors)
+        metrics.config_values_refused.from_function(self._refused)
+        metrics.tasks_queue_head_info.from_function(self._heads)
+        metrics.binding_count.from_function(self._bindings)
+        metrics.module_phase.from_function(self._phases)
+        metrics.module_last_success_timestamp_seconds.from_function(self._successes)
+        metrics.module_drift.from_function(self._drifted)
+
+    def _infos(self) -> Samples:
+        for state in self._states:
+            yield (state.module.name, _word(state.on), _word(state.module.traits.critical)), 1
+
+    def _enabled(self) -> Samples:
+        for state in self._states.enabled:
+            if version := state.module.traits.version:
+                yield (state.module.name, version), 1
+
+    def _maintained(self) -> Samples:
+        for state in self._states:
+            if self._deciding.maintained(state.module.key):
+                yield (state.module.name, "NoResourceReconciliation"), 1
+
+    def _bindings(self) -> Samples:
+        for state in self._states:
+            for hook in state.hooks:
+                yield (state.module.name, hook.label), hook.config.count
+
+    def _phases(self) -> Samples:
+        for state in self._states:
+            if state.on or state.live:
+                yield (state.module.name, state.phase, _brief(state)), 1
+
+    def _successes(self) -> Samples:
+        for state in self._states:
+            if state.last_success:
+                yield (state.module.name,), state.last_success
+
+    def _drifted(self) -> Samples:
+        for state in self._states:
+            yield (state.module.name,), len(state.drift)
+
+    def _errors(self) -> Samples:
+        yield (), self._deciding.trouble.count
+
+    def _refused(self) -> Samples:
+        for key in self._deciding.refused:
+            yield (key,), 1
+
+    def _heads(self) -> Samples:
+        for queue in self._queues:
+            for task in list(queue)[:1]:
+                order = task.order
+                module = order.module if isinstance(order, HookRun | ModuleRun | ModuleDelete) else ""
+                yield (queue.name, module, order.name, order.label if isinstance(order, HookRun) else order.hook), 1
+
+
+def _brief(state: State) -> str:
+    """One of few words, for a label: full texts would make a series of every message."""
+    if state.decision.choice is Choice.UNDECIDED:
+        return "undecided"
+    if state.error:
+        return "failed"
+    return "waits" if state.waits_for else ""
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
