@@ -8,7 +8,7 @@
 One watch for each kind that any followed release has, of metadata alone, restricted to what Helm manages; all releases
 share it. What a watch shows is a suspicion only: it may be late, or an object may have lost the label by which it is
 watched. So whatever is suspected is read before it is told; changed objects a moment later, so that several changes are
-read once. Which changes count says `edited.py`.
+read once, and those that others change again and again ever more rarely. Which changes count says `edited.py`.
 
 Never followed (user-pains.md R13): Helm hooks, which come and go; Jobs that delete themselves; certificate requests,
 which the cluster tidies away.
@@ -36,6 +36,7 @@ from hookrunner.releases.edited import METADATA_PARTS, edited
 from hookrunner.releases.followed import Followed, Kind, Release
 from hookrunner.releases.ordering import Identity, ObjectId
 from hookrunner.releases.ownership import MANAGED_BY
+from hookrunner.releases.patience import Patience
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.releases.shown import Shown
 from hookrunner.releases.suspects import Suspects
@@ -43,8 +44,8 @@ from hookrunner.releases.writing import METADATA, path
 from hookrunner.values import pointers
 
 _LOG = log.get("releases.drift")
-_CALM = 1.0
-"""Seconds from the first sign of a change until the object is read: an edit seldom comes alone."""
+_BEHIND = 1.0
+"""Seconds that a watch may be behind our own writes."""
 
 _AGAIN_SOON, _AGAIN_LATER = 5.0, 60.0
 """Seconds until an object is read again that could not be read: while the API is away, or for want of a right."""
@@ -62,6 +63,7 @@ class Drift:
         self._background = background
         self._followed = Followed()
         self._suspects = Suspects()
+        self._patience = Patience()
         self._watched: dict[Kind, tuple[Shown, asyncio.Task[None]]] = {}
 
     def follow(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> None:
@@ -70,8 +72,10 @@ class Drift:
         self._watch()
         for one in release.objects:
             shown, _ = self._watched[one.api_version, one.kind]
-            if shown.listed and (release.changes_matter or not shown.has(one.namespace, one.name)):
-                self._suspects.add(one, _CALM)
+            if shown.listed and not shown.has(one.namespace, one.name):
+                self._suspects.add(one, _BEHIND)
+            elif shown.listed and release.changes_matter:
+                self._suspects.add(one, self._patience.wait(one, _now()))
 
     def pause(self, identity: Identity) -> None:
         """Tell nothing of a release until it is followed again."""
@@ -135,7 +139,7 @@ class Drift:
         elif not release.changes_matter or not edited(release.objects[one], metadata):
             release.found.pop(one, None)
         elif release.seen.get(one) != _state(metadata):
-            self._suspects.add(one, _CALM)
+            self._suspects.add(one, self._patience.wait(one, _now()))
 
     async def _inspected(self, one: ObjectId) -> Finding | None:
         """What is wrong with an object that is suspected. Meanwhile its release may be paused or written anew."""
@@ -148,7 +152,11 @@ class Drift:
             _LOG.log("debug" if error.brief else "warn", "an object cannot be looked at", object=str(one), error=error)
             return None
         finding = None if fields == () else await self._finding(one, release, fields or ())
-        return finding if self._followed.active(one) is release and _is_news(one, release, finding) else None
+        if self._followed.active(one) is not release or not _is_news(one, release, finding):
+            return None
+        if finding and not finding.missing:
+            self._patience.told(one, _now())
+        return finding
 
     async def _fields(self, one: ObjectId, release: Release) -> tuple[str, ...] | None:
         """JSON pointers of what differs, None if the object is gone: or nearly so, since without the label nothing more
@@ -176,6 +184,10 @@ class Drift:
             namespaced = True
         place = one.namespace if namespaced else ""
         return Finding(release.identity.name, place, one.api_version, one.kind, one.name, fields)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _state(metadata: JSON) -> bytes:
