@@ -54,12 +54,17 @@ class Archive:
         """A release, which nobody else here touches meanwhile. After an error its records are looked at anew: what we
         know of them may be what was wrong."""
         async with self._locks[namespace, name]:
-            await self._look(namespace)
+            release = await self.seen(name, namespace)
             try:
-                yield Release(name, namespace, self._ledgers[namespace], self._records, self._unreadable)
+                yield release
             except BaseException:
                 self._trusted.discard(namespace)
                 raise
+
+    async def seen(self, name: str, namespace: str) -> "Release":
+        """A release, to be read: it may be in somebody's hands."""
+        await self._look(namespace)
+        return Release(name, namespace, self._ledgers[namespace], self._records, self._unreadable)
 
     async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """The name of each release whose latest revision somebody else has changed, when that is done."""

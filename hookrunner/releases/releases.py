@@ -38,7 +38,7 @@ class Releases:
     """The releases of one cluster. `keep` is how many revisions stay on record, 0 is all.
 
     Every method raises ReleaseFailed, which names the release, or KubeError if the records themselves cannot be read
-    or written. Calls about one release wait for each other.
+    or written. Calls that change one release wait for each other.
     """
 
     def __init__(self, client: Client, discovery: Discovery, watches: Watches, driver: Driver, keep: int) -> None:
@@ -54,8 +54,7 @@ class Releases:
 
     async def head(self, name: str, namespace: str) -> Head | None:
         """The latest revision of one release, from memory where the records were looked at before."""
-        async with self._archive.held(name, namespace) as release:
-            return release.head
+        return (await self._archive.seen(name, namespace)).head
 
     async def settle(self, wanted: Wanted) -> Settled:
         """Install or upgrade the release, or do nothing if it is as it is wanted.
@@ -107,9 +106,8 @@ class Releases:
 
     async def manifest(self, head: Head) -> tuple[JSON, ...]:
         """The objects of the deployed revision, none if there is none."""
-        async with self._archive.held(head.name, head.namespace) as release:
-            deployed = (await release.past()).deployed
-            return tuple((await rollouts.by_id([deployed])).values()) if deployed else ()
+        deployed = (await (await self._archive.seen(head.name, head.namespace)).past()).deployed
+        return tuple((await rollouts.by_id([deployed])).values()) if deployed else ()
 
     def changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """Names of releases whose latest revision somebody else has changed (`helm rollback`), when that is done.

@@ -1,5 +1,7 @@
 """What becomes of a release, step by step, on the sandbox."""
 
+import asyncio
+
 import pytest
 
 from hookrunner.errors import ReleaseFailed
@@ -9,6 +11,8 @@ from hookrunner.releases.attempts import checksum
 from hookrunner.releases.codec import Status, recorded
 from hookrunner.releases.ledger import CHECKSUM
 from hookrunner.releases.releases import Releases
+from hookrunner.sandbox.faults import Fault
+from tests.fakes.cluster import until
 from tests.releases.wants import configmap, hook, wanted
 from tests.releases.world import MAPS, World, started
 
@@ -138,6 +142,19 @@ async def test_what_was_lost_is_repaired_without_a_revision(releases: Releases, 
     assert await releases.repair("demo", "default", [finding], Terms()) == 1
     assert sorted(await world.maps()) == ["a", "b"]
     assert await world.history() == ["1 deployed"]
+
+
+async def test_a_release_can_be_read_while_it_is_changed(releases: Releases, world: World) -> None:
+    head = (await releases.settle(wanted("d1", A))).head
+    world.writes()
+    line = "POST /api/v1/namespaces/default/configmaps"
+    held_up = world.sandbox.faults.add(Fault("stall", line))
+    changing = asyncio.ensure_future(releases.settle(wanted("d2", B)))
+    await until(lambda: any(line in request for request in world.sandbox.faults.requests))
+    assert (await releases.manifest(head), changing.done()) == ((A,), False)
+    world.sandbox.faults.remove(held_up)
+    await changing
+    assert await releases.head("demo", "default") == (await releases.heads("default"))["demo"]
 
 
 async def test_the_manifest_is_that_of_the_deployed_revision(releases: Releases) -> None:
