@@ -29,7 +29,7 @@ def alike(manifest: JSON, live: JSON, path: tuple[str, ...] = ()) -> bool:
 
 def _lists(manifest: list[JSON], live: list[JSON], path: tuple[str, ...]) -> bool:
     """Item by item; where all have names, by name, whatever else is there."""
-    if all(isinstance(item, dict) and "name" in item for item in (*manifest, *live)):
+    if all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in (*manifest, *live)):
         named = {item["name"]: item for item in live}
         return all(alike(item, named.get(item["name"]), path) for item in manifest)
     return len(manifest) == len(live) and all(alike(*pair, path) for pair in zip(manifest, live, strict=True))

@@ -109,9 +109,10 @@ def _item(item: JSON, ours: JSON, live: JSON) -> tuple[JSON, JSON]:
     fields: JSON = next((below for wanted, below in keys if _is(item, wanted)), {})
     if live is _UNSEEN:
         return fields, live
+    there = live if isinstance(live, list) else []
     names = {name for wanted, _ in keys if isinstance(wanted, dict) for name in wanted}
     wanted = {name: item[name] for name in names if name in item} if isinstance(item, dict) else item
-    return fields, next((one for one in live or () if _is(one, wanted)), None)
+    return fields, next((one for one in there if _is(one, wanted)), None)
 
 
 def _is(item: JSON, wanted: JSON) -> bool:

@@ -71,6 +71,9 @@ def test_a_field_with_another_value_was_changed_unless_we_or_an_autoscaler_set_i
         ({"args": ["a"]}, {"args": ["a", "b"]}, ("/spec/args",)),
         ({"c": [{"name": "a", "x": 1}]}, {"c": [{"name": "sidecar"}, {"name": "a", "x": 1, "y": 2}]}, ()),
         ({"c": [{"name": "a", "x": 1}]}, {"c": [{"name": "a", "x": 2}]}, ("/spec/c",)),
+        ({"c": [{"name": {"x": 1}}]}, {"c": [{"name": {"x": 1}}]}, ()),
+        ({"c": [{"name": "a"}]}, {"c": 7}, ("/spec/c",)),
+        ({"c": {"name": "a"}}, {"c": "text"}, ("/spec/c/name",)),
         ({"webhook": {"caBundle": "Cg=="}}, {"webhook": {"caBundle": "LS0t"}}, ()),
     ],
 )
@@ -107,6 +110,7 @@ def without(*keys: str) -> JSON:
         ([CONTAINER | {"ports": []}], without("f:ports"), ("/spec/containers/0/ports",)),
         ([SIDECAR], entry({"f:spec": {"f:containers": {'k:{"name":"x"}': {}}}}), ("/spec/containers/0",)),
         (None, NONE, ("/spec/containers",)),
+        (7, entry(LIST), ("/spec/containers/0",)),
     ],
 )
 def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, told: tuple[str, ...]) -> None:
