@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds what a DNS cache on a node has to know of the cluster: internal.clusterIP, .clusterDomain and .proxyMode.
 
-The address is that of the Service kube-dns. Domain and mode stand in the settings that kubeadm keeps for kubelets and for
+The address is that of the Service kube-dns. Domain and mode stand in the settings that kubeadm keeps for kubelets and
 kube-proxy; elsewhere they are what nearly all clusters have.
 """
 
