@@ -40,6 +40,7 @@ class Archive:
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._looking = asyncio.Lock()
         self._trusted: set[str] = set()
+        self._looked_at: set[str] = set()
         self._unreadable: list[Revision] = []
 
     async def heads(self, namespace: str) -> dict[str, Head]:
@@ -47,6 +48,7 @@ class Archive:
         revisions, version = await self._records.listed(namespace)
         self._ledgers[namespace].relisted(revisions, version)
         self._trusted.add(namespace)
+        self._looked_at.add(namespace)
         return self._ledgers[namespace].heads()
 
     @asynccontextmanager
@@ -67,9 +69,9 @@ class Archive:
         return Release(name, namespace, self._ledgers[namespace], self._records, self._unreadable)
 
     async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
-        """The name of each release whose latest revision somebody else has changed, when that is done."""
-        await self._look(namespace)
-        reader = _Reader(self._ledgers[namespace])
+        """The name of each release whose latest revision somebody else has changed, when that is done; for ever,
+        whatever happens to the API server."""
+        reader = _Reader(self._ledgers[namespace], silent=namespace not in self._looked_at)
         async with aclosing(self._watches.open(self._records.selection(namespace))) as story:
             async for reports in story:
                 told = reader.told(reports)
@@ -83,10 +85,11 @@ class Archive:
 
 
 class _Reader:
-    """Takes what a watch tells into a ledger. A list counts when it is complete."""
+    """Takes what a watch tells into a ledger. A list counts when it is complete; a `silent` first one is no news."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, silent: bool) -> None:
         self._ledger = ledger
+        self._silent = silent
         self._listing: dict[ObjectKey, Revision] | None = None
 
     def told(self, reports: list[Report]) -> list[str]:
@@ -99,7 +102,9 @@ class _Reader:
                 self._listing = {}
             case Listed(version) if self._listing is not None:
                 listed, self._listing = self._listing, None
-                return self._ledger.relisted(listed.values(), int(version))
+                told = self._ledger.relisted(listed.values(), int(version))
+                silent, self._silent = self._silent, False
+                return set() if silent else told
             case Item() if revision := revision_of(report.obj["metadata"]):
                 return self._item(report, revision)
         return set()

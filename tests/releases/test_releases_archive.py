@@ -69,6 +69,20 @@ async def test_only_what_others_did_is_told(client: Client, sandbox: Sandbox) ->
         assert await first == "theirs"
 
 
+async def test_what_was_there_at_the_start_is_no_news_even_if_the_server_came_late(
+    client: Client, sandbox: Sandbox
+) -> None:
+    await marked(client, "old")
+    away = sandbox.faults.add(Fault("refuse", "secrets"))
+    async with aclosing(started(client).changes("default")) as changes:
+        first = asyncio.ensure_future(told(changes))
+        await until(lambda: any("secrets?" in line for line in sandbox.faults.requests))
+        sandbox.faults.remove(away)
+        await until(lambda: sandbox.faults.watching("secrets") > 0)
+        await marked(client, "new")
+        assert await first == "new"
+
+
 async def test_what_we_did_is_not_told_even_if_the_watch_was_quicker(client: Client, sandbox: Sandbox) -> None:
     async with Late(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as late:
         releases, late.seen = started(late), set()
