@@ -143,7 +143,7 @@ class Operator:
 
     def readyz(self) -> Readiness:
         """What `/readyz` says now."""
-        status, text = self.get("/readyz")
+        status, text = self.get("/readyz?output=json")
         conditions = json.loads(text)["conditions"] if status else []
         return Readiness(status == 200, {c["name"]: c["message"] for c in conditions if not c["ready"]})
 

@@ -1,0 +1,80 @@
+"""The world of each story: a sandbox in the test's own event loop, which remembers every request, and an operator."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from tests.controlplane.cluster import Cluster
+from tests.fakes.transports import all_closed
+from tests.faults.proxy import Proxy
+from tests.flows.modules.world import World
+from tests.flows.operator import Operator, oops
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with serving(Options()) as sandbox:
+        yield sandbox
+    await all_closed()
+
+
+@pytest.fixture
+async def world(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
+    """On the sandbox. In the end the operator is stopped, and it may not have made errors of its own."""
+    sandbox.write_kubeconfig(tmp_path / "kc")
+    async with aiohttp.ClientSession(sandbox.url) as session:
+
+        async def ask(method: str, path: str, body: object) -> Any:
+            merge = {"Content-Type": "application/merge-patch+json"} if method == "PATCH" else {}
+            async with session.request(method, path, json=body, headers=merge) as response:
+                if response.status == HTTPStatus.NOT_FOUND:
+                    return None
+                assert response.ok, await response.text()
+                return await response.json()
+
+        one = World(tmp_path, _operator(tmp_path, tmp_path / "kc", "default"), ask, lambda: sandbox.faults.requests)
+        try:
+            yield one
+        finally:
+            await _over(one.operator)
+
+
+@pytest.fixture
+async def real(cluster: Cluster, namespace: str, proxy: Proxy, tmp_path: Path) -> AsyncIterator[World]:
+    """On the real control plane, through the fault proxy."""
+
+    async def ask(method: str, path: str, body: object) -> Any:
+        reply = await asyncio.to_thread(cluster.request, method, path, body)
+        if reply.status == HTTPStatus.NOT_FOUND:
+            return None
+        assert reply.status < HTTPStatus.BAD_REQUEST, reply.body
+        return reply.body
+
+    requests = lambda: [one.line for one in proxy.requests]  # noqa: E731
+    one = World(tmp_path, _operator(tmp_path, proxy.kubeconfig, namespace), ask, requests, namespace)
+    try:
+        yield one
+    finally:
+        await _over(one.operator)
+
+
+def _operator(directory: Path, kubeconfig: Path, namespace: str) -> Operator:
+    flags = (f"--modules-dir={directory / 'modules'}", f"--global-hooks-dir={directory / 'global-hooks'}")
+    return Operator(directory, kubeconfig, (*flags, f"--namespace={namespace}"))
+
+
+async def _over(operator: Operator) -> None:
+    try:
+        if operator.running():
+            await operator.stop()
+        assert operator.left_behind() == []
+    finally:
+        operator.kill()
+        print(operator.story())
+    assert oops(operator.logs()) == []

@@ -1,0 +1,132 @@
+"""The ConfigMap and the Secret: what users do with them, and what becomes of it (addon-operator.md §2.3, §5.6)."""
+
+import base64
+
+import pytest
+
+from tests.flows.modules.hooks import at, configmap, hook, patch, watching
+from tests.flows.modules.world import World
+from tests.flows.waiting import stays
+
+SIZE = "size: {{ .Values.a.size | quote }}"
+SCHEMA = "type: object\nproperties:\n  size: {type: integer}\n  last: {type: string}\n"
+
+
+@pytest.fixture
+def one(world: World) -> World:
+    """With a module `a` and a hook that says when it is run."""
+    world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
+    world.module("010-a", {"openapi/config-values.yaml": SCHEMA, "hooks/h.sh": hook(beforeHelm=1)})
+    return world
+
+
+async def test_a_configuration_that_comes_later_counts_and_its_end_too(one: World) -> None:
+    """Created, edited, a section removed, the switch toggled by itself, all deleted."""
+    await one.start()
+    assert one.history() == []
+    await one.configure(aEnabled="true")
+    await one.becomes("a", size="1")
+    await one.configure(a="size: 2")
+    await one.becomes("a", size="2")
+    await one.configure(a=None)
+    await one.becomes("a", size="1")
+    assert one.history() == ["a/h.sh beforeHelm"] * 3
+    await one.configure(aEnabled="false")
+    await one.becomes("a")
+    await one.configure(aEnabled="true", a="size: 3")
+    await one.becomes("a", size="3")
+    await one.delete("hookrunner")
+    await one.becomes("a")
+    assert await one.releases() == []
+
+
+async def test_values_in_the_configuration_are_there_again_when_a_module_comes_again(one: World) -> None:
+    """§11.1 no. 7."""
+    await one.configure(aEnabled="true", a="size: 5")
+    await one.start()
+    await one.configure(aEnabled="false")
+    await one.becomes("a")
+    await one.configure(aEnabled="true")
+    await one.becomes("a", size="5")
+
+
+async def test_a_bad_edit_is_rejected_for_its_section_alone_and_heals(one: World) -> None:
+    one.module(
+        "020-b", {"values.yaml": "b: {}\n", "templates/cm.yaml": configmap("b", "size: {{ .Values.b.size | quote }}")}
+    )
+    await one.configure(aEnabled="true", bEnabled="true", a="size: 2", b="size: 1")
+    await one.start()
+    await one.configure(a="size: big", b="size: 2")
+    await one.becomes("b", size="2")
+    assert await one.map("a") == {"size": "2"}
+    shown = (await one.operator.wait_log("A section of the configuration is not used"))["error"]
+    assert "a" in shown and "size" in shown
+    assert "size" in one.operator.get("/readyz?output=json")[1]
+    await one.configure(a="size: 3")
+    await one.becomes("a", size="3")
+
+
+async def test_a_section_that_is_no_yaml_heals(one: World) -> None:
+    await one.configure(aEnabled="true", a="size: [")
+    await one.start()
+    await one.module_is("a", state="undecided")
+    assert await one.maps() == {}
+    await one.configure(a="size: 4")
+    await one.becomes("a", size="4")
+
+
+async def test_what_a_hook_writes_brings_exactly_one_run(one: World) -> None:
+    """§13.13; the other sections stay byte for byte."""
+    write = at("Event", patch("/a/last", '"$RANDOM-$RANDOM"', lasting=True))
+    one.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
+    await one.configure(aEnabled="true", a="size: 2  # mine", b="# as it is\n")
+    await one.start()
+    one.forget()
+    for number in range(3):
+        await one.create(f"e{number}", watched="y")
+        await one.ran("beforeHelm", number + 1)
+    await stays(lambda: len(one.history("beforeHelm")) == 3, "each once", 0.7)
+    data = await one.configuration()
+    assert (data["b"], "size: 2" in data["a"], "last:" in data["a"]) == ("# as it is\n", True, True)
+
+
+async def test_values_in_a_secret_win_and_are_followed(one: World) -> None:
+    one.operator.flags = (*one.operator.flags, "--config-secret=private")
+    await one.configure(aEnabled="true", a="size: 2")
+    await one.start()
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "private"}, "data": {"a": _coded("size: 7")}}
+    await one.ask("POST", one.path(resource="secrets") + "?story=yes", secret)
+    await one.becomes("a", size="7")
+    await one.ask("PATCH", one.path("private", "secrets") + "?story=yes", {"data": {"a": _coded("size: 8")}})
+    await one.becomes("a", size="8")
+    await one.delete("private", "secrets")
+    await one.becomes("a", size="2")
+
+
+async def test_a_global_value_runs_every_hook_and_writes_only_what_it_changes(one: World) -> None:
+    one.write("global-hooks/g.sh", hook(beforeAll=1, afterAll=1))
+    every = hook(beforeHelm=1, afterHelm=1, onStartup=1)
+    one.module("020-b", {"templates/cm.yaml": configmap("b", "color: {{ .Values.global.color }}"), "hooks/h.sh": every})
+    one.module("030-c", {"templates/cm.yaml": configmap("c", "x: z"), "hooks/h.sh": every})
+    await one.configure(aEnabled="true", bEnabled="true", cEnabled="true", **{"global": "color: red"})
+    await one.start()
+    one.forget(), one.writes()
+    await one.configure(**{"global": "color: blue"})
+    await one.ran("afterAll")
+    assert await one.map("b") == {"color": "blue"}
+    runs = "a/h.sh beforeHelm, b/h.sh beforeHelm, b/h.sh afterHelm, c/h.sh beforeHelm, c/h.sh afterHelm"
+    assert one.history() == ["global/g.sh beforeAll", *runs.split(", "), "global/g.sh afterAll"]
+    assert [line for line in one.writes() if "secrets" not in line] == ["PATCH configmaps/b"]
+
+
+async def test_removing_the_global_section_takes_its_values_away(one: World) -> None:
+    """§13.16."""
+    one.module("020-b", {"templates/cm.yaml": configmap("b", 'color: {{ .Values.global.color | default "none" }}')})
+    await one.configure(bEnabled="true", **{"global": "color: red"})
+    await one.start()
+    await one.configure(**{"global": None})
+    await one.becomes("b", color="none")
+
+
+def _coded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

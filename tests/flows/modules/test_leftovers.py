@@ -1,0 +1,111 @@
+"""A start over what an earlier life has left: nothing to do, not certain what is wanted, off meanwhile, nobody's."""
+
+import pytest
+
+from tests.flows.modules.hooks import at, configmap, enabled, hook
+from tests.flows.modules.world import World
+
+RESTLESS = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: restless}
+stringData: {ca: {{ genCA "ca" 30 | toJson | quote }}, revision: "{{ .Release.Revision }}"}
+"""
+LOOKUP = configmap("looker", 'found: {{ (lookup "v1" "ConfigMap" "default" "alpha").data | toJson | quote }}')
+
+
+async def test_a_restart_with_nothing_to_do_writes_nothing_at_all(world: World) -> None:
+    every = hook(onStartup=1, beforeHelm=1, afterHelm=1)
+    world.module("010-alpha", {"templates/cm.yaml": configmap("alpha", "x: z"), "hooks/h.sh": every})
+    world.module("020-restless", {"templates/s.yaml": RESTLESS})
+    world.module("030-looker", {"templates/cm.yaml": LOOKUP})
+    world.module("040-plain", {"hooks/h.sh": every})
+    await world.configure(alphaEnabled="true", restlessEnabled="true", lookerEnabled="true", plainEnabled="true")
+    await world.start()
+    releases = await world.releases()
+    await world.stop()
+    world.writes()
+    await world.again()
+    runs = ["onStartup", "beforeHelm", "afterHelm"]
+    assert world.history() == [f"{name}/h.sh {run}" for name in ("alpha", "plain") for run in runs]
+    await world.stop()
+    assert world.writes() == []
+    assert await world.releases() == releases == ["alpha.v1 deployed", "looker.v1 deployed", "restless.v1 deployed"]
+
+
+@pytest.mark.parametrize("doubt", ["no modules", "bad section", "bad global section", "failing script", "bad schema"])
+async def test_in_doubt_nothing_is_deleted(world: World, doubt: str) -> None:
+    world.module("010-a", {"templates/cm.yaml": configmap("a"), "openapi/config-values.yaml": "type: object\n"})
+    world.write("global-hooks/openapi/config-values.yaml", "type: object\nproperties: {color: {type: string}}\n")
+    world.module("020-gone", {"templates/cm.yaml": configmap("gone")})
+    await world.configure(aEnabled="true", goneEnabled="true")
+    await world.start()
+    await world.stop()
+    world.without("modules/020-gone")
+    match doubt:
+        case "no modules":
+            world.without("modules/010-a")
+        case "bad section":
+            await world.configure(a="[1]")
+        case "bad global section":
+            await world.configure(**{"global": "color: 5"})
+        case "failing script":
+            world.module("010-a", {"enabled": enabled("exit 3")})
+        case "bad schema":
+            world.module("010-a", {"openapi/config-values.yaml": "type: nonsense\n"})
+    world.writes()
+    await world.again()
+    await world.operator.wait_log("Nothing is purged")
+    assert set(await world.maps()) == {"a", "gone"}
+    assert world.writes() == []
+
+
+async def test_what_was_turned_off_meanwhile_is_deleted_with_its_hooks(world: World) -> None:
+    """§11.1 no. 16; heaviest first, and one that may not be deleted yet does not hinder the others."""
+    away = hook(at("beforeDeleteHelm", "echo >&2 no"), beforeDeleteHelm=1, afterDeleteHelm=1)
+    for name in ("010-a", "020-b", "030-c"):
+        world.module(name, {"templates/cm.yaml": configmap(name[4:]), "hooks/h.sh": away})
+    await world.configure(aEnabled="true", bEnabled="true", cEnabled="true")
+    await world.start()
+    await world.stop()
+    await world.configure(aEnabled="false", cEnabled="false")
+    await world.again()
+    deleted = [f"{name}/h.sh {when}" for name in "ca" for when in ("beforeDeleteHelm", "afterDeleteHelm")]
+    assert world.history() == deleted
+    assert set(await world.maps()) == {"b"}
+    assert await world.releases() == ["b.v1 deployed"]
+
+
+async def test_purged_is_what_is_ours_and_nobody_else_s(world: World) -> None:
+    world.module("010-a", {"templates/cm.yaml": configmap("a")})
+    world.module("020-old", {"templates/cm.yaml": configmap("old")})
+    world.module("030-kept", {"templates/cm.yaml": configmap("kept")})
+    await world.configure(aEnabled="true", oldEnabled="true", keptEnabled="true")
+    await world.start()
+    await world.stop()
+    labels = {"owner": "helm", "name": "foreign", "status": "deployed", "version": "1"}
+    foreign = {"metadata": {"name": "sh.helm.release.v1.foreign.v1", "labels": labels}, "type": "helm.sh/release.v1"}
+    await world.ask("POST", world.path(resource="secrets") + "?story=yes", {**foreign, "data": {"release": "bm9uZQ=="}})
+    world.without("modules/020-old")
+    world.without("modules/030-kept")
+    world.operator.flags = (*world.operator.flags, "--helm-ignore-release=kept")
+    await world.again()
+    await world.until(world.releases, ["a.v1 deployed", "foreign.v1 deployed", "kept.v1 deployed"], "releases")
+    assert set(await world.maps()) == {"a", "kept"}
+    assert world.history() == []
+
+
+async def test_a_kind_that_left_the_chart_before_the_module_was_turned_off_is_gone_too(world: World) -> None:
+    """R25."""
+    world.module("010-a", {"templates/cm.yaml": configmap("a"), "templates/more.yaml": configmap("more")})
+    world.module("010-a", {"templates/sa.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa}\n"})
+    await world.configure(aEnabled="true")
+    await world.start()
+    await world.stop()
+    world.without("modules/010-a/templates/sa.yaml")
+    await world.again()
+    assert await world.ask("GET", world.path("sa", "serviceaccounts"), None) is None
+    world.without("modules/010-a/templates/more.yaml")
+    await world.configure(aEnabled="false")
+    await world.until(world.releases, [], "releases")
+    assert await world.maps() == {}
