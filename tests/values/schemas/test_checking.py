@@ -1,3 +1,5 @@
+"""What a schema says of values: a table of schemas, values and the lines that a person gets."""
+
 from collections.abc import Callable
 
 import pytest

@@ -1,3 +1,5 @@
+"""Rules in CEL: when they are asked, what they see, and what a rule that cannot be evaluated means."""
+
 import sys
 from collections.abc import Callable
 

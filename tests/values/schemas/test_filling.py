@@ -1,3 +1,5 @@
+"""Defaults: which are filled in, into what, and that nothing else is touched."""
+
 from collections.abc import Callable
 
 import pytest

@@ -1,3 +1,5 @@
+"""Formats of texts and numbers, by tables."""
+
 import pytest
 
 from hookrunner.values.schemas.formats import text

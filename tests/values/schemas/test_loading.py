@@ -1,3 +1,5 @@
+"""Schema files: what is read, extended and opened, and what is no schema."""
+
 from pathlib import Path
 from typing import Protocol
 

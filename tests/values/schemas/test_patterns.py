@@ -1,3 +1,5 @@
+"""Patterns in Go's dialect, as Python's."""
+
 import pytest
 
 from hookrunner.values.schemas.patterns import compiled
