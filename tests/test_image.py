@@ -1,6 +1,7 @@
 """The Dockerfile's structure only: no image can be built where these tests run, so they do not prove that it works."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,45 @@ def test_tini_starts_the_program() -> None:
 
 def test_the_predecessors_names_are_there() -> None:
     text = " ".join(text for _, text in INSTRUCTIONS)
-    names = ["/shell-operator", "/addon-operator", "/shell_lib.sh", "/frameworks/shell", "/hooks"]
+    names = ["/shell-operator", "/addon-operator", "/shell_lib.sh", "/frameworks/shell", "/hooks", "/modules"]
     assert [name for name in names if f" {name}" not in text] == []
     assert re.search(r"apt-get install .*\bbash\b.*\bca-certificates\b.*\bcurl\b.*\bjq\b.*\btini\b", text)
+
+
+def test_under_every_name_hooks_modules_and_global_hooks_are_found_where_the_image_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("hooks", "modules/001-one", "global-hooks/one"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert last("WORKDIR") == "/"
+    environ = dict(pair.split("=") for pair in last("ENV").split())
+    for program in ("hookrunner", "addon-operator"):
+        settings = load({}, program, environ)
+        found = [settings.hooks.directory, *settings.modules.directories, settings.modules.global_hooks]
+        assert [path and path.name for path in found] == ["hooks", "modules", "global-hooks"]
+    assert not load({}, "shell-operator", environ).modules.on
+
+
+def test_of_helms_library_one_copy_stays(tmp_path: Path) -> None:
+    """The line is run on a library as the wheel has it."""
+    for name in ("libhelm_c.so", "libhelm_c.so.0", "libhelm_c.so.1.2.3"):
+        (tmp_path / name).write_text("code")
+    (run,) = [text for _, text in INSTRUCTIONS if "libhelm_c" in text]
+    linking = run[run.index("whole=") :]
+    subprocess.run(["sh", "-ec", linking], cwd=tmp_path, check=True)
+    assert [path.name for path in tmp_path.iterdir() if not path.is_symlink()] == ["libhelm_c.so.1.2.3"]
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"code"}
+    (tmp_path / "libhelm_c.so").unlink()
+    (tmp_path / "libhelm_c.so").write_text("other code")
+    assert subprocess.run(["sh", "-ec", linking], cwd=tmp_path, capture_output=True).returncode == 1
+
+
+def test_schemas_with_rules_can_be_read() -> None:
+    """The extra `cel`, without which a module that has x-deckhouse-validations does not load."""
+    text = " ".join(text for _, text in INSTRUCTIONS)
+    assert "'.[cel]'" in text
+    assert "'hookrunner[cel]'" in text
 
 
 def test_the_ports_that_the_program_listens_on_by_itself_are_exposed() -> None:

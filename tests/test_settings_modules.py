@@ -22,6 +22,9 @@ def test_modules_and_global_hooks_are_those_of_the_working_directory_if_it_has_a
     assert (modules({}).directories, modules({}).global_hooks) == ((), None)
     for name in ("modules", "global-hooks"):
         Path(name).mkdir()
+    assert not modules({}).on, "empty ones are none"
+    for name in ("modules", "global-hooks"):
+        Path(name, "one").mkdir()
     assert (modules({}).directories, modules({}).global_hooks) == ((tmp_path / "modules",), tmp_path / "global-hooks")
     assert modules({"modules-dir": ""}).directories == modules({}, SHELL).directories == ()
     assert modules({}, OURS, {"HOOKRUNNER_MODULES_DIR": ":"}).directories == ()

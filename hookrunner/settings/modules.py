@@ -4,6 +4,7 @@ Flags and variables are addon-operator's (addon-operator.md §9.1), whose docume
 prefix: both are read, the prefixed one wins. Ours are the flags that no variable of it stands beside (design.md §4.2).
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -36,8 +37,9 @@ _LABEL = re.compile(r"((?:[a-z0-9.-]+/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)
 _SIZES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
-def _if_found(name: str, _environ: Mapping[str, str]) -> str:
-    return name if Path(name).is_dir() else ""
+def _if_filled(name: str, _environ: Mapping[str, str]) -> str:
+    """An empty one is none, for the image has one: who has plain hooks only needs no ConfigMap, nor the right to it."""
+    return name if Path(name).is_dir() and os.listdir(name) else ""
 
 
 def _directories(text: str) -> tuple[Path, ...]:
@@ -103,23 +105,23 @@ class ModulesSettings:
         Option(
             "modules-dir",
             DIRECTORIES,
-            "modules, if there is such a directory",
+            "modules, if there is something in it",
             "Modules: the directories that they are in; of two modules of one name the first counts. `:` is none.",
             _BOTH,
             compat=("", "modules"),
-            found=lambda environ: _if_found("modules", environ),
+            found=lambda environ: _if_filled("modules", environ),
         )
     )
     global_hooks: Path | None = setting(
         Option(
             "global-hooks-dir",
             MAYBE_PATH,
-            "global-hooks, if there is such a directory",
+            "global-hooks, if there is something in it",
             "Modules: where global hooks are looked for. Under --compat addon-operator SHELL_OPERATOR_HOOKS_DIR names "
             "it too.",
             _BOTH,
             compat=("", "global-hooks"),
-            found=lambda environ: _if_found("global-hooks", environ),
+            found=lambda environ: _if_filled("global-hooks", environ),
         )
     )
     config_map: str = setting(
