@@ -27,22 +27,22 @@ Sockets = tuple[Path, ...]
 class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=TIMEOUT)
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__("localhost", timeout=seconds)
         self._path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(TIMEOUT)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))
 
 
-def ask(sockets: Sockets, path: str, form: dict[str, str] | None = None) -> str:
-    """GET a path, or POST a form to it, at the first socket that answers.
+def ask(sockets: Sockets, path: str, form: dict[str, str] | None = None, seconds: float = TIMEOUT) -> str:
+    """GET a path, or POST a form to it, at the first socket that answers; each part of the answer may take `seconds`.
 
     Raises click.ClickException (exit code 1) where none does and for every status but 200.
     """
-    connection = _connected(sockets)
+    connection = _connected(sockets, seconds)
     try:
         if form is None:
             connection.request("GET", path)
@@ -61,10 +61,10 @@ def ask(sockets: Sockets, path: str, form: dict[str, str] | None = None) -> str:
     return text
 
 
-def _connected(sockets: Sockets) -> _UnixConnection:
+def _connected(sockets: Sockets, seconds: float) -> _UnixConnection:
     problems = []
     for path in sockets:
-        connection = _UnixConnection(path)
+        connection = _UnixConnection(path, seconds)
         try:
             connection.connect()
             return connection
@@ -77,7 +77,7 @@ def _connected(sockets: Sockets) -> _UnixConnection:
     )
 
 
-def _places(ctx: click.Context, _param: click.Parameter, given: str | None) -> Sockets:
+def places(ctx: click.Context, _param: click.Parameter | None = None, given: str | None = None) -> Sockets:
     """Where the server may listen, by the same rules as its own."""
     flags = {} if given is None else {"debug-unix-socket": given}
     return settings.load(flags, ctx.find_root().info_name or "").web.debug_sockets
@@ -90,11 +90,11 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
         raise click.BadParameter(f"'{given}' is not {DURATION.allowed}") from None
 
 
-at = click.option("--debug-unix-socket", "sockets", metavar="PATH", callback=_places, hidden=True)
+at = click.option("--debug-unix-socket", "sockets", metavar="PATH", callback=places, hidden=True)
 as_form = click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 
 
-def _show(text: str) -> None:
+def show(text: str) -> None:
     click.echo(text, nl=not text.endswith("\n"))
 
 
@@ -122,7 +122,7 @@ def queue_list(output: str, show_empty: bool, watch: bool, seconds: float, socke
     if watch:
         _watch(lambda: ask(sockets, path), seconds)
     else:
-        _show(ask(sockets, path))
+        show(ask(sockets, path))
 
 
 @queue.command("main")
@@ -130,7 +130,7 @@ def queue_list(output: str, show_empty: bool, watch: bool, seconds: float, socke
 @at
 def queue_main(output: str, sockets: Sockets) -> None:
     """Show the queue `main`."""
-    _show(ask(sockets, f"/queue/main.{output}"))
+    show(ask(sockets, f"/queue/main.{output}"))
 
 
 @click.command("list")
@@ -138,7 +138,7 @@ def queue_main(output: str, sockets: Sockets) -> None:
 @at
 def hook_list(output: str, sockets: Sockets) -> None:
     """Name all hooks that a running hookrunner has loaded."""
-    _show(ask(sockets, f"/hook/list.{output}"))
+    show(ask(sockets, f"/hook/list.{output}"))
 
 
 @click.command("snapshot")
@@ -151,7 +151,7 @@ def hook_snapshot(name: str, output: str, sockets: Sockets) -> None:
     \b
     hookrunner hook snapshot 10-pods/watch.sh -o yaml
     """
-    _show(ask(sockets, f"/hook/{quote(name)}/snapshots.{output}"))
+    show(ask(sockets, f"/hook/{quote(name)}/snapshots.{output}"))
 
 
 @click.group()
@@ -164,7 +164,7 @@ def config() -> None:
 @at
 def config_list(output: str, sockets: Sockets) -> None:
     """Show the parameters, their values and how long those last."""
-    _show(ask(sockets, f"/config/list.{output}"))
+    show(ask(sockets, f"/config/list.{output}"))
 
 
 @config.command("set")
@@ -179,7 +179,7 @@ def config_set(name: str, value: str, duration: str, sockets: Sockets) -> None:
     hookrunner config set log.level debug 10m
     """
     form = {"name": name, "value": value} | ({"duration": duration} if duration else {})
-    _show(ask(sockets, "/config/set", form))
+    show(ask(sockets, "/config/set", form))
 
 
 @click.command()
@@ -191,7 +191,7 @@ def raw(path: str, sockets: Sockets) -> None:
     \b
     hookrunner raw /queue/main.yaml
     """
-    _show(ask(sockets, "/" + path.lstrip("/")))
+    show(ask(sockets, "/" + path.lstrip("/")))
 
 
 def _watch(fetch: Callable[[], str], seconds: float) -> None:

@@ -7,6 +7,7 @@ Ctrl-C broke off something else than `start`. A sub-command's file is imported w
 
 import os
 import sys
+from keyword import iskeyword
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -22,6 +23,8 @@ COMMANDS = {
     "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("hook", "Write, check and test hooks without a cluster; look at those that run."),
+    "module": ("module", "See the modules of a running hookrunner; write, check and test them."),
+    "global": ("global_values", "Look at the values that all modules share, and at global hooks."),
     "new": ("new", "Begin with something that works."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),
@@ -34,10 +37,14 @@ COMMANDS = {
 """Each command's file in this room and its line in the help."""
 
 
-class Commands(Lazy):
-    """A command's name in its file is its name with `_` for `-`."""
+def _identifier(name: str) -> str:
+    return name.replace("-", "_") + "_" * iskeyword(name)
 
-    table: ClassVar = {name: (file, name.replace("-", "_"), line) for name, (file, line) in COMMANDS.items()}
+
+class Commands(Lazy):
+    """A command's name in its file is its name with `_` for `-`, and one behind a word of Python."""
+
+    table: ClassVar = {name: (file, _identifier(name), line) for name, (file, line) in COMMANDS.items()}
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,0 +1,82 @@
+"""What a user says of modules, from files instead of the cluster: manifests of a ConfigMap or a Secret, or sections.
+
+ingressNginxEnabled: true        a file of sections: what would be under `data`, as text or as plain YAML
+ingressNginx: {replicas: 2}
+"""
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hookrunner.errors import BadInput
+from hookrunner.hooks import documents
+from hookrunner.model.resources import JSON
+from hookrunner.values import sections
+from hookrunner.values.sections import Config
+from hookrunner.yaml_values import BadDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The ConfigMap's part and the Secret's, None without one."""
+
+    plain: Config = field(default_factory=Config)
+    secret: Config | None = None
+
+
+def read(paths: Iterable[Path]) -> Configured:
+    """All files together; of a key that several have, the last counts. Raises BadInput."""
+    plain: dict[str, str] = {}
+    secret: dict[str, str] = {}
+    for path in paths:
+        for document in _documents(path):
+            if not isinstance(document, dict):
+                raise BadInput(f"{path}: a ConfigMap, a Secret or sections are wanted, not {str(document)[:40]!r}")
+            hidden = document.get("kind") == "Secret"
+            (secret if hidden else plain).update(_data(document, path))
+    return Configured(sections.parse(plain), sections.parse(secret) if secret else None)
+
+
+def of(document: Mapping[str, JSON]) -> Config:
+    """The config that sections in plain YAML are."""
+    return sections.parse({key: _text(value) for key, value in document.items()})
+
+
+def _documents(path: Path) -> list[JSON]:
+    try:
+        return [one for one in documents.every(path.read_bytes())[0] if one is not None]
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except BadDocument as error:
+        raise BadInput(f"{path}: document {error.number}: {error}") from None
+
+
+def _data(document: dict[str, JSON], path: Path) -> dict[str, str]:
+    """Texts by key, as they would be in the cluster."""
+    match document.get("kind"), document.get("data") or {}, document.get("stringData") or {}:
+        case "ConfigMap", dict() as data, _:
+            return {key: _text(value) for key, value in data.items()}
+        case "Secret", dict() as data, dict() as plain:
+            return {key: _decoded(key, value, path) for key, value in data.items()} | {
+                key: _text(value) for key, value in plain.items()
+            }
+        case ("ConfigMap" | "Secret") as kind, _, _:
+            raise BadInput(f"{path}: `data` of the {kind} must be a mapping of sections to texts")
+        case None | {}, _, _:
+            return {key: _text(value) for key, value in document.items()}
+        case kind, _, _:
+            raise BadInput(f"{path}: a ConfigMap or a Secret is wanted, or a file of sections, not a {kind}")
+
+
+def _text(value: JSON) -> str:
+    """A text is what stands in the ConfigMap; anything else would stand there as YAML."""
+    return value if isinstance(value, str) else sections.written(value).removesuffix("...\n")
+
+
+def _decoded(key: str, value: JSON, path: Path) -> str:
+    try:
+        return base64.b64decode(str(value), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: `data.{key}` of the Secret is no base64 of a text: {error}") from None

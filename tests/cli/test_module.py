@@ -1,0 +1,170 @@
+"""`hookrunner module …` and `global …`: what a running hookrunner is asked, and what files say without one."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from hookrunner.cli.module_list import table
+from tests.fakes.command_line import Command, Endpoint
+
+ROW = {
+    "name": "dns",
+    "weight": 10,
+    "version": "",
+    "state": "on",
+    "by": "Static",
+    "phase": "CanRunHelm",
+    "ready": False,
+    "reason": "dns: it\nfailed",
+    "revision": 3,
+    "since": 1000.0,
+    "last_success": 0.0,
+    "drift": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("module list -o json", "/module/list.json"),
+        ("module list -o text", "/module/list.text"),
+        ("module values dns", "/module/dns/values.yaml"),
+        ("module values dns -g -o json", "/module/dns/values.json?global=true"),
+        ("module values dns --explain -o yaml", "/module/dns/values.yaml?explain=true"),
+        ("module config dns --global", "/module/dns/config.yaml?global=true"),
+        ("module config a/b", "/module/a%2Fb/config.yaml"),
+        ("module patches dns -o json", "/module/dns/patches.json"),
+        ("module snapshots dns", "/module/dns/snapshots.yaml"),
+        ("module resource-monitor", "/module/resource-monitor.yaml"),
+        ("module resource-monitor dns -o json", "/module/resource-monitor.json"),
+        ("module graph", "/graph?format=text"),
+        ("module graph -o dot", "/graph?format=dot"),
+        ("global list", "/global/list.yaml"),
+        ("global values -o json", "/global/values.json"),
+        ("global config", "/global/config.yaml"),
+        ("global patches", "/global/patches.yaml"),
+        ("global snapshots", "/global/snapshots.yaml"),
+    ],
+)
+def test_each_command_prints_what_its_path_answers(words: str, path: str, endpoint: Endpoint, command: Command) -> None:
+    endpoint.answers[path] = "the answer"
+    ended = command(*words.split(), "--debug-unix-socket", str(endpoint.socket))
+    assert (ended.code, ended.out, ended.err) == (0, "the answer\n", "")
+    assert endpoint.asked == [("GET", path, "")]
+
+
+@pytest.mark.parametrize(("revision", "query"), [("", ""), (" 4", "?revision=4")])
+def test_rollback_is_a_post(revision: str, query: str, endpoint: Endpoint, command: Command) -> None:
+    endpoint.answers[f"/module/dns/rollback{query}"] = "dns is at revision 5 now"
+    ended = command(*f"module rollback dns{revision} --debug-unix-socket {endpoint.socket}".split())
+    assert (ended.code, ended.out) == (0, "dns is at revision 5 now\n")
+    assert endpoint.asked == [("POST", f"/module/dns/rollback{query}", "")]
+
+
+def test_a_module_that_is_not_there_ends_with_1(endpoint: Endpoint, command: Command) -> None:
+    ended = command("module", "values", "nothing", "--debug-unix-socket", str(endpoint.socket))
+    assert (ended.code, ended.out) == (1, "")
+
+
+def test_list_is_a_table(endpoint: Endpoint, command: Command) -> None:
+    endpoint.answers["/module/list.json"] = orjson.dumps({"modules": [ROW]}).decode()
+    ended = command("module", "list", "--debug-unix-socket", str(endpoint.socket))
+    title, row = ended.out.splitlines()
+    assert title.split() == ["MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY"]
+    assert row.startswith("dns     10      -        on     CanRunHelm  3")
+    assert row.endswith("dns: it failed")
+
+
+def test_under_its_predecessors_name_list_is_yaml(endpoint: Endpoint, command: Command) -> None:
+    endpoint.answers["/module/list.yaml"] = "enabledModules: []"
+    flags = ("--debug-unix-socket", str(endpoint.socket))
+    assert command("module", "list", *flags, program="addon-operator").out == "enabledModules: []\n"
+
+
+def test_the_table_tells_the_age_and_what_is_not_as_applied() -> None:
+    text = table([ROW | {"ready": True, "drift": ["kube-system/ConfigMap/dns"]}], 1000.0 + 7300)
+    assert " 2h " in text
+    assert "it failed" not in text
+    assert text.endswith("dns: not as applied: kube-system/ConfigMap/dns\n")
+
+
+# ── of files ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> Path:
+    """Two modules, of which `dns` has a schema and is turned on by `config.yaml` beside them."""
+    files = {
+        "modules/010-dns/openapi/config-values.yaml": "type: object\n"
+        "properties: {replicas: {type: integer, default: 1}, token: {type: string}, zone: {type: string}}",
+        "modules/010-dns/values.yaml": "dns: {zone: local}",
+        "modules/020-web/enabled": '#!/bin/sh\necho true > "$MODULE_ENABLED_RESULT"\n',
+        "modules/020-web/module.yaml": "requires: {modules: [dns]}",
+        "config.yaml": "kind: ConfigMap\ndata: {dnsEnabled: 'true', dns: 'replicas: 2', webEnabled: 'true'}",
+        "secret.yaml": "kind: Secret\nstringData: {dns: 'token: hidden'}",
+        "sections.yaml": "dnsEnabled: true\ndns: {replicas: 3}",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "modules/020-web/enabled").chmod(0o755)
+    return tmp_path
+
+
+def test_files_say_what_would_be_on_and_why(modules: Path, command: Command) -> None:
+    asked = ("module", "list", "--modules-dir", str(modules / "modules"), "-o", "json")
+    [dns, web] = orjson.loads(command(*asked).out)["modules"]
+    assert (dns["state"], web["state"]) == ("off", "off")
+    found = orjson.loads(command(*asked, "--config", str(modules / "config.yaml")).out)
+    assert found["enabledModules"] == ["dns", "web"]
+    assert [row["by"] for row in found["modules"]] == ["KubeConfig", "KubeConfig"]
+
+
+def test_explained_values_of_files_name_each_layer(modules: Path, command: Command) -> None:
+    config = [word for name in ("config", "secret") for word in ("--config", str(modules / f"{name}.yaml"))]
+    ended = command("module", "values", "dns", "--explain", "--modules-dir", str(modules / "modules"), *config)
+    assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [
+        ["PATH", "SET BY       VALUE"],
+        ["/dns/replicas", "ConfigMap    2"],
+        ["/dns/token", 'Secret       "*** from the Secret"'],
+        ["/dns/zone", 'values.yaml  "local"'],
+    ]
+
+
+def test_sections_may_be_plain_yaml(modules: Path, command: Command) -> None:
+    flags = ("--modules-dir", str(modules / "modules"), "--config", str(modules / "sections.yaml"))
+    assert command("module", "config", "dns", *flags).out == "replicas: 3\n"
+    assert command("global", "config", *flags).out == "null\n"
+
+
+def test_the_graph_of_files_has_all_unless_a_config_says_what_is_on(modules: Path, command: Command) -> None:
+    flags = ("--modules-dir", str(modules / "modules"))
+    assert "requires dns" in command("module", "graph", *flags).out
+    only_dns = command("module", "graph", *flags, "--config", str(modules / "sections.yaml")).out
+    assert "off: nobody has turned it on" in only_dns
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("module values dn --modules-dir modules", 2, "there is no module 'dn'; did you mean 'dns'?"),
+        (
+            "module values dns --config bad.yaml --modules-dir modules",
+            1,
+            "dns: replicas must be of type integer, not text",
+        ),
+        ("module list --modules-dir nowhere", 2, "there is no directory 'nowhere'"),
+        ("module list --config sections.yaml", 2, "give --modules-dir, too"),
+        ("module list --modules-dir modules --config modules/020-web/enabled", 2, "sections are wanted"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_told(
+    words: str, code: int, said: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (modules / "bad.yaml").write_text("dns: {replicas: many}")
+    monkeypatch.chdir(modules)
+    ended = command(*words.split())
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
