@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.cluster import Refused, connected, control_plane
 from benchmarks.measure import Result, measure
 from benchmarks.programs import Program, TookTooLong
-from benchmarks.rows import GROUPS
+from benchmarks.rows import SUITES
 from benchmarks.scenarios import QUICK, Bed, Sizes
 from benchmarks.table import FORMATS
 from tests.controlplane.cache import BedUnavailable
@@ -19,12 +19,17 @@ EXAMPLE = """\
 example:
   python -m benchmarks --peer '/usr/local/bin/shell-operator start'     # everything, about 8 minutes on two cores
   python -m benchmarks --only idle --only events                        # hookrunner alone, two of the scenarios
+  python -m benchmarks modules --peer '/usr/local/bin/addon-operator start'
 """
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; 0 measured, 1 something did not work, 2 bad usage."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    names = [group.name for group in SUITES[options.suite]]
+    if strange := [name for name in options.only if name not in names]:
+        parser.error(f"argument --only: {strange[0]}: {options.suite} has {', '.join(names)}")
     try:
         with control_plane(options.kube_config) as kubeconfig:
             result = asyncio.run(_measure(options, kubeconfig))
@@ -42,11 +47,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = [group.name for group in GROUPS]
     ours = shlex.join([sys.executable, "-m", "hookrunner", "start"])
+    parser.add_argument("suite", nargs="?", choices=SUITES, default="hooks", help="what is measured (default: hooks)")
     parser.add_argument("--hookrunner", metavar="COMMAND", default=ours, help="default: the one of this Python")
     parser.add_argument("--peer", metavar="COMMAND", action="append", default=[], help="another operator; repeatable")
-    parser.add_argument("--only", metavar="ROWS", action="append", default=[], choices=names, help=", ".join(names))
+    parser.add_argument("--only", metavar="ROWS", action="append", default=[], help=f"{_names()}; repeatable")
     parser.add_argument("--repeat", metavar="N", type=int, default=3, help="rounds, at most (default: 3)")
     parser.add_argument("--quick", action="store_true", help="a little of everything: shows that it works, no figures")
     parser.add_argument("--kube-config", metavar="FILE", type=Path, help="a running cluster of tests.controlplane")
@@ -59,7 +64,12 @@ async def _measure(options: argparse.Namespace, kubeconfig: Path) -> Result:
     with tempfile.TemporaryDirectory(prefix="hookrunner-benchmarks-") as scratch:
         async with connected(kubeconfig) as cluster:
             bed = Bed(cluster, Path(scratch), QUICK if options.quick else Sizes())
-            return await measure(bed, programs, options.only, options.repeat)
+            chosen = [group for group in SUITES[options.suite] if not options.only or group.name in options.only]
+            return await measure(bed, programs, chosen, options.repeat)
+
+
+def _names() -> str:
+    return "; ".join(f"{suite}: {', '.join(group.name for group in groups)}" for suite, groups in SUITES.items())
 
 
 def _peer(command: str) -> Program:

@@ -44,17 +44,38 @@ class Cluster:
 
     async def create(self, namespace: str, objects: list[dict[str, Any]]) -> None:
         """Create objects as fast as they are taken."""
+        await self.post_all([(_maps(namespace), obj) for obj in objects])
+
+    async def post_all(self, objects: list[tuple[str, dict[str, Any]]]) -> None:
+        """The same with objects of any kind, each after the path of its collection."""
         waiting = iter(objects)
 
         async def write() -> None:
-            for obj in waiting:
-                await self._send("POST", _maps(namespace), obj)
+            for path, obj in waiting:
+                await self._send("POST", path, obj)
 
         await asyncio.gather(*(write() for _ in range(_WRITERS)))
+
+    async def count(self, lists: list[str]) -> int:
+        """How many objects all these lists have."""
+        return sum([len((await self._read(path))["items"]) for path in lists])
 
     async def write(self, namespace: str, obj: dict[str, Any]) -> None:
         """Create one object."""
         await self._send("POST", _maps(namespace), obj)
+
+    async def post(self, path: str, obj: dict[str, Any]) -> None:
+        """Create an object of any kind."""
+        await self._send("POST", path, obj)
+
+    async def put(self, path: str, obj: dict[str, Any]) -> None:
+        """Replace an object of any kind."""
+        await self._send("PUT", path, obj)
+
+    async def patch(self, namespace: str, name: str, data: dict[str, str]) -> None:
+        """Change keys of a ConfigMap."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        await self._send("PATCH", f"{_maps(namespace)}/{name}", {"data": data}, headers=headers)
 
     async def clear(self, namespace: str) -> None:
         """Delete all ConfigMaps of a namespace."""
@@ -82,8 +103,10 @@ class Cluster:
         async with self._session.get(path) as response:
             return await response.json()
 
-    async def _send(self, method: str, path: str, body: object = None, also: int = 200) -> None:
-        async with self._session.request(method, path, json=body) as response:
+    async def _send(
+        self, method: str, path: str, body: object = None, also: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
+        async with self._session.request(method, path, json=body, headers=headers) as response:
             text = await response.text()
             if response.status >= 300 and response.status != also:
                 raise Refused(f"{method} {path} → {response.status}: {text}")

@@ -1,23 +1,29 @@
-"""What no operator can be faster than on this machine: starting bash, and reading a list."""
+"""What no operator can be faster than on this machine: starting bash, reading a list, writing objects."""
 
 import os
 import subprocess
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from benchmarks import hooks
+from benchmarks.modules import requests
 from benchmarks.scenarios import Bed, Figures
 
 
-async def floors(bed: Bed, *, lists: bool) -> Figures:
-    """`spawn`: from the start of a hook to its first line. `rate`: whole runs a second, one after another.
-    With `lists` also `list` and `list_many`: a whole namespace in one answer, not parsed."""
-    sizes, found = bed.sizes, _spawns(bed.scratch / "floor", bed.sizes.spawns)
-    if not lists:
-        return found
-    names = [await bed.filled_namespace(number) for number in (sizes.objects, sizes.many_objects)]
+async def of(bed: Bed, groups: Collection[str]) -> Figures:
+    """What these groups can be compared with. `spawn`: from the start of a hook to its first line. `rate`: whole runs a
+    second, one after another."""
+    found = _spawns(bed.scratch / "floor", bed.sizes.spawns)
+    found |= await _lists(bed) if {"full", "filtered", "many"} <= {*groups} else {}
+    return found | (await requests(bed) if "modules" in groups else {})
+
+
+async def _lists(bed: Bed) -> Figures:
+    """A whole namespace in one answer, not parsed."""
+    names = [await bed.filled_namespace(number) for number in (bed.sizes.objects, bed.sizes.many_objects)]
     few, many = [[await bed.cluster.list_seconds(name) for _ in range(3)] for name in names]
-    return {**found, "list": few, "list_many": many}
+    return {"list": few, "list_many": many}
 
 
 def _spawns(directory: Path, number: int) -> Figures:

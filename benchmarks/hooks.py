@@ -20,7 +20,7 @@ else
   {act}
 fi
 """
-_FIRST_WORD = 'echo "$now run" >> "$TOLD"'
+_FIRST_WORD = 'echo "$now {word}" >> "$TOLD"'
 _ADMIT = """echo '{"allowed":true}' > "$VALIDATING_RESPONSE_PATH\""""
 _CONVERT = """\
 echo "$now run" >> "$TOLD"
@@ -34,7 +34,12 @@ _COUNT = (
 
 def writes_its_start(config: dict[str, Any]) -> str:
     """A hook that does nothing but to say when its first line ran."""
-    return _script(config, _FIRST_WORD)
+    return writes(config, "run")
+
+
+def writes(config: dict[str, Any], word: str) -> str:
+    """The same with another word."""
+    return _script(config, _FIRST_WORD.replace("{word}", word))
 
 
 def counts_events(config: dict[str, Any]) -> str:

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.floors import floors
+from benchmarks import floors
 from benchmarks.programs import Program
-from benchmarks.rows import GROUPS, Group
+from benchmarks.rows import Group
 from benchmarks.scenarios import Bed, Figures
 
 
@@ -27,10 +27,9 @@ class Result:
     floors: Figures
 
 
-async def measure(bed: Bed, programs: Sequence[Program], only: Sequence[str], repeat: int) -> Result:
-    """Run the groups named in `only`, all without names, each up to `repeat` times."""
-    chosen = [group for group in GROUPS if not only or group.name in only]
-    floor = await floors(bed, lists=not only)
+async def measure(bed: Bed, programs: Sequence[Program], chosen: Sequence[Group], repeat: int) -> Result:
+    """Run these groups, each up to `repeat` times."""
+    floor = await floors.of(bed, {group.name for group in chosen})
     measured = [Measured(group, await _rounds(bed, programs, group, repeat)) for group in chosen]
     return Result(tuple(program.name for program in programs), tuple(measured), floor)
 

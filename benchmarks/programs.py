@@ -8,10 +8,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks import hooks, proc
 from benchmarks.proc import Memory
@@ -52,12 +53,14 @@ class Line:
 class Running:
     """A started program. `began` is the epoch second just before its start."""
 
-    def __init__(self, program: Program, directory: Path, kubeconfig: Path) -> None:
+    def __init__(
+        self, program: Program, directory: Path, kubeconfig: Path, more: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.program = program
         self._log = directory / "log"
         self._told = directory / "told"
         self._told.touch()
-        environment = _environment(directory, kubeconfig)
+        environment = {**_environment(directory, kubeconfig), **more}
         with self._log.open("wb") as log:
             self.began = time.time()
             self._process = subprocess.Popen(
@@ -95,6 +98,11 @@ class Running:
             await asyncio.sleep(_LOOK)
         return lines
 
+    @property
+    def children(self) -> int:
+        """How many processes it has, beside itself."""
+        return len(list(proc.descendants(self._process.pid)))
+
     async def steady_memory(self) -> Memory:
         """Its memory once that does not change any more, or after a long wait whatever it then is."""
         seen = [proc.memory(self._process.pid)]
@@ -126,10 +134,17 @@ class Running:
 
 
 @contextmanager
-def running(program: Program, directory: Path, kubeconfig: Path, scripts: dict[str, str]) -> Iterator[Running]:
-    """Start a program on these hooks, in a directory that is not there yet; it is stopped in the end."""
+def running(
+    program: Program,
+    directory: Path,
+    kubeconfig: Path,
+    scripts: dict[str, str],
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Running]:
+    """Start a program on these hooks, in a directory that is not there yet; it is stopped in the end. `more` are
+    variables for it."""
     hooks.write(directory / "hooks", scripts)
-    operator = Running(program, directory, kubeconfig)
+    operator = Running(program, directory, kubeconfig, more)
     try:
         yield operator
     finally:

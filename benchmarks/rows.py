@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from benchmarks import scenarios
+from benchmarks.modules import memory, modules
 from benchmarks.sandbox import sandbox
 from benchmarks.scenarios import Scenario
 from benchmarks.webhooks import conversion, reviews
@@ -123,6 +124,21 @@ _CONVERSION = (
     Row("the hook itself: one jq", "hook", Unit.SECONDS),
     Row("memory at most, above idle, by the size of the request", "memory", Unit.TIMES),
 )
+_MODULES = (
+    Row("29 modules, 249 objects, from nothing → afterAll", "cold", Unit.SECONDS, Target(limit=2.5)),
+    Row("CPU time until then, without hooks", "cold_cpu", Unit.SECONDS),
+    Row("restart, nothing to do → afterAll", "restart", Unit.SECONDS, Target(limit=1.2)),
+    Row("CPU time until then, without hooks", "restart_cpu", Unit.SECONDS),
+    Row("one module's value changed → its object changed, p50", "one", Unit.MILLISECONDS, Target(limit=0.15)),
+    Row("the same, max", "one", Unit.MILLISECONDS, summary=max),
+    Row("a global value changed → an object of all 29 changed", "all", Unit.SECONDS, Target(limit=0.6)),
+    Row("the same → afterAll", "settled", Unit.SECONDS),
+)
+_MODULES_MEMORY = (
+    Row("resident memory, all children ended", "quiet", Unit.MEGABYTES, Target(ratio=0.8)),
+    Row("resident memory before that", "busy", Unit.MEGABYTES),
+    Row("the same, shared pages counted once (PSS)", "busy_fair", Unit.MEGABYTES),
+)
 
 GROUPS = (
     Group("events", scenarios.events, _EVENTS),
@@ -137,9 +153,20 @@ GROUPS = (
     Group("conversion", conversion, _CONVERSION, ours=True),
 )
 
+MODULES = (
+    Group("modules", modules, _MODULES),
+    Group("modules-memory", memory, _MODULES_MEMORY, rounds=1),
+)
+
+SUITES = {"hooks": GROUPS, "modules": MODULES}
+"""What one run measures: programs of a kind are its peers."""
+
 FLOORS = (
     Row("fork and exec of bash → hook's first line", "spawn", Unit.MILLISECONDS),
     Row("bash runs one after another, by Python's subprocess", "rate", Unit.RATE),
     Row("raw list of 10,000", "list", Unit.SECONDS),
     Row("raw list of 50,000", "list_many", Unit.SECONDS),
+    Row("the 249 objects created, 8 requests at a time", "objects", Unit.SECONDS),
+    Row("the same module by module, with a record before that is replaced after it", "turns", Unit.SECONDS),
+    Row("a ConfigMap written → told to a watch", "told", Unit.MILLISECONDS),
 )

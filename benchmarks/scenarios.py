@@ -33,6 +33,9 @@ class Sizes:
     spawns: int = 100
     reviews: int = 1000
     converted: int = 5000
+    modules: int = 29
+    changes: int = 6
+    floors: int = 3
 
 
 QUICK = Sizes(
@@ -45,6 +48,9 @@ QUICK = Sizes(
     spawns=5,
     reviews=10,
     converted=20,
+    modules=3,
+    changes=2,
+    floors=1,
 )
 
 
