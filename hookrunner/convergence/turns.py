@@ -1,7 +1,8 @@
 """Whose turn it is in a round (design.md §4.2). Pure; what waits for what is said by `modules/order`.
 
 For lighter modules nobody waits longer than patience lasts, nor for one that has failed; for gates and for what is
-required everybody waits until it is ready.
+required everybody waits until it is ready. Whoever has been ready before waits for nobody: what it needs is there, and
+it is only brought up to date.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,7 +30,7 @@ class Moment:
         found = []
         for name, state in self.enabled.items():
             if name not in self.asked:
-                waits = self.order.waits_for(name)
+                waits = self._waits(name)
                 if id(waits) not in open_:
                     open_[id(waits)] = all(map(self._met, waits))
                 found += [state] * open_[id(waits)]
@@ -48,11 +49,14 @@ class Moment:
 
     def awaited(self, name: str) -> list[str]:
         """The modules that it still has to wait for."""
-        return [wait.name for wait in self.order.waits_for(name) if not self._met(wait)]
+        return [wait.name for wait in self._waits(name) if not self._met(wait)]
 
     def overtaken(self, state: State) -> bool:
         """Is it at it for longer than others are to wait?"""
         return state.busy_since is not None and self.now - state.busy_since >= self.patience
+
+    def _waits(self, name: str) -> tuple[Wait, ...]:
+        return () if self.enabled[name].last_success else self.order.waits_for(name)
 
     def _met(self, wait: Wait) -> bool:
         if wait.kind == "weight":

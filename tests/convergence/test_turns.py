@@ -88,3 +88,10 @@ def test_a_round_is_not_over_while_a_module_is_at_it() -> None:
 
 def test_without_modules_a_round_is_over_at_once() -> None:
     assert (moment().over, moment().deadline) == (True, None)
+
+
+def test_modules_that_were_ready_before_are_brought_up_to_date_side_by_side() -> None:
+    old, new, late = module("a", 1), module("b", 2), module("c", 3)
+    old.last_success = late.last_success = 1.0
+    assert turns(moment(old, new, late)) == "a c"
+    assert turns(moment(working(old, 99.0), new, late, asked="a c")) == ""
