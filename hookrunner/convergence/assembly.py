@@ -12,6 +12,7 @@ from hookrunner.convergence.deciding import Deciding, Extenders
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.deleting import Deleting
 from hookrunner.convergence.diffs import Diffs
+from hookrunner.convergence.events import Events
 from hookrunner.convergence.gauges import Gauges
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.known import KnownCapabilities
@@ -58,6 +59,7 @@ class Convergence:
     _helm: Helm
     _values: HookValues
     _sources: tuple[ConfigObject, ConfigObject | None]
+    _events: Events
 
     async def prepare(self) -> None:
         """Read what users have configured: hooks are to see it from their first run on. What cannot be read leaves
@@ -82,6 +84,7 @@ class Convergence:
             "changed values": lambda: reactions.follow_values(built.executions),
             "changed flags": lambda: reactions.follow_flags(self._values.flagged),
             "snapshots for modules": lambda: reactions.follow_snapshots(built.engine.progress),
+            "events": self._events.post,
             "drift": lambda: reactions.follow_drift(helm.drift.findings()),
             "release records": lambda: reactions.follow_records(helm.releases.changes(helm.namespace)),
             "capabilities": lambda: reactions.follow_capabilities(helm.known),
@@ -125,7 +128,10 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
         diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
         seen = Seen(states, status, store, built.engine, releasing, tasks, diffs, built.status.snapshots)
         views = ModuleViews(seen)
-        yield Convergence(status, views, releasing, store, states, deciding, rounds, reactions, helm, values, sources)
+        events = Events(parts.kube.patcher, states.news, sources[0])
+        yield Convergence(
+            status, views, releasing, store, states, deciding, rounds, reactions, helm, values, sources, events
+        )
 
 
 def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> tuple[ConfigObject, ConfigObject | None]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import Contents
 from hookrunner.convergence.state import State, States
 from hookrunner.convergence.trouble import Trouble
@@ -106,6 +107,10 @@ class Deciding:
         if decision.choice is before.choice:
             return False
         level = "error" if decision.choice is Choice.UNDECIDED else "info"
+        if decision.choice is Choice.UNDECIDED:
+            self._states.news.tell(
+                Item(state.module.name, "ModuleUndecided", f"{state.module.name}: {decision.reason}")
+            )
         _log.log(level, f"module is {decision.choice}", module=state.module.name, by=decision.by, why=decision.reason)
         return True
 
@@ -114,12 +119,19 @@ class Deciding:
         facts = self._facts()
         on = [s for s in self._states if s.on or flagged(s.module, self._extenders.chain, facts).choice is Choice.ON]
         adopted = self._store.adopt(self._config, self._secret, {state.module.key for state in on})
-        for key, error in adopted.refused.items():
-            if str(error) != str(self.refused.get(key, "")):
-                _log.error("A section of the configuration is not used; the last good one stays.", error=str(error))
+        self._tell(adopted.refused)
         self.refused = adopted.refused
         self.trouble.see(bool(self.refused))
         return adopted.changed
+
+    def _tell(self, refused: Mapping[str, BadValues]) -> None:
+        """What is refused now and was not, or for another reason, and what is not any more."""
+        for key, error in refused.items():
+            if str(error) != str(self.refused.get(key, "")):
+                _log.error("A section of the configuration is not used; the last good one stays.", error=str(error))
+                self._states.news.tell(Item(key, "ConfigRejected", f"{error}; the last good values stay in use"))
+        for key in self.refused.keys() - refused.keys():
+            self._states.news.tell(Item(key, "ConfigAccepted", f"{key}: the section is used again", bad=False))
 
     def _facts(self) -> Facts:
         invalid = {key: str(error) for key, error in self.refused.items()}

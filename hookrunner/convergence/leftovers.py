@@ -5,6 +5,7 @@ as if they had been turned off just now, and releases that no module is called a
 from collections.abc import Iterator
 
 from hookrunner import log
+from hookrunner.convergence.news import Item
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import States
 from hookrunner.errors import HookrunnerError, KubeError
@@ -65,5 +66,7 @@ class Leftovers:
         _log.info("A release that no module is called after is removed.", release=name)
         try:
             await self._releasing.purge(name)
+            self._states.news.tell(Item(name, "ReleasePurged", f"no module is called {name}: removed", bad=False))
         except HookrunnerError as error:
+            self._states.news.tell(Item(name, "PurgeFailed", str(error)))
             _log.error("A release could not be removed.", release=name, error=str(error))

@@ -24,10 +24,11 @@ _log = log.get("config")
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in it, keys to texts, and its resourceVersion; both empty while it does not exist."""
+    """What is in it, keys to texts, its resourceVersion and its UID; all empty while it does not exist."""
 
     data: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
+    uid: str = ""
 
 
 class ConfigObject:
@@ -112,7 +113,7 @@ class ConfigObject:
         data = obj.get("data") or {}
         if self._resource.kind == "Secret":
             data = {key: _decoded(text) for key, text in data.items()}
-        return Contents(data, obj["metadata"]["resourceVersion"])
+        return Contents(data, obj["metadata"]["resourceVersion"], obj["metadata"].get("uid", ""))
 
 
 def _decoded(text: str) -> str:

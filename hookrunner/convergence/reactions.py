@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from hookrunner import log
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
@@ -77,6 +78,7 @@ class Reactions:
         """For ever: objects that are not as they were applied."""
         async for finding in findings:
             state = self._states.get(finding.release)
+            self._states.news.tell(_drifted(finding))
             if state and self._releasing.found(state, finding):
                 self._again(state, "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected")
 
@@ -86,6 +88,7 @@ class Reactions:
             state = self._states.get(name)
             if state and state.on:
                 _log.warn("Somebody else has changed the release; it is made what it is to be.", module=name)
+                self._states.news.tell(Item(name, "ReleaseChanged", f"somebody else has changed the release {name}"))
                 self._again(state, "HelmReleaseUnexpectedStatus")
 
     async def follow_capabilities(self, known: KnownCapabilities) -> None:
@@ -110,6 +113,11 @@ class Reactions:
             for state in self._states.enabled:
                 if waits_for_snapshot(state):
                     self._tasks.hurry(state.module.name)
+
+
+def _drifted(finding: Finding) -> Item:
+    fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
+    return Item(finding.release, "ModuleDrifted", f"{finding} {fate}")
 
 
 def waits_for_snapshot(state: State) -> bool:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hookrunner.convergence.news import News
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
@@ -65,10 +66,12 @@ class State:
 
 
 class States:
-    """All modules by name, in the order of their weights. `moved` tells that one of them has."""
+    """All modules by name, in the order of their weights. `moved` tells that one of them has, `news` what people should
+    hear of."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self.moved = Progress()
+        self.news = News()
         self._states: Mapping[str, State] = {module.name: State(module) for module in modules}
         self._by_key = {state.module.key: state for state in self._states.values()}
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.convergence.deleting import Deleting
+from hookrunner.convergence.news import Item
 from hookrunner.convergence.running import Running
 from hookrunner.convergence.state import State, States
 from hookrunner.engine.queue_set import Queues
@@ -83,11 +84,13 @@ class Tasks:
             self._metrics.module_run_errors if isinstance(order, ModuleRun) else self._metrics.module_delete_errors
         )
         counter.inc(order.module)
+        self._states.news.tell(Item(order.module, "ModuleFailed", reason))
         _log.error("Module failed. Will retry after delay, others go on.", error=reason)
         return Failed(reason, park=True)
 
     def _healed(self, state: State) -> None:
         """Those that were set aside meanwhile may have missed just this one (design.md §4.2)."""
+        self._states.news.tell(Item(state.module.name, "ModuleHealed", f"{state.module.name} works again", bad=False))
         _log.info("Module works again.")
         for other in self._states:
             if other is not state and other.parked:

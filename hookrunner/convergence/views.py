@@ -8,6 +8,7 @@ from typing import Literal
 import orjson
 
 from hookrunner.convergence.diffs import Diffs
+from hookrunner.convergence.news import Item
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import State, States
 from hookrunner.convergence.status import ModulesStatus
@@ -116,9 +117,11 @@ class ModuleViews:
         """Bring an earlier revision back and have the module run, which may have failed before."""
         state = self._seen.states[section]
         head = await self._seen.releasing.rollback(state, revision)
+        text = f"{section} is at revision {head.revision} now, until its values or its chart change"
+        self._seen.states.news.tell(Item(section, "ModuleRolledBack", f"on request: {text}", bad=False))
         if state.on:
             self._seen.tasks.ask(state, "Rollback")
-        return f"{section} is at revision {head.revision} now, until its values or its chart change\n"
+        return f"{text}\n"
 
     async def _followed(self, state: State) -> JSON:
         if not self._seen.releasing.follows(state):

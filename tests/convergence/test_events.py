@@ -1,0 +1,151 @@
+"""Events as an API server gets them: gathered, counted, and never in anybody's way."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.convergence.events import Events
+from hookrunner.convergence.news import Item, News
+from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.errors import Denied, KubeError, NotFound
+from hookrunner.kube.client import Call
+
+FAILED = Item("a", "ModuleFailed", "a: no such kind")
+
+
+class Server:
+    """Remembers what it is sent, unless it refuses."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.error: KubeError | None = None
+
+    async def send(self, call: Call) -> bytes:
+        self.calls.append(call)
+        if self.error:
+            raise self.error
+        return orjson.dumps(call.body)
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [call.body for call in self.calls]
+
+
+@asynccontextmanager
+async def posting(server: Server, news: News) -> AsyncIterator[None]:
+    config = ConfigObject(server, None, "ConfigMap", ("ops", "hookrunner"))  # type: ignore[arg-type]  # asked for nothing
+    config.contents = Contents({}, "7", "u-1")
+    task = asyncio.create_task(Events(server, news, config).post())  # type: ignore[arg-type]  # it only sends
+    yield
+    task.cancel()
+
+
+@pytest.mark.looptime
+async def test_an_event_is_what_kubectl_shows_under_the_configmap() -> None:
+    server, news = Server(), News()
+    async with posting(server, news):
+        news.tell(FAILED)
+        await asyncio.sleep(2)
+    (call,) = server.calls
+    assert (call.method, call.path) == ("POST", "/api/v1/namespaces/ops/events")
+    assert call.body["metadata"].pop("name").startswith("hookrunner.")
+    assert call.body.pop("firstTimestamp") == call.body.pop("lastTimestamp")
+    assert call.body == {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"namespace": "ops"},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "namespace": "ops",
+            "name": "hookrunner",
+            "uid": "u-1",
+        },
+        "type": "Warning",
+        "reason": "ModuleFailed",
+        "message": "a: no such kind",
+        "count": 1,
+        "source": {"component": "hookrunner"},
+        "reportingComponent": "hookrunner",
+        "reportingInstance": "",
+    }
+
+
+@pytest.mark.looptime
+async def test_what_repeats_is_counted_once_a_minute() -> None:
+    server, news = Server(), News()
+    async with posting(server, news):
+        for _ in range(13):
+            news.tell(FAILED)
+            await asyncio.sleep(5)
+    first, second = server.calls
+    assert (first.method, second.method, second.body["count"]) == ("POST", "PATCH", 13)
+    assert second.path.endswith(first.body["metadata"]["name"])
+
+
+@pytest.mark.looptime
+async def test_a_hundred_objects_that_are_gone_are_one_event_of_a_bounded_length() -> None:
+    server, news = Server(), News()
+    async with posting(server, news):
+        for number in range(100):
+            news.tell(Item("a", "ModuleDrifted", f"d/ConfigMap/a-{number} is gone"))
+        await asyncio.sleep(2)
+    (body,) = server.bodies
+    assert body["message"].startswith("d/ConfigMap/a-0 is gone; d/ConfigMap/a-1 is gone; ")
+    assert (len(body["message"]), body["message"][-1]) == (1024, "…")
+
+
+@pytest.mark.looptime
+async def test_other_reasons_other_subjects_and_other_words_are_other_events() -> None:
+    server, news = Server(), News()
+    async with posting(server, news):
+        for item in (FAILED, Item("b", "ModuleFailed", "b: no"), Item("a", "ModuleHealed", "a works again", bad=False)):
+            news.tell(item)
+        await asyncio.sleep(2)
+        news.tell(Item("a", "ModuleFailed", "a: something else"))
+        await asyncio.sleep(15)
+    told = [(body["type"], body["reason"], body["message"]) for body in server.bodies]
+    assert told == [
+        ("Warning", "ModuleFailed", "a: no such kind"),
+        ("Warning", "ModuleFailed", "b: no"),
+        ("Normal", "ModuleHealed", "a works again"),
+        ("Warning", "ModuleFailed", "a: something else"),
+    ]
+
+
+@pytest.mark.looptime
+async def test_an_event_that_is_gone_is_written_anew() -> None:
+    server, news = Server(), News()
+    async with posting(server, news):
+        news.tell(FAILED)
+        await asyncio.sleep(100)
+        server.error = NotFound(404, "NotFound", "")
+        news.tell(FAILED)
+        await asyncio.sleep(100)
+    assert [call.method for call in server.calls] == ["POST", "PATCH", "POST"]
+
+
+@pytest.mark.looptime
+async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    server, news = Server(), News()
+    server.error = Denied(403, "Forbidden", "events is forbidden")
+    async with posting(server, news):
+        for number in range(3):
+            news.tell(Item("a", "ModuleFailed", f"{number}"))
+            await asyncio.sleep(20)
+        server.error = None
+        news.tell(Item("a", "ModuleFailed", "last"))
+        await asyncio.sleep(20)
+    assert [body["message"] for body in server.bodies] == ["0", "1", "2", "last"]
+    assert capsys.readouterr().err.count("an Event cannot be written") == 1
+
+
+async def test_telling_never_waits_and_what_nobody_reads_is_bounded() -> None:
+    news = News()
+    for number in range(5000):
+        news.tell(Item("a", "ModuleFailed", str(number)))
+    assert [item.message for item in await news.some()] == [str(number) for number in range(4000, 5000)]
