@@ -1,14 +1,12 @@
 """The flags by which `hookrunner module …` looks at files instead of asking a running hookrunner."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
 from hookrunner.cli import debug
 
@@ -62,40 +60,21 @@ def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def call(directories: tuple[str, ...], global_hooks: Path | None, config: tuple[Path, ...], **others: Any) -> Any:
         sockets = others.pop("sockets")
-        return command(source=_files(directories, global_hooks, config) or sockets, **others)
+        program = click.get_current_context().find_root().info_name or ""
+        found = Files(paths(directories), global_hooks, config, program)
+        if not found.directories and (global_hooks or config):
+            raise click.UsageError("--config and --global-hooks-dir are for looking at files: give --modules-dir, too")
+        return command(source=found if found.directories else sockets, **others)
 
     for option in (debug.at, *reversed(_OPTIONS)):
         call = option(call)
     return call
 
 
-def _files(directories: tuple[str, ...], global_hooks: Path | None, config: tuple[Path, ...]) -> Files | None:
-    if not directories:
-        if global_hooks or config:
-            raise click.UsageError("--config and --global-hooks-dir are for looking at files: give --modules-dir, too")
-        return None
-    paths = tuple(Path(part) for text in directories for part in text.split(":") if part)
-    for path in paths:
+def paths(directories: tuple[str, ...]) -> tuple[Path, ...]:
+    """Those that --modules-dir names. Raises click.BadParameter."""
+    found = tuple(Path(part) for text in directories for part in text.split(":") if part)
+    for path in found:
         if not path.is_dir():
             raise click.BadParameter(f"there is no directory '{path}'", param_hint="--modules-dir")
-    program = click.get_current_context().find_root().info_name or ""
-    return Files(paths, global_hooks, config, program)
-
-
-def _names(ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]:
-    """For completion: modules in the directories, else those of a running hookrunner."""
-    with suppress(Exception):  # nobody wants to read an error there
-        if ctx.params.get("directories"):
-            # Half of a second that nothing else of these commands needs.
-            from hookrunner.cli import module_offline
-
-            found = module_offline.names(_files(ctx.params["directories"], None, ()))
-        else:
-            sockets = ctx.params.get("sockets") or debug.places(ctx)
-            rows = orjson.loads(debug.ask(sockets, "/module/list.json"))["modules"]
-            found = [row["name"] for row in rows]
-        return [name for name in found if name.startswith(typed)]
-    return []
-
-
-name = click.argument("name", metavar="MODULE", shell_complete=_names)
+    return found

@@ -8,7 +8,7 @@ import orjson
 
 from hookrunner import settings
 from hookrunner.cli import ending
-from hookrunner.cli.module_files import Files
+from hookrunner.cli.module_files import Files, paths
 from hookrunner.model.modules import Decision
 from hookrunner.model.resources import JSON
 from hookrunner.modules import configured, listing, shelf
@@ -39,9 +39,9 @@ def opened(files: Files) -> Offline:
     return offline(shelf.read(asked(files).modules), configured.read(files.config))
 
 
-def names(files: Files | None) -> list[str]:
-    """Of all modules."""
-    return [module.name for module in opened(files).shelf.modules] if files else []
+def names(directories: tuple[str, ...]) -> list[str]:
+    """Of all modules in what --modules-dir names."""
+    return [module.name for module in opened(Files(paths(directories), None, (), "")).shelf.modules]
 
 
 def values(files: Files, name: str, whole: bool) -> JSON:

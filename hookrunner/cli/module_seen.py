@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 import click
 
 from hookrunner.cli.debug import Sockets, ask, at, show
-from hookrunner.cli.module_files import name
+from hookrunner.cli.module_named import name
 from hookrunner.model.values import GLOBAL
 
 PATIENCE = 1260.0

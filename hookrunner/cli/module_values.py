@@ -6,7 +6,8 @@ import click
 import orjson
 
 from hookrunner.cli.debug import ask, show
-from hookrunner.cli.module_files import Files, Source, name, sourced
+from hookrunner.cli.module_files import Files, Source, sourced
+from hookrunner.cli.module_named import name
 from hookrunner.cli.module_seen import as_document, where
 from hookrunner.model.resources import JSON
 

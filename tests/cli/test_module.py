@@ -4,7 +4,9 @@ from pathlib import Path
 
 import orjson
 import pytest
+from click.shell_completion import ShellComplete
 
+from hookrunner.cli.main import cli
 from hookrunner.cli.module_list import table
 from tests.fakes.command_line import Command, Endpoint
 
@@ -153,7 +155,7 @@ def test_the_graph_of_files_has_all_unless_a_config_says_what_is_on(modules: Pat
         (
             "module values dns --config bad.yaml --modules-dir modules",
             1,
-            "dns: replicas must be of type integer, not text",
+            "dns: replicas must be of type integer, not string",
         ),
         ("module list --modules-dir nowhere", 2, "there is no directory 'nowhere'"),
         ("module list --config sections.yaml", 2, "give --modules-dir, too"),
@@ -168,3 +170,13 @@ def test_what_cannot_be_looked_at_is_told(
     ended = command(*words.split())
     assert (ended.code, ended.out) == (code, "")
     assert said in ended.err
+
+
+@pytest.mark.parametrize(("typed", "found"), [("d", ["dns"]), ("", ["dns", "web"]), ("x", [])])
+def test_names_of_modules_are_completed(typed: str, found: list[str], modules: Path, endpoint: Endpoint) -> None:
+    of_files = ["module", "values", "--modules-dir", str(modules / "modules")]
+    of_sockets = ["module", "rollback", "--debug-unix-socket", str(endpoint.socket)]
+    endpoint.answers["/module/list.json"] = '{"modules": [{"name": "dns"}, {"name": "web"}]}'
+    for words in (of_files, of_sockets):
+        completions = ShellComplete(cli, {}, "hookrunner", "_X").get_completions(words, typed)
+        assert [item.value for item in completions] == found
