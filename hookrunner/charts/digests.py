@@ -15,3 +15,8 @@ def digest(fingerprint: str, values: JSON, capabilities: Capabilities | None, la
     versions = None if capabilities is None else [capabilities.kube_version, list(capabilities.api_versions)]
     parts = [fingerprint, values, versions, dict(labels)]
     return hashlib.sha1(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), usedforsecurity=False).hexdigest()
+
+
+def together(digest: str, manifest: str) -> str:
+    """The digest of a chart whose templates look into the cluster: what they found shows in the manifest only."""
+    return hashlib.sha1(f"{digest}\0{manifest}".encode(), usedforsecurity=False).hexdigest()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hookrunner import log
-from hookrunner.charts.digests import digest
+from hookrunner.charts.digests import digest, together
 from hookrunner.charts.files import scan
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.known import KnownCapabilities
@@ -75,7 +75,7 @@ class Releasing:
     async def settle(self, state: State) -> None:
         """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
         self._store.for_helm(state.module.key)
-        with self._timed(self._metrics.module_helm_seconds.observe, state):
+        with self._timed(self._metrics.module_helm_seconds.observe, state.module):
             async with self._turns:
                 await self._settle(state)
 
@@ -93,9 +93,8 @@ class Releasing:
     async def rollback(self, state: State, revision: int | None) -> Head:
         """Bring an earlier revision back, for as long as nothing else is wanted."""
         module = state.module
-        head = await self._helm.releases.rollback(
-            module.name, self._namespace(module), revision, await self._digest(module)
-        )
+        digest_, _ = await self._sought(module, await self.head(state))
+        head = await self._helm.releases.rollback(module.name, self._namespace(module), revision, digest_)
         state.revision = head.revision
         await self._follow(state, head)
         return head
@@ -145,28 +144,41 @@ class Releasing:
         module, head = state.module, await self.head(state)
         if head is None:
             await self._refuse_to_move(module)
+        left_alone = self._maintained(module.key)
+        settled = head if head and head.status == _DEPLOYED and head.unmanaged == left_alone else None
+        if settled and left_alone:
+            return await self._at_work(state, settled)
+        current, rendered = await self._sought(module, head)
+        if settled and settled.digest == current:
+            return await self._at_work(state, settled)
+        rendered = rendered or await self._rendered(module, head)
+        values = self._store.document(module.key)
         terms = self._terms(module)
+        await self._upgrade(state, Wanted(module.name, self._namespace(module), rendered, values, current, terms))
+
+    async def _sought(self, module: Module, head: Head | None) -> tuple[str, Rendered | None]:
+        """What the release is to be made from, as a digest. Where templates look into the cluster only the result
+        tells, which then comes along."""
         current = await self._digest(module)
-        if head and self._at_rest(module, head, current, terms):
-            await self._at_work(state, head)
-            return
-        with self._timed(self._operation("template"), state):
-            rendered = await self._helm.renderer.render(await self._order(module, head))
-        wanted = Wanted(
-            module.name, self._namespace(module), rendered, self._store.document(module.key), current, terms
-        )
-        await self._upgrade(state, wanted)
+        if not scan(module.directory).looks_up:
+            return current, None
+        rendered = await self._rendered(module, head)
+        return together(current, rendered.manifest), rendered
+
+    async def _rendered(self, module: Module, head: Head | None) -> Rendered:
+        with self._timed(self._operation("template"), module):
+            return await self._helm.renderer.render(await self._order(module, head))
 
     async def _upgrade(self, state: State, wanted: Wanted) -> None:
         self._helm.drift.pause(Identity(wanted.name, wanted.namespace))
         self._followed.pop(wanted.name, None)
-        with self._timed(self._operation("upgrade"), state):
+        with self._timed(self._operation("upgrade"), state.module):
             settled = await self._helm.releases.settle(wanted)
         if settled.changed:
             _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
-        await self._at_work(state, settled.head)
+        await self._at_work(state, settled.head, wanted.rendered.objects)
 
-    async def _at_work(self, state: State, head: Head) -> None:
+    async def _at_work(self, state: State, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
         """The head is what is wanted; what its objects have lost meanwhile is brought back."""
         state.revision = head.revision
         if head.note == "rolled-back":
@@ -179,14 +191,14 @@ class Releasing:
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             for one in lost:
                 state.drift.pop(str(one), None)
-        await self._follow(state, head)
+        await self._follow(state, head, objects)
 
-    async def _follow(self, state: State, head: Head) -> None:
+    async def _follow(self, state: State, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
         if head.unmanaged or state.module.traits.drift == "off":
             await self.forget(state)
         elif self._followed.get(head.name) != head:
             self._followed[head.name] = head
-            objects = await self._helm.releases.manifest(head)
+            objects = await self._helm.releases.manifest(head) if objects is None else objects
             self._helm.drift.follow(Identity(head.name, head.namespace), objects, state.module.traits.drift)
 
     async def _refuse_to_move(self, module: Module) -> None:
@@ -198,11 +210,6 @@ class Releasing:
                 f"{module.name}: module.yaml says namespace {module.traits.namespace}, but it is installed in {usual}; "
                 f"to move it: helm uninstall {module.name} --namespace {usual}"
             )
-
-    def _at_rest(self, module: Module, head: Head, current: str, terms: Terms) -> bool:
-        if head.status != _DEPLOYED or head.unmanaged != terms.unmanaged:
-            return False
-        return terms.unmanaged or (head.digest == current and not scan(module.directory).looks_up)
 
     async def _digest(self, module: Module) -> str:
         found = scan(module.directory)
@@ -245,9 +252,9 @@ class Releasing:
         return observe
 
     @contextmanager
-    def _timed(self, observe: Callable[..., None], state: State) -> Iterator[None]:
+    def _timed(self, observe: Callable[..., None], module: Module) -> Iterator[None]:
         began = time.monotonic()
         try:
             yield
         finally:
-            observe(time.monotonic() - began, state.module.name, "")
+            observe(time.monotonic() - began, module.name, "")
