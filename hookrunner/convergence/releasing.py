@@ -147,10 +147,12 @@ class Releasing:
         left_alone = self._maintained(module.key)
         settled = head if head and head.status == _DEPLOYED and head.unmanaged == left_alone else None
         if settled and left_alone:
-            return await self._at_work(state, settled)
+            await self._at_work(state, settled)
+            return
         current, rendered = await self._sought(module, head)
         if settled and settled.digest == current:
-            return await self._at_work(state, settled)
+            await self._at_work(state, settled)
+            return
         rendered = rendered or await self._rendered(module, head)
         values = self._store.document(module.key)
         terms = self._terms(module)
