@@ -23,7 +23,7 @@ from hookrunner.modules.enabled import Facts, flagged
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
-from hookrunner.values.sections import Config, parse
+from hookrunner.values.sections import Config, parse, parse_secret
 from hookrunner.values.store import Store
 
 _log = log.get("config")
@@ -71,7 +71,7 @@ class Deciding:
     def adopt(self, config: Contents, secret: Contents) -> frozenset[str]:
         """Take over what the cluster holds; the keys that mean something else now, `…Enabled` and `…Maintenance`
         included."""
-        before, self._config, self._secret = self._config, parse(config.data), parse(secret.data)
+        before, self._config, self._secret = self._config, parse(config.data), parse_secret(secret.data)
         self._warn_of_strangers()
         changed = self._judge()
         return changed | _differences(before.maintenance, self._config.maintenance)

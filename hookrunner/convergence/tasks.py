@@ -79,7 +79,7 @@ class Tasks:
             self._states.moved.happened()
 
     def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:
-        state.error = reason
+        state.error = reason = self._running.told(state, reason)
         counter = (
             self._metrics.module_run_errors if isinstance(order, ModuleRun) else self._metrics.module_delete_errors
         )

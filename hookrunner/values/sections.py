@@ -5,7 +5,7 @@ bad edit leaves the other sections usable. The text is YAML 1.2; what is written
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 import yaml
@@ -14,6 +14,7 @@ from hookrunner import yaml_values
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
+from hookrunner.values import secrecy
 from hookrunner.yaml_values import BadDocument
 
 _ENABLED, _MAINTENANCE = "Enabled", "Maintenance"
@@ -54,6 +55,13 @@ def parse(data: Mapping[str, str]) -> Config:
         except _Unreadable as error:
             problems[key] = "; ".join(filter(None, (problems.get(key), f"{name}: {error}")))
     return Config(sections, flags[_ENABLED], flags[_MAINTENANCE], problems)
+
+
+def parse_secret(data: Mapping[str, str]) -> Config:
+    """All keys of a Secret's data; `problems` do not repeat what it says."""
+    config = parse(data)
+    hidden = frozenset[str]().union(*map(secrecy.tokens, data.values()))
+    return replace(config, problems={key: secrecy.masked(text, hidden) for key, text in config.problems.items()})
 
 
 def written(section: JSON) -> str:

@@ -15,7 +15,7 @@ from hookrunner import log
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import GLOBAL, PatchOperation
-from hookrunner.values import explained, patches
+from hookrunner.values import explained, patches, secrecy
 from hookrunner.values.explained import Origin
 from hookrunner.values.layers import Schemas
 from hookrunner.values.section import Section
@@ -131,6 +131,11 @@ class Store:
     def for_helm(self, key: str) -> None:
         """Raises BadValues if the section is not fit for templates."""
         self._sections[key].check_for_helm()
+
+    def masked(self, key: str, message: str) -> str:
+        """The message without what the Secret has set there or in `global`: fit for logs and Events."""
+        secrets = (self._sections[one].secret for one in {GLOBAL, key})
+        return secrecy.masked(message, frozenset[str]().union(*map(secrecy.words, secrets)))
 
     def _keep(self, section: Section) -> bool:
         """Whether anything of the section is new."""

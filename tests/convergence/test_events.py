@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from hookrunner import log
 from hookrunner.convergence.events import Events
 from hookrunner.convergence.news import Item, News
 from hookrunner.convergence.objects import ConfigObject, Contents
@@ -130,7 +131,7 @@ async def test_an_event_that_is_gone_is_written_anew() -> None:
 
 
 @pytest.mark.looptime
-async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     server, news = Server(), News()
     server.error = Denied(403, "Forbidden", "events is forbidden")
     async with posting(server, news):
@@ -141,7 +142,8 @@ async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capsys: py
         news.tell(Item("a", "ModuleFailed", "last"))
         await asyncio.sleep(20)
     assert [body["message"] for body in server.bodies] == ["0", "1", "2", "last"]
-    assert capsys.readouterr().err.count("an Event cannot be written") == 1
+    log.flush(1.0)
+    assert capfd.readouterr().err.count("an Event cannot be written") == 1
 
 
 async def test_telling_never_waits_and_what_nobody_reads_is_bounded() -> None:
