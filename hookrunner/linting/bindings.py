@@ -36,7 +36,9 @@ def check(source: Source, config: HookConfig, now: datetime) -> Iterator[Remark]
 
 
 def _unused(source: Source, config: HookConfig) -> Iterator[Remark]:
-    """Bindings that run nothing and whose snapshot nobody gets."""
+    """Bindings that run nothing and whose snapshot nobody gets; lifecycle bindings get all (docs/hooks.md)."""
+    if config.lifecycle:
+        return
     queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
     others: tuple[Admission | Conversion, ...] = (*config.validating, *config.mutating, *config.conversions)
     running = (one for one in queued if isinstance(one, Schedule) or one.changes or one.run_on_synchronization)

@@ -40,6 +40,12 @@ async def test_a_lifecycle_binding_is_fine_where_it_belongs(
         assert [one.code for one in await found(linter, named)] == ["refused"] * refused
 
 
+async def test_a_lifecycle_binding_gets_every_snapshot(linter: Linter, write: Write) -> None:
+    kept = '"kubernetes": [{"kind": "Node", "executeHookOnEvent": [], "executeHookOnSynchronization": false}]'
+    path = write("modules/dns/hooks/a.sh", QUIET.replace('"onStartup": 1', f'"beforeHelm": 1, {kept}'))
+    assert await found(linter, path) == []
+
+
 def test_a_lifecycle_binding_needs_a_handler_of_the_shell_framework() -> None:
     text = b'source "$(hookrunner shell-lib)"\n__config__() { :; }\n__on_before_helm() { :; }\nhook::run "$@"\n'
     config = HookConfig("v1", lifecycle={BindingType.BEFORE_HELM: 1, BindingType.AFTER_DELETE_HELM: 1})
