@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from hookrunner import patterns
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.structural import patterns
 from hookrunner.sandbox.structural.formats import FORMATS
 from hookrunner.sandbox.structural.found import Found, invalid, too_long, wrong_type
 

@@ -13,8 +13,9 @@ from difflib import get_close_matches
 
 import orjson
 
+from hookrunner import patterns
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import formats, patterns
+from hookrunner.values.schemas import formats
 from hookrunner.values.schemas.node import KINDS, Test
 
 _LONGEST_SHOWN = 60

@@ -6,8 +6,9 @@ Keywords that nobody knows are left alone, as are keys with nothing behind them.
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from hookrunner import patterns
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import keywords, patterns
+from hookrunner.values.schemas import keywords
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, Rule
 
 RULES = "x-deckhouse-validations"
@@ -126,8 +127,8 @@ class Reader:
     def _usable(self, pattern: str, at: str) -> bool:
         try:
             patterns.compiled(pattern)
-        except ValueError as error:
-            self._wrong(at, str(error))
+        except patterns.BadPattern as error:
+            self._wrong(at, f"{pattern!r} is no regular expression: {error}")
             return False
         return True
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hookrunner.sandbox.structural import patterns
+from hookrunner import patterns
 from tests.sandbox.oracle import Oracle
 from tests.sandbox.structural.widgets import Widgets, widgets, with_fields
 

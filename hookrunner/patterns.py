@@ -36,11 +36,15 @@ BAD_RANGE = re.compile(r"bad character range (.*) at position")
 SAME_IN_BOTH = "dDwWbBAaftnrv"
 
 
-class InvalidInGo(Exception):
+class BadPattern(ValueError):
+    """A pattern cannot be used; the message says why, and names it."""
+
+
+class InvalidInGo(BadPattern):
     """Go does not take the pattern; says why, as Go does. Every text then fails to match it."""
 
 
-class NotDoneHere(Exception):
+class NotDoneHere(BadPattern):
     """Go takes the pattern, this rewriting does not; says which part."""
 
 
