@@ -14,6 +14,7 @@ class _Commands(Lazy):
         "list": ("module_list", "module_list", "Show modules: what is on, how far it is, and why."),
         "values": ("module_values", "module_values", "Show a module's values, and which layer has set each."),
         "config": ("module_values", "module_config", "Show what users have set of a module's values."),
+        "render": ("module_render", "module_render", "Show a module's manifests, or how they differ from the cluster."),
         "graph": ("module_list", "module_graph", "Show which module waits for which."),
         "rollback": ("module_seen", "module_rollback", "Bring an earlier revision of a module's release back."),
         "patches": ("module_seen", "module_patches", "Show how hooks have patched a module's values in memory."),

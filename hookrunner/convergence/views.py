@@ -98,10 +98,7 @@ class ModuleViews:
         if not state.module.chart:
             return ""
         rendered = await self._seen.releasing.render(state)
-        if not debug:
-            return rendered.manifest
-        hooks = "".join(f"---\n# Source: {hook.path}\n{hook.text.strip()}\n" for hook in rendered.hooks)
-        return f"{rendered.manifest}{hooks}" + (f"NOTES:\n{rendered.notes}\n" if rendered.notes else "")
+        return rendered.everything if debug else rendered.manifest
 
     async def diff(self, section: str) -> str:
         """Objects as they would be compared with what is in the cluster."""

@@ -57,6 +57,12 @@ class Rendered:
     notes: str
     chart: JSON
 
+    @property
+    def everything(self) -> str:
+        """The manifest, then Helm hooks and the notes, for people."""
+        hooks = "".join(f"---\n# Source: {hook.path}\n{hook.text.strip()}\n" for hook in self.hooks)
+        return f"{self.manifest}{hooks}" + (f"NOTES:\n{self.notes}\n" if self.notes else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:

@@ -1,0 +1,116 @@
+"""Renders a module of a modules directory, for a made-up cluster or for one that is asked, and compares it with what is
+there. Nothing is written to the cluster."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hookrunner.charts.engine import Cluster
+from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.cli.module_cluster import Wanted
+from hookrunner.cli.module_files import Files
+from hookrunner.cli.module_offline import asked, opened
+from hookrunner.convergence.diffs import Diffs
+from hookrunner.kube.capabilities import capabilities
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.releases import Capabilities, Rendered
+from hookrunner.modules.capabilities import stock
+from hookrunner.releases.ordering import Identity
+from hookrunner.releases.releases import Releases
+from hookrunner.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """A cluster, and the namespace that its credentials are for."""
+
+    client: Client
+    discovery: Discovery
+    watches: Watches
+    namespace: str
+
+
+async def manifests(files: Files, name: str, wanted: Wanted, debug: bool) -> str:
+    """The manifests, empty without a chart; `debug` adds Helm hooks and notes. Raises HookrunnerError."""
+    settings = _settings(files, wanted)
+    if wanted.live:
+        async with _cluster(settings) as live:
+            known = await capabilities(live.client)
+            rendered = await _rendered(files, name, _placed(settings, live), known, live)
+    else:
+        rendered = await _rendered(files, name, settings, stock(wanted.version, wanted.api_versions))
+    return "" if rendered is None else rendered.everything if debug else rendered.manifest
+
+
+async def difference(files: Files, name: str, wanted: Wanted) -> str:
+    """A unified diff of what is in the cluster and what would be, empty without a chart. Raises HookrunnerError."""
+    settings = _settings(files, wanted)
+    async with _cluster(settings) as live:
+        settings = _placed(settings, live)
+        rendered = await _rendered(files, name, settings, await capabilities(live.client), live)
+        if rendered is None:
+            return ""
+        traits = opened(files).module(name).traits
+        identity = Identity(name, traits.namespace or settings.kube.namespace)
+        releases = _releases(live, settings)
+        head = await releases.head(identity.name, identity.namespace)
+        deployed = await releases.manifest(head) if head else ()
+        return await Diffs(live.client, live.discovery).of(identity, rendered.objects, deployed)
+
+
+async def _rendered(
+    files: Files, name: str, settings: Settings, known: Capabilities, live: _Live | None = None
+) -> Rendered | None:
+    """None without a chart."""
+    found = opened(files)
+    if not found.module(name).chart:
+        return None
+    modules, kube = settings.modules, settings.kube
+    order = found.order(name, kube.namespace or "default", modules.extra_labels, known)
+    if live:
+        order = replace(order, install=await _releases(live, settings).head(name, order.namespace) is None)
+    cluster = Cluster(str(kube.config or ""), kube.context) if live else None
+    async with Renderer(Limits(modules.render_timeout, modules.render_memory), cluster) as renderer:
+        return await renderer.render(order)
+
+
+def _settings(files: Files, wanted: Wanted) -> Settings:
+    """Those of `start`, with the flags."""
+    settings = asked(files)
+    kube = settings.kube
+    return replace(
+        settings,
+        kube=replace(
+            kube,
+            config=Path(wanted.config) if wanted.config else kube.config,
+            context=wanted.context or kube.context,
+            namespace=wanted.namespace or kube.namespace,
+        ),
+    )
+
+
+def _placed(settings: Settings, live: _Live) -> Settings:
+    """In the namespace of the credentials, if no other was named."""
+    return replace(settings, kube=replace(settings.kube, namespace=settings.kube.namespace or live.namespace))
+
+
+def _releases(live: _Live, settings: Settings) -> Releases:
+    modules = settings.modules
+    return Releases(live.client, live.discovery, live.watches, modules.helm_driver, modules.history_max)
+
+
+@asynccontextmanager
+async def _cluster(settings: Settings) -> AsyncIterator[_Live]:
+    """Raises BadKubeConfig, KubeError."""
+    connection = await loaded(Loading(settings.kube))
+    metrics = Metrics()
+    async with Client(Credentials(settings.kube, connection), Requests(metrics)) as client:
+        discovery = Discovery(client)
+        yield _Live(client, discovery, Watches(client, discovery, metrics, 75.0), connection.namespace or "default")

@@ -1,0 +1,103 @@
+"""`hookrunner module render`: of a running hookrunner, of files, and files compared with a cluster."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from hookrunner.cli import module_rendering
+from hookrunner.cli.module_cluster import Wanted
+from hookrunner.cli.module_files import Files
+from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from tests.fakes.command_line import Command, Endpoint
+from tests.fakes.transports import all_closed
+
+TEMPLATE = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: dns}
+data:
+  replicas: {{ required "say how many" .Values.dns.replicas | quote }}
+  version: {{ .Capabilities.KubeVersion.Version }}
+  things: {{ .Capabilities.APIVersions.Has "example.com/v1/Thing" | quote }}
+  pods: {{ .Capabilities.APIVersions.Has "v1/Pod" | quote }}
+  namespace: {{ .Release.Namespace }}
+"""
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> Path:
+    (tmp_path / "m/010-dns/templates").mkdir(parents=True)
+    (tmp_path / "m/010-dns/templates/dns.yaml").write_text(TEMPLATE)
+    (tmp_path / "m/020-hooks/hooks").mkdir(parents=True)
+    (tmp_path / "config.yaml").write_text("dns: {replicas: 2}")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("flags", "query"), [("", ""), ("--debug", "?debug=true"), ("--diff --debug", "?diff=true&debug=true")]
+)
+def test_a_running_hookrunner_is_asked(flags: str, query: str, endpoint: Endpoint, command: Command) -> None:
+    endpoint.answers[f"/module/dns/render{query}"] = "No diff found\n"
+    ended = command("module", "render", "dns", *flags.split(), "--debug-unix-socket", str(endpoint.socket))
+    assert (ended.code, ended.out) == (0, "No diff found\n")
+
+
+def test_differences_end_with_3(endpoint: Endpoint, command: Command) -> None:
+    endpoint.answers["/module/dns/render?diff=true"] = "--- live\n+++ wanted\n"
+    ended = command("module", "render", "dns", "--diff", "--debug-unix-socket", str(endpoint.socket))
+    assert (ended.code, ended.out) == (3, "--- live\n+++ wanted\n")
+
+
+def test_files_are_rendered_for_a_made_up_cluster(modules: Path, command: Command) -> None:
+    files = ("--modules-dir", str(modules / "m"), "--config", str(modules / "config.yaml"))
+    cluster = ("--kube-version", "1.33", "--api-versions", "example.com/v1/Thing,b/v1", "--namespace", "addons")
+    ended = command("module", "render", "dns", *files, *cluster)
+    assert ended.code == 0, ended.err
+    _, data = ended.out.split("\ndata:\n")
+    assert [line.split() for line in data.splitlines()] == [
+        ["replicas:", '"2"'],
+        ["version:", "v1.33.0"],
+        ["things:", '"true"'],
+        ["pods:", '"true"'],
+        ["namespace:", "addons"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("dns --modules-dir m", 1, "dns/templates/dns.yaml:6:15: say how many"),
+        ("hooks --modules-dir m", 0, "nothing to render"),
+        ("dns --kube-version 1.33", 2, "give --modules-dir, too"),
+        ("dns --modules-dir m --kube-config nowhere", 2, "there is no file 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_rendered_is_told(
+    words: str, code: int, said: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(modules)
+    ended = command("module", "render", *words.split())
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with serving(Options()) as sandbox:
+        yield sandbox
+    await all_closed()
+
+
+async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox) -> None:
+    sandbox.write_kubeconfig(modules / "kc")
+    old = {"metadata": {"name": "dns"}, "data": {"replicas": "1", "namespace": "default"}}
+    async with aiohttp.ClientSession(sandbox.url) as session:
+        await (await session.post("/api/v1/namespaces/default/configmaps", json=old)).read()
+    files = Files((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
+    wanted = Wanted("default", "", (), str(modules / "kc"), "", True)
+    lines = (await module_rendering.difference(files, "dns", wanted)).splitlines()
+    assert lines[:2] == ["--- live/default/ConfigMap/dns", "+++ wanted/default/ConfigMap/dns"]
+    assert {"-  replicas: '1'", "+  replicas: '2'", "   namespace: default"} <= set(lines)
+    assert await module_rendering.difference(files, "hooks", wanted) == ""
