@@ -93,7 +93,12 @@ class Rounds:
         while True:
             await self._wanted.there.wait()
             self._urgent.clear()
-            await self._unless_urgent(self._round(self._wanted.take()))
+            cause = self._wanted.take()
+            try:
+                await self._unless_urgent(self._round(cause))
+            except Exception:  # what a round was for is not lost with it: whoever keeps us begins anew
+                self.ask(cause, at_once=False)
+                raise
 
     async def advance(self) -> None:
         """For ever: let modules run whose turn comes, in a round, or later because another one was mended."""

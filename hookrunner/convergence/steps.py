@@ -7,7 +7,6 @@ from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.state import State
-from hookrunner.errors import HookrunnerError
 
 
 class Steps:
@@ -25,11 +24,8 @@ class Steps:
 
     async def define(self, states: list[State]) -> None:
         """Apply the definitions of these modules, before any is run. A module whose definitions fail tries again when
-        it is run itself."""
-        results = await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, HookrunnerError):
-                raise result
+        it is run itself, and tells of it; nobody else waits for it."""
+        await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
 
     async def clean_up(self) -> None:
         """After the first round: remove what no module wants any more."""

@@ -107,8 +107,9 @@ def _module(entry: os.DirEntry[str], source: Path, unnumbered: int) -> Module:
     try:
         return _looked_into(module)
     except (BadModule, OSError) as error:
-        _log.error("a module cannot be loaded", module=name, error=error)
-        return replace(module, problem=_words(error, directory))
+        problem = _words(error, directory)
+        _log.error("a module cannot be loaded", module=name, error=problem)
+        return replace(module, problem=problem)
 
 
 def _looked_into(module: Module) -> Module:

@@ -143,9 +143,13 @@ def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
 
 
 def _read(path: Path) -> str:
-    """What the script wrote; nothing if it removed the file."""
+    """What the script wrote; nothing if it removed the file, or made a FIFO of it, for whose writer nobody waits."""
     try:
-        with path.open(errors="replace") as file:
+        with open(path, errors="replace", opener=_unwaiting) as file:
             return file.read(_LONGEST)
     except OSError:
         return ""
+
+
+def _unwaiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

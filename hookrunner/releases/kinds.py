@@ -3,7 +3,7 @@ API server's own list of kinds may be a moment behind, and so may our memory of 
 
 from collections.abc import Iterable
 
-from hookrunner.errors import UnknownKind
+from hookrunner.errors import ReleaseFailed, UnknownKind
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases.ordering import CRD
@@ -19,7 +19,7 @@ class Kinds:
         self._defined: dict[tuple[str, str], Resource] = {}
 
     def learn(self, objects: Iterable[JSON]) -> None:
-        """Remember what the CRDs among the objects define."""
+        """Remember what the CRDs among the objects define. Raises ReleaseFailed if one does not say."""
         for obj in objects:
             if obj.get("kind") == CRD:
                 self._defined |= {(one.api_version, one.kind): one for one in resources(obj)}
@@ -39,11 +39,17 @@ class Kinds:
 
 
 def resources(crd: JSON) -> list[Resource]:
-    """What a CRD defines, one for each served version."""
-    spec = crd["spec"]
-    names, namespaced = spec["names"], spec.get("scope") == "Namespaced"
-    versions = [version["name"] for version in spec["versions"] if version.get("served")]
-    return [
-        Resource(f"{spec['group']}/{version}", names["kind"], names["plural"], namespaced, verbs=_VERBS)
-        for version in versions
-    ]
+    """What a CRD defines, one for each served version. Raises ReleaseFailed if that cannot be said."""
+    try:
+        spec = crd["spec"]
+        names, namespaced = spec["names"], spec.get("scope") == "Namespaced"
+        versions = [version["name"] for version in spec["versions"] if version.get("served")]
+        return [
+            Resource(f"{spec['group']}/{version}", names["kind"], names["plural"], namespaced, verbs=_VERBS)
+            for version in versions
+        ]
+    except (LookupError, TypeError, AttributeError):
+        raise ReleaseFailed(
+            f"CustomResourceDefinition {(crd.get('metadata') or {}).get('name')}: it needs spec.group, "
+            "spec.names.{kind, plural} and spec.versions[].name; see `kubectl explain crd.spec`"
+        ) from None

@@ -85,6 +85,7 @@ async def test_a_script_reads_values_with_the_modules_that_are_on_and_the_enviro
         ("exit 0", "bad enabled result: ''; write true or false into"),
         ("echo yes > $MODULE_ENABLED_RESULT", "bad enabled result: 'yes'"),
         ("rm $MODULE_ENABLED_RESULT", "bad enabled result: ''"),
+        ("rm $MODULE_ENABLED_RESULT; mkfifo $MODULE_ENABLED_RESULT", "bad enabled result: ''"),
         ("head -c 1000000 /dev/zero > $MODULE_ENABLED_RESULT", "bad enabled result"),
         ("echo true > $MODULE_ENABLED_RESULT; echo no such thing >&2; exit 3", "exit status 3: no such thing"),
         ("kill -9 $$", "killed by SIGKILL"),

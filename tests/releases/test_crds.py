@@ -41,6 +41,12 @@ async def test_a_definition_is_created_with_labels_and_served_at_once(crds: Crds
     assert (await client.get("/apis/x.io/v1/things"))["items"] == []
 
 
+@pytest.mark.parametrize("spec", [None, [], {"group": "x.io"}, {"group": "x.io", "names": {}, "versions": {"v1": 1}}])
+async def test_a_definition_that_defines_nothing_is_refused_by_its_name(crds: Crds, spec: Any) -> None:
+    with pytest.raises(ReleaseFailed, match=r"things\.x\.io: it needs spec\.group, spec\.names"):
+        await crds.ensure([definition("v1") | {"spec": spec}], LABELS)
+
+
 async def test_nothing_is_written_if_nothing_differs(crds: Crds, sandbox: Sandbox) -> None:
     await crds.ensure([definition("v1")], LABELS)
     sandbox.faults.requests.clear()
