@@ -13,11 +13,12 @@ from typing import Any, Self
 import orjson
 
 from hookrunner import log
-from hookrunner.charts.child import Child, WorkerLost
+from hookrunner.charts.child import Child
 from hookrunner.charts.engine import Cluster
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.releases import HelmHook, Render, Rendered
 from hookrunner.model.resources import JSON
+from hookrunner.worker import WorkerLost
 
 PATIENCE = 1.0
 MOST_WORKERS = 3

@@ -13,6 +13,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +27,6 @@ from hookrunner.charts.complaints import brief, of_syntax
 from hookrunner.charts.engine import Cluster, Engine, Options, built_in, compatible
 from hookrunner.charts.manifests import manifests
 from hookrunner.charts.program import Program
-from hookrunner.charts.protocol import LENGTH
 from hookrunner.errors import BadChart, RenderFailed
 
 _GRACE = 1.0
@@ -34,6 +34,8 @@ _GRACE = 1.0
 
 _PACKED = 64
 """Charts that are kept ready; some have megabytes."""
+
+LENGTH = struct.Struct("!I")  # as in hookrunner/worker.py, which would load asyncio here
 
 
 def main() -> None:

@@ -13,7 +13,8 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
 
 from hookrunner.errors import BadFilter, FilterFailed
-from hookrunner.jq.child import Child, WorkerLost
+from hookrunner.jq.child import Child
+from hookrunner.worker import WorkerLost
 
 STRIKES = 3
 CHUNK_OBJECTS = 200

@@ -134,7 +134,7 @@ async def test_a_worker_that_was_killed_while_idle_is_not_missed(renderer: Rende
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": configmap("a")})
     await renderer.render(order(directory))
     [child] = renderer._children
-    os.kill(child._process.pid, 9)
+    os.kill(child._worker.process.pid, 9)
     assert (await renderer.render(order(directory))).objects
 
 
@@ -143,7 +143,7 @@ async def test_an_idle_worker_ends_and_a_deadline_of_zero_is_none(write: Write) 
     async with Renderer(Limits(deadline=0, idle=0.01)) as renderer:
         await renderer.render(order(directory))
         [child] = renderer._children
-        assert await child._process.wait() == 0
+        assert await child._worker.process.wait() == 0
         assert (await renderer.render(order(directory))).objects
 
 

@@ -1,5 +1,0 @@
-"""How the renderer and its worker tell where a message ends."""
-
-import struct
-
-LENGTH = struct.Struct("!I")

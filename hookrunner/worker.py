@@ -1,0 +1,91 @@
+"""A process of our own that does what must not be done in this one, and the socket to it: code of others that may hang,
+crash or take all memory. What is said over the socket is between whoever starts the worker and the worker."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Self
+
+LENGTH = struct.Struct("!I")
+"""What stands before each part of a message."""
+
+
+class WorkerLost(Exception):
+    """The worker ended before it answered, or was ended. The message says why, as far as that is known.
+
+    `again`: another request may be to blame, so a fresh worker may do better.
+    """
+
+    def __init__(self, reason: str, again: bool = False) -> None:
+        super().__init__(reason)
+        self.again = again
+
+
+@dataclass(eq=False, slots=True)
+class Worker:
+    """A running worker. `used`: it has answered before."""
+
+    process: asyncio.subprocess.Process
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+    used: bool = False
+
+    @classmethod
+    async def start(cls, name: str, spawn: Callable[[int], Awaitable[asyncio.subprocess.Process]]) -> Self:
+        """`spawn` starts the process, which is to talk over this descriptor. It stays in our process group, by which
+        `process.orphans` knows it from orphans. Raises WorkerLost if there can be no process."""
+        ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=ours)
+        try:
+            process = await spawn(theirs.fileno())
+        except BaseException as error:
+            writer.close()
+            if isinstance(error, OSError):
+                raise WorkerLost(f"no {name} worker can be started: {error}") from None
+            raise
+        finally:
+            theirs.close()
+        return cls(process, reader, writer)
+
+    @property
+    def left(self) -> bool:
+        """Was it sent away, or has it ended?"""
+        return self._writer.is_closing() or self.process.returncode is not None
+
+    def write(self, message: bytes) -> None:
+        """Send it; may raise OSError if nobody is there any more."""
+        self._writer.write(message)
+
+    async def drain(self) -> None:
+        """Wait until there is room for more. Raises OSError."""
+        await self._writer.drain()
+
+    async def answer(self) -> bytes:
+        """The next answer. Raises IncompleteReadError, OSError if the worker is gone."""
+        (size,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
+        text = await self._reader.readexactly(size)
+        self.used = True
+        return text
+
+    async def ended(self) -> int:
+        """Its exit status, now that it has gone by itself."""
+        self._writer.close()
+        return await self.process.wait()
+
+    def leave(self) -> None:
+        """Hang up: an idle worker then ends by itself."""
+        self._writer.close()
+
+    async def kill(self, patience: float = 0.0) -> None:
+        """End it, whatever it does, and wait until it is gone. With patience (seconds) it is asked first."""
+        self.leave()
+        steps = [(self.process.terminate, patience)] * bool(patience) + [(self.process.kill, None)]
+        for end, seconds in steps:
+            try:
+                end()
+                async with asyncio.timeout(seconds):
+                    await self.process.wait()
+            except (ProcessLookupError, TimeoutError):
+                continue
