@@ -35,3 +35,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "hookrunner.webhooks.configuration" -}}
 {{ get .Values.settings "validating-webhook-configuration-name" | default (include "hookrunner.clusterwide" .) }}{{ if eq (get .Values.settings "compat") "shell-operator" }}-hooks{{ end }}
 {{- end }}
+
+{{- define "hookrunner.modules.config" -}}
+{{ get .Values.settings "config-map" | default (eq (get .Values.settings "compat") "addon-operator" | ternary "addon-operator" "hookrunner") }}
+{{- end }}

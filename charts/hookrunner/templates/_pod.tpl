@@ -5,6 +5,7 @@
 {{- /* The variables of the program: what the values say, and what the chart itself decides. */}}
 {{- define "hookrunner.env" -}}
 {{- $settings := dict "listen-port" .Values.port "tmp-dir" "/tmp/hookrunner" "debug-unix-socket" "/tmp/hookrunner/debug.socket" }}
+{{- $_ := set $settings "modules-dir" (.Values.modules.enabled | ternary (include "hookrunner.modules.directories" .) ":") }}
 {{- if include "hookrunner.serves" . }}
 {{- $service := include "hookrunner.webhooks" . }}
 {{- $source := ternary "self" "secret" (eq .Values.webhooks.certs "self") }}
@@ -19,6 +20,10 @@
 {{- range $flag, $value := merge (deepCopy .Values.settings) $settings }}
 - {name: HOOKRUNNER_{{ $flag | upper | replace "-" "_" }}, value: {{ $value | quote }}}
 {{- end }}
+{{- end }}
+
+{{- define "hookrunner.modules.directories" -}}
+{{ range .Values.modules.volumes }}/volumes/{{ .name }}:{{ end }}/modules
 {{- end }}
 
 {{- define "hookrunner.pod" -}}
