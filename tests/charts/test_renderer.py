@@ -10,9 +10,10 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from hookrunner.charts.child import Child, WorkerLost
+from hookrunner.charts.child import Child
 from hookrunner.charts.renderer import Limits, Renderer, request
 from hookrunner.errors import BadChart, RenderFailed
+from hookrunner.worker import WorkerLost
 from tests.charts.conftest import CHART, Write, configmap, order
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
