@@ -1,0 +1,176 @@
+"""What is seen of modules from outside: the debug socket, `/readyz`, `/status/converge`, metrics, Events, and what is
+never to be seen (addon-operator.md §8, issue 6 §5)."""
+
+import asyncio
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from hookrunner.cli.debug import ask
+from tests.flows.modules.hooks import configmap, hook, patch, unless, watching
+from tests.flows.modules.world import World
+
+SCHEMA = "type: object\nproperties:\n  size: {type: integer}\n  password: {type: string, enum: [hunter2, hunter3]}\n"
+SIZE = "size: {{ .Values.a.size | quote }}"
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: '{{ .Values.a.password }}'}\n"
+
+
+async def shown(world: World, path: str, form: dict[str, str] | None = None) -> Any:
+    """An answer of the debug socket, which may ask the sandbox, and that is in our own loop."""
+    text = await asyncio.to_thread(ask, (world.directory / "debug.socket",), path, form)
+    return json.loads(text) if ".json" in path else text
+
+
+async def events(world: World) -> dict[str, str]:
+    """Messages of Events on the ConfigMap, by reason."""
+    items = (await world.ask("GET", world.path(resource="events"), None))["items"]
+    mine = [one for one in items if one["involvedObject"]["kind"] == "ConfigMap"]
+    assert {one["involvedObject"]["name"] for one in mine} <= {"hookrunner"}
+    return {one["reason"]: one["message"] for one in mine}
+
+
+async def told(world: World, reason: str, words: str) -> None:
+    """Wait for such an Event."""
+
+    async def is_told() -> bool:
+        return words in (await events(world)).get(reason, "")
+
+    await world.until(is_told, True, f"an Event {reason} with {words!r}")
+
+
+async def set_secret(world: World, **data: str) -> None:
+    """Write the Secret with values."""
+    texts = {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vals"}, "data": texts}
+    there = await world.ask("GET", world.path("vals", "secrets"), None)
+    where = world.path("vals" if there else "", "secrets")
+    await world.ask("PATCH" if there else "POST", f"{where}?story=yes", {"data": texts} if there else secret)
+
+
+@pytest.fixture
+async def one(world: World) -> World:
+    """With a module `a` whose password is in a Secret."""
+    world.operator.flags = (*world.operator.flags, "--config-secret=vals")
+    world.module("010-a", {"values.yaml": "a: {size: 1}\n", "openapi/config-values.yaml": SCHEMA})
+    world.module("010-a", {"templates/cm.yaml": configmap("a", SIZE), "templates/s.yaml": SECRET})
+    world.module("010-a", {"hooks/h.sh": hook(patch("/a/seen", "true"), beforeHelm=1, kubernetes=[watching()])})
+    await set_secret(world, a="password: hunter2")
+    await world.configure(aEnabled="true", a="size: 2")
+    return world
+
+
+async def test_values_and_who_set_them_and_what_came_of_them(one: World) -> None:
+    await one.create("seen", watched="y")
+    await one.start()
+    assert (await shown(one, "/module/list.json"))["enabledModules"] == ["a"]
+    assert await shown(one, "/module/a/values.json") == {"password": "hunter2", "seen": True, "size": 2}
+    assert await shown(one, "/module/a/config.json?global=true") == {
+        "a": {"password": "hunter2", "size": 2},
+        "global": None,
+    }
+    assert await shown(one, "/module/a/values.json?explain=true") == [
+        {"path": "/a/password", "value": "*** from the Secret", "layer": "Secret"},
+        {"path": "/a/seen", "value": True, "layer": "patch of a hook"},
+        {"path": "/a/size", "value": 2, "layer": "ConfigMap"},
+    ]
+    assert (await shown(one, "/module/a/patches.json"))[0]["Operations"][0]["path"] == "/a/seen"
+    assert (await shown(one, "/module/a/snapshots.json"))["hooks/h.sh"]["cms"]["snapshot"] == [{"filterResult": "seen"}]
+    assert await shown(one, "/module/resource-monitor.json") == {"a": ["default/ConfigMap/a", "default/Secret/s"]}
+    assert 'size: "2"' in await shown(one, "/module/a/render")
+
+
+async def test_the_difference_to_the_cluster_names_fields_and_hides_secrets(one: World) -> None:
+    await one.start()
+    assert await shown(one, "/module/a/render?diff=true") == "No diff found\n"
+    await one.ask("PATCH", one.path("a") + "?story=yes", {"data": {"size": "9"}})
+    await one.ask("PATCH", one.path("s", "secrets") + "?story=yes", {"data": {"p": "eA=="}})
+    before = one.writes()
+    text = await shown(one, "/module/a/render?diff=true")
+    assert "--- live/default/ConfigMap/a\n+++ wanted/default/ConfigMap/a\n" in text
+    assert "-  size: '9'\n+  size: '2'\n" in text
+    assert "-  p: '*** 4 bytes'\n+  p: '*** 12 bytes (changed)'\n" in text
+    assert (before, one.writes()) == (before, [])
+
+
+async def test_an_edit_that_is_refused_is_seen_until_it_is_mended_and_no_secret_ever(one: World) -> None:
+    await one.start()
+    await one.configure(a="size: big")
+    await told(one, "ConfigRejected", "a: size must be of type integer")
+    assert one.operator.metric("config_values_refused", section="a") == 1
+    assert one.operator.metric("config_values_errors_total") >= 1
+    status, text = one.operator.get("/readyz?output=json")
+    assert (status, "a: size must be of type integer" in text) == (200, True)
+    await set_secret(one, a="password: swordfish", aEnabled="swordfish")
+    await one.operator.wait_log("must be 'true' or 'false', not '***'")
+    await set_secret(one, a="password: swordfish", aEnabled="true")
+    await one.operator.wait_log("password must be one of")
+    await set_secret(one, a="password: hunter3")
+    await one.configure(a="size: 3")
+    await told(one, "ConfigAccepted", "a: ")
+    assert one.operator.metric("config_values_refused", section="a") == 0
+    told_ = f"{one.operator.logs()} {await events(one)} {one.operator.get('/readyz?output=json')[1]}"
+    assert "swordfish" not in told_
+
+
+async def test_what_happens_to_modules_is_told_in_events(world: World) -> None:
+    world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
+    world.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
+    world.module("020-b", {"templates/cm.yaml": configmap("b")})
+    await world.configure(aEnabled="true", bEnabled="true")
+    await world.start()
+    await told(world, "ModuleFailed", "broken")
+    world.operator.tell("mended")
+    await world.configure(a="size: 1")
+    await told(world, "ModuleHealed", "a works again")
+    await world.delete("b")
+    await told(world, "ModuleDrifted", "default/ConfigMap/b is gone")
+    await world.configure(a="size: 2")
+    await world.becomes("a", size="2")
+    assert await shown(world, "/module/a/rollback?revision=1", {}) == (
+        "a is at revision 3 now, until its values or its chart change\n"
+    )
+    assert await world.map("a") == {"size": "1"}
+    await told(world, "ModuleRolledBack", "a is at revision 3")
+    world.without("modules/020-b")
+    await world.again()
+    await told(world, "ReleasePurged", "no module is called b")
+
+
+async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready(world: World) -> None:
+    missing = {"name": "none", "apiVersion": "example.com/v1", "kind": "Missing"}
+    world.module("010-a", {"hooks/h.sh": hook(kubernetes=[missing])})
+    world.module("020-b", {"templates/cm.yaml": configmap("b")})
+    world.module("030-Bad_Name")
+    await world.configure(aEnabled="true", bEnabled="true")
+    await world.start()
+    assert world.operator.get("/readyz") == (200, "Startup converge done.\n")
+    messages = {c["name"]: c["message"] for c in json.loads(world.operator.get("/readyz?output=json")[1])["conditions"]}
+    assert "a/h.sh: none: " in messages["watches"].replace("hooks/", "")
+    assert all(word in messages["modules"] for word in ("a: ", "Missing", "Bad_Name"))
+    assert messages["purge"].startswith("nothing was purged: ")
+    assert world.modules()["Bad_Name"]["state"] == "rejected"
+    assert await world.map("b") == {}
+
+
+@pytest.mark.parametrize(("flags", "unready"), [((), 503), (("--compat=addon-operator",), 500)])
+async def test_how_far_the_start_is(world: World, flags: tuple[str, ...], unready: int) -> None:
+    world.operator.flags = (*world.operator.flags, *flags, "--config-map=hookrunner")
+    wait = 'until [ -e "$TOLD/{0}" ]; do sleep 0.02; done'
+    world.write("global-hooks/g.sh", hook(wait.format("first"), onStartup=1))
+    world.module("010-a", {"hooks/h.sh": hook(wait.format("second"), beforeHelm=1)})
+    await world.configure(aEnabled="true")
+    await world.start(ready=False)
+    get = world.operator.get
+    await world.ran("global/g.sh onStartup")
+    assert get("/readyz") == (unready, "Startup converge in progress\n")
+    assert get("/status/converge") == (200, "STARTUP_CONVERGE_NOT_STARTED\n")
+    world.operator.tell("first")
+    await world.ran("a/h.sh beforeHelm")
+    assert get("/readyz") == (unready, "Startup converge in progress\n")
+    assert get("/status/converge") == (200, "STARTUP_CONVERGE_IN_PROGRESS: 2 tasks\n")
+    world.operator.tell("second")
+    await world.operator.ready()
+    assert get("/readyz") == (200, "Startup converge done.\n")
+    assert get("/status/converge") == (200, "STARTUP_CONVERGE_DONE\nCONVERGE_WAIT_TASK\n")
