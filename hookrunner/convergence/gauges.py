@@ -9,7 +9,7 @@ from hookrunner.engine.queue_set import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.modules import Choice
-from hookrunner.model.tasks import HookRun, ModuleDelete, ModuleRun
+from hookrunner.model.tasks import HookRun, ModuleTask
 
 Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
@@ -80,7 +80,7 @@ class Gauges:
         for queue in self._queues:
             for task in list(queue)[:1]:
                 order = task.order
-                module = order.module if isinstance(order, HookRun | ModuleRun | ModuleDelete) else ""
+                module = order.module if isinstance(order, HookRun | ModuleTask) else ""
                 yield (queue.name, module, order.name, order.label if isinstance(order, HookRun) else order.hook), 1
 
 

@@ -13,7 +13,7 @@ from hookrunner.engine.queue_set import Queues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module
 from hookrunner.model.status import ConvergeDump, ModuleDump
-from hookrunner.model.tasks import HookRun, ModuleDelete, ModuleRun, Order
+from hookrunner.model.tasks import HookRun, ModuleTask, Order
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
 """The predecessor's words, for probes and scripts that look for them (§8.3)."""
@@ -95,7 +95,7 @@ def _converges(order: Order) -> bool:
     """Does a pass over all modules wait for this?"""
     if isinstance(order, HookRun):
         return order.binding_type in (BindingType.BEFORE_ALL, BindingType.AFTER_ALL)
-    return isinstance(order, ModuleRun | ModuleDelete)
+    return isinstance(order, ModuleTask)
 
 
 def reason(state: State) -> str:

@@ -11,7 +11,7 @@ from hookrunner.engine.queue_set import Queues
 from hookrunner.errors import HookrunnerError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
-from hookrunner.model.tasks import Done, Failed, ModuleDelete, ModuleRun, ModuleTask, Outcome, own_queue
+from hookrunner.model.tasks import Done, Failed, ModuleTask, Outcome, own_queue
 
 _log = log.get("modules")
 
@@ -37,7 +37,7 @@ class Tasks:
     def ask(self, state: State, cause: str) -> None:
         """Have a module run: once more after what runs now, and at once if it waits for its next attempt."""
         state.asked += 1
-        self._put(ModuleRun(state.module.name, cause))
+        self._put(ModuleTask("ModuleRun", state.module.name, cause))
 
     def still(self, state: State) -> None:
         """A module is about to go: no more ticks for its hooks."""
@@ -45,7 +45,7 @@ class Tasks:
 
     def dismiss(self, state: State, cause: str) -> None:
         """Have a module deleted."""
-        self._put(ModuleDelete(state.module.name, cause))
+        self._put(ModuleTask("ModuleDelete", state.module.name, cause))
 
     def hurry(self, name: str) -> None:
         """What a module failed for may be mended: try again."""
@@ -55,14 +55,14 @@ class Tasks:
         """One attempt."""
         state = self._states[order.module]
         with log.bound(module=order.module, task=order.name, cause=order.cause):
-            if isinstance(order, ModuleDelete):
+            if order.deletes:
                 return await self._attempt(state, order) if state.decision.choice is Choice.OFF else Done()
             return await self._attempt(state, order) if state.on else Done()
 
     async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
         state.busy_since, state.begun, failed_before = self._clock(), state.asked, state.parked
         try:
-            await (self._running if isinstance(order, ModuleRun) else self._deleting).run(state)
+            await (self._deleting if order.deletes else self._running).run(state)
         except HookrunnerError as error:
             return self._failed(state, order, str(error))
         except Exception as error:
@@ -80,9 +80,7 @@ class Tasks:
 
     def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:
         state.error = reason = self._running.told(state, reason)
-        counter = (
-            self._metrics.module_run_errors if isinstance(order, ModuleRun) else self._metrics.module_delete_errors
-        )
+        counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
         counter.inc(order.module)
         self._states.news.tell(Item(order.module, "ModuleFailed", reason))
         _log.error("Module failed. Will retry after delay, others go on.", error=reason)

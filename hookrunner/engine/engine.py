@@ -23,8 +23,6 @@ from hookrunner.model.tasks import (
     EnableScheduleBindings,
     FilterRetry,
     HookRun,
-    ModuleDelete,
-    ModuleRun,
     ModuleTask,
     Order,
     Outcome,
@@ -130,7 +128,7 @@ class Engine:
 
     async def _run(self, queue: Queue, task: Task) -> Outcome:
         """What each kind of order means."""
-        if isinstance(task.order, ModuleRun | ModuleDelete):
+        if isinstance(task.order, ModuleTask):
             return await self.modules.carry_out(task.order) if self.modules else Dropped("there are no modules")
         hook = self.hooks.get(task.order.hook)
         if hook is None:

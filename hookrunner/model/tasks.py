@@ -7,7 +7,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from hookrunner.model.bindings import MAIN, BindingType
 from hookrunner.model.contexts import Context, collapsed
@@ -149,13 +149,19 @@ def own_queue(module: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleRun:
-    """Bring a module to where it is to be: its hooks, its release (addon-operator.md §5.5). `cause` says why now."""
+class ModuleTask:
+    """Bring a module to where it is to be (`ModuleRun`: its hooks, its release), or take it away (`ModuleDelete`:
+    addon-operator.md §5.5, §5.7). `cause` says why now."""
 
+    name: Literal["ModuleRun", "ModuleDelete"]
     module: str
     cause: str
     hook = ""
-    name = "ModuleRun"
+
+    @property
+    def deletes(self) -> bool:
+        """Is the module to go?"""
+        return self.name == "ModuleDelete"
 
     @property
     def queue(self) -> str:
@@ -168,27 +174,6 @@ class ModuleRun:
         return frozenset({("", self.module)})
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleDelete:
-    """Take a module away: its delete hooks, its release, what it listens to (§5.7)."""
-
-    module: str
-    cause: str
-    hook = ""
-    name = "ModuleDelete"
-
-    @property
-    def queue(self) -> str:
-        """The module's own."""
-        return own_queue(self.module)
-
-    @property
-    def lanes(self) -> frozenset[Lane]:
-        """Whatever is done with a module as a whole keeps its order."""
-        return frozenset({("", self.module)})
-
-
-ModuleTask: TypeAlias = ModuleRun | ModuleDelete
 Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry | ModuleTask
 
 
@@ -231,7 +216,7 @@ class Task:
 
 def _where(order: Order) -> list[str]:
     match order:
-        case ModuleRun(module, cause) | ModuleDelete(module, cause):
+        case ModuleTask(module=module, cause=cause):
             return [order.queue, module, cause]
         case HookRun():
             startup = order.binding_type is BindingType.ON_STARTUP
