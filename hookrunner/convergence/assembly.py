@@ -38,7 +38,6 @@ from hookrunner.modules.scripts import Scripts
 from hookrunner.modules.shelf import Shelf
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift import Drift
-from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.store import Store
@@ -111,7 +110,7 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
         extenders = Extenders(modules.extenders, shelf.loaded.statics.enabled, lambda: values.flags, scripts)
         deciding = Deciding(extenders, states, store, helm.known)
         releasing = Releasing(modules, helm, store, parts.metrics, deciding.maintained)
-        definitions = _definitions(parts.kube, modules, helm.known)
+        definitions = _definitions(parts.kube, modules, helm)
         leftovers = Leftovers(states, releasing, shelf.loaded.found.certain, modules.ignored_releases)
         hooks = _hooks(settings, parts, built)
         acts = Running(hooks, definitions, releasing, store), Deleting(hooks, releasing, store)
@@ -150,9 +149,9 @@ def _hooks(settings: Settings, parts: Parts, built: Assembly) -> ModuleHooks:
     return ModuleHooks(load, built.engine, direct)
 
 
-def _definitions(kube: Kube, modules: ModulesSettings, known: KnownCapabilities) -> Definitions:
-    crds = Crds(kube.patcher, Kinds(kube.discovery))
-    return Definitions(crds, known, modules.extra_labels, modules.crd_filters)
+def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> Definitions:
+    crds = Crds(kube.patcher, helm.releases.kinds)
+    return Definitions(crds, helm.known, modules.extra_labels, modules.crd_filters)
 
 
 def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Renderer) -> Helm:

@@ -35,7 +35,8 @@ _DELETING = "Deletion in progress (or silently failed)"
 
 
 class Releases:
-    """The releases of one cluster. `keep` is how many revisions stay on record, 0 is all.
+    """The releases of one cluster. `keep` is how many revisions stay on record, 0 is all. `kinds` are those that their
+    objects may have; who applies definitions tells it.
 
     Every method raises ReleaseFailed, which names the release, or KubeError if the records themselves cannot be read
     or written. Calls that change one release wait for each other.
@@ -44,7 +45,8 @@ class Releases:
     def __init__(self, client: Client, discovery: Discovery, watches: Watches, driver: Driver, keep: int) -> None:
         readiness = Readiness(discovery, watches)
         hooks = HelmHooks(client, discovery, readiness)
-        self._tools = Tools(Applying(client, Kinds(discovery)), hooks, readiness)
+        self.kinds = Kinds(discovery)
+        self._tools = Tools(Applying(client, self.kinds), hooks, readiness)
         self._archive = Archive(Records(client, driver), watches)
         self._keep = keep
 
