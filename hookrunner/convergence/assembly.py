@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from hookrunner.background import Background
 from hookrunner.charts.engine import Cluster
@@ -85,13 +86,14 @@ class Convergence:
             "snapshots for modules": lambda: reactions.follow_snapshots(built.engine.progress),
             "events": self._events.post,
             "drift": lambda: reactions.follow_drift(helm.drift.findings()),
-            "release records": lambda: reactions.follow_records(helm.releases.changes(helm.namespace)),
             "capabilities": lambda: reactions.follow_capabilities(helm.known),
             "served CRDs": lambda: helm.known.follow(0),
             "served APIServices": lambda: helm.known.follow(1),
         }
         if secret:
             followed[f"watch {secret}"] = lambda: reactions.follow_config(config, secret, secret)
+        for namespace in {helm.namespace, *(state.module.traits.namespace for state in self.states)} - {""}:
+            followed[f"records in {namespace}"] = partial(reactions.follow_records, helm.releases, namespace)
         for name, follow in followed.items():
             background.keep(name, follow)
 

@@ -17,6 +17,7 @@ from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.releases import Finding
 from hookrunner.model.values import GLOBAL
+from hookrunner.releases.releases import Releases
 
 _log = log.get("modules")
 
@@ -82,9 +83,9 @@ class Reactions:
             if state and self._releasing.found(state, finding):
                 self._again(state, "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected")
 
-    async def follow_records(self, releases: AsyncIterator[str]) -> None:
+    async def follow_records(self, releases: Releases, namespace: str) -> None:
         """For ever: releases about which somebody else has written something."""
-        async for name in releases:
+        async for name in releases.changes(namespace):
             state = self._states.get(name)
             if state and state.on:
                 _log.warn("Somebody else has changed the release; it is made what it is to be.", module=name)
