@@ -4,14 +4,10 @@ anything else of theirs (addon-operator.md §6.9)."""
 import asyncio
 from collections.abc import Mapping
 
-from hookrunner import log
 from hookrunner.charts.crds import crds
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.state import State
-from hookrunner.errors import HookrunnerError
 from hookrunner.releases.crds import Crds
-
-_log = log.get("crds")
 
 
 class Definitions:
@@ -29,12 +25,8 @@ class Definitions:
         """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
         if state.crds:
             return
-        try:
-            found = await asyncio.to_thread(crds, state.module.directory, self._skipped)
-            if found:
-                await self._crds.ensure(found, self._labels)
-                self._known.forget()
-        except HookrunnerError as error:
-            _log.error("The definitions of a module were not applied.", module=state.module.name, error=str(error))
-            raise
+        found = await asyncio.to_thread(crds, state.module.directory, self._skipped)
+        if found:
+            await self._crds.ensure(found, self._labels)
+            self._known.forget()
         state.crds = True

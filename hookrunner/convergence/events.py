@@ -41,6 +41,7 @@ class _Thread:
     """What is told of one subject for one reason. Times are those of the loop. `waiting` is still to be told, `posted`
     the last Event, with what it says and how often that has happened."""
 
+    subject: str
     waiting: Counter[str] = field(default_factory=Counter)
     bad: bool = True
     told_at: float = 0.0
@@ -56,8 +57,9 @@ class _Thread:
 
     @property
     def message(self) -> str:
-        """All of it in one."""
+        """All of it in one, beginning with whom it is about: the Events of all modules stand in one list."""
         text = "; ".join(self.waiting)
+        text = text if text.startswith(self.subject) else f"{self.subject}: {text}"
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
     @property
@@ -99,7 +101,7 @@ class Events:
 
     def _hear(self, items: Iterable[Item], now: float) -> None:
         for item in items:
-            self._threads.setdefault((item.subject, item.reason), _Thread()).hear(item, now)
+            self._threads.setdefault((item.subject, item.reason), _Thread(item.subject)).hear(item, now)
 
     async def _tell(self, reason: str, thread: _Thread) -> None:
         try:

@@ -3,10 +3,13 @@
 
 import asyncio
 
+from hookrunner import log
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.state import State
+
+_log = log.get("crds")
 
 
 class Steps:
@@ -24,9 +27,12 @@ class Steps:
 
     async def define(self, states: list[State]) -> None:
         """Apply the definitions of these modules, before any is run. A module whose definitions fail tries again when
-        it is run itself, and tells of it; nobody else waits for it."""
-        await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
+        it is run itself, and fails with them; nobody else waits for it."""
+        results = await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
+        for state, result in zip(states, results, strict=True):
+            if isinstance(result, Exception):
+                _log.warn("definitions of a module were not applied", module=state.module.name, error=str(result))
 
     async def clean_up(self) -> None:
-        """After the first round: remove what no module wants any more."""
+        """After a round: remove what no module wants any more, once it is certain what that is."""
         await self._leftovers.clean_up()

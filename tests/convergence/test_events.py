@@ -96,7 +96,7 @@ async def test_a_hundred_objects_that_are_gone_are_one_event_of_a_bounded_length
             news.tell(Item("a", "ModuleDrifted", f"d/ConfigMap/a-{number} is gone"))
         await asyncio.sleep(2)
     (body,) = server.bodies
-    assert body["message"].startswith("d/ConfigMap/a-0 is gone; d/ConfigMap/a-1 is gone; ")
+    assert body["message"].startswith("a: d/ConfigMap/a-0 is gone; d/ConfigMap/a-1 is gone; ")
     assert (len(body["message"]), body["message"][-1]) == (1024, "…")
 
 
@@ -141,7 +141,7 @@ async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capfd: pyt
         server.error = None
         news.tell(Item("a", "ModuleFailed", "last"))
         await asyncio.sleep(20)
-    assert [body["message"] for body in server.bodies] == ["0", "1", "2", "last"]
+    assert [body["message"] for body in server.bodies] == ["a: 0", "a: 1", "a: 2", "a: last"]
     log.flush(1.0)
     assert capfd.readouterr().err.count("an Event cannot be written") == 1
 
