@@ -89,7 +89,7 @@ def _modules(source: Path, unnumbered: int) -> Iterator[Module]:
     except OSError as error:
         raise StartRefused(f"path '{source}' cannot be read: {error.strerror}; modules are looked for there") from None
     for entry in found:
-        if entry.name.startswith(".") or entry.name == VALUES_FILE:
+        if entry.name.startswith(".") or entry.name in (VALUES_FILE, "README.md"):
             continue
         if entry.is_dir() or (entry.is_symlink() and not os.path.exists(entry.path)):
             yield _module(entry, source, unnumbered)

@@ -166,7 +166,3 @@ subjects:
 - {kind: ServiceAccount, name: kubernetes-dashboard-{{ $.part }}, namespace: {{ $namespace }}}
 {{- end }}
 {{- end }}
-
-{{- define "kubernetes-dashboard.key" -}}
-{{- required "the hook key.py has not made a key yet" .Values.kubernetesDashboard.internal.key }}
-{{- end }}

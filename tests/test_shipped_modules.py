@@ -1,0 +1,254 @@
+"""The modules that ship are as good as we ask of others: schemas, values, charts and hooks.
+
+Run on an API server: flows/modules/test_shipped.py.
+"""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hookrunner.cli.main import run
+from hookrunner.model.modules import Module
+from hookrunner.modules.loading import load
+from hookrunner.values import schemas, sections
+from hookrunner.values.store import Store
+from tests.controlplane.cluster import Cluster
+
+ROOT = Path(__file__).parents[1]
+MODULES = ROOT / "modules"
+LOADED = load([MODULES], unnumbered=1, strict=False)
+ALL = LOADED.found.modules
+HOOKS = sorted(MODULES.glob("*/hooks/*.py"))
+FOUND: dict[str, dict[str, Any]] = {"node-local-dns": {"clusterIP": "10.96.0.10"}}
+"""What hooks find that a chart cannot do without."""
+MUCH: dict[str, dict[str, Any]] = {
+    "metrics-server": {
+        "adopt": True,
+        "replicas": 2,
+        "kubelet": {"insecureTLS": True},
+        "extraArgs": ["--v=2"],
+        "imagePullSecrets": ["registry"],
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"operator": "Exists"}],
+        "priorityClassName": "",
+    },
+    "coredns": {
+        "adopt": True,
+        "clusterIP": "10.96.0.53",
+        "clusterDomain": "example.internal",
+        "logQueries": True,
+        "cacheSeconds": 0,
+        "servers": "corp.example.com:53 {\n    forward . 10.1.2.3\n}\n",
+        "imagePullSecrets": ["registry"],
+    },
+    "node-local-dns": {"proxyMode": "ipvs", "upstreams": ["1.1.1.1", "8.8.8.8"], "localIP": "fd00::10", "adopt": True},
+    "ingress-nginx": {
+        "service": {"type": "NodePort", "nodePorts": {"http": 30080}, "annotations": {"a": "b"}},
+        "ingressClass": {"name": "outside", "default": True},
+        "config": {"use-gzip": "true"},
+        "metrics": True,
+        "defaultCertificate": "certificates/all",
+        "admissionWebhook": {"failurePolicy": "Ignore"},
+    },
+    "kubernetes-dashboard": {
+        "accounts": ["view", "cluster-admin"],
+        "replicas": 2,
+        "settings": {"clusterName": "here", "itemsPerPage": 25},
+        "ingress": {"host": "dashboard.example.com", "tlsSecret": "dashboard"},
+    },
+}
+"""Values that lead through the branches of the templates."""
+
+every = pytest.mark.parametrize("module", ALL, ids=lambda module: str(module.name))
+
+
+@cache
+def store() -> Store:
+    """The values of all modules, without a configuration."""
+    return Store(LOADED.statics.sections, {module.key: schemas.load(module.directory, module.key) for module in ALL})
+
+
+def settled(key: str, section: str) -> Any:
+    """A module's values if the ConfigMap has this section of it."""
+    own = Store(LOADED.statics.sections, {key: schemas.load(module_of(key).directory, key)})
+    adopted = own.adopt(sections.parse({key: section}), None, {key})
+    assert adopted.refused == {}
+    return own.document(key)
+
+
+def module_of(key: str) -> Module:
+    (module,) = [one for one in ALL if one.key == key]
+    return module
+
+
+def shipped_values(module: Module) -> Path:
+    return ROOT / "values" / f"{module.name}.yaml"
+
+
+def test_they_are_found_and_nobody_turns_them_on() -> None:
+    assert [module.name for module in ALL] == [
+        "metrics-server",
+        "coredns",
+        "node-local-dns",
+        "ingress-nginx",
+        "kubernetes-dashboard",
+    ]
+    assert [module.problem for module in (*ALL, *LOADED.found.rejected) if module.problem] == []
+    assert LOADED.statics.enabled == {}
+    assert len({module.weight for module in ALL}) == len(ALL)
+    assert all(module.traits.description and module.traits.kubernetes for module in ALL)
+
+
+@every
+def test_the_values_in_the_directory_are_those_without_any(module: Module) -> None:
+    section = shipped_values(module).read_text()
+    assert settled(module.key, section) == store().document(module.key)
+    assert f"--from-file={module.key}=values/{module.name}.yaml --from-literal={module.key}Enabled=true" in section
+    assert sections.parse({module.key: section}).sections[module.key] == {
+        name: value for name, value in store().effective(module.key).items() if name != "internal"
+    }
+
+
+def properties(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, one in schema.get("properties", {}).items():
+        yield f"{path}/{name}", one
+        yield from properties(one, f"{path}/{name}")
+
+
+@every
+def test_every_value_is_explained_and_has_a_default(module: Module) -> None:
+    schema = yaml.safe_load((module.directory / "openapi/config-values.yaml").read_text())
+    top = {path: one for path, one in properties(schema) if path.count("/") == 1}
+    assert [path for path, one in top.items() if not {"description", "default", "type"} <= one.keys()] == []
+    assert [
+        path for path, one in top.items() if f"# {one['description'][:40]}" not in shipped_values(module).read_text()
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "section", "complaint"),
+    [
+        ("metricsServer", "replicas: 0", "replicas"),
+        ("metricsServer", "metricResolution: 15", "metricResolution"),
+        ("coredns", "replica: 3", "did you mean 'replicas'"),
+        ("coredns", "internal: {clusterIP: 10.0.0.1}", "internal"),
+        ("nodeLocalDns", "proxyMode: userspace", "proxyMode"),
+        ("ingressNginx", "config: {use-gzip: true}", "use-gzip"),
+        ("ingressNginx", "service: {type: ExternalName}", "type"),
+        ("kubernetesDashboard", "accounts: [root]", "accounts"),
+        ("kubernetesDashboard", "namespace: Kube_System", "namespace"),
+    ],
+)
+def test_wrong_values_are_refused_with_their_names(key: str, section: str, complaint: str) -> None:
+    schema = schemas.load(module_of(key).directory, key).config
+    assert schema is not None
+    (problem,) = schema.problems(schema.defaults(yaml.safe_load(section)))
+    assert complaint in problem
+
+
+def rendered(helm: Path, module: Module, section: dict[str, Any], scratch: Path) -> list[Any]:
+    """What the stock helm makes of the chart, linted first."""
+    values = settled(module.key, json.dumps(section))
+    values[module.key].setdefault("internal", {}).update(FOUND.get(module.name, {}))
+    (scratch / "values.yaml").write_text(json.dumps(values))
+    given = [str(module.directory), "--values", str(scratch / "values.yaml")]
+    linted = subprocess.run([helm, "lint", "--strict", *given], capture_output=True, text=True)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+    served = ["--namespace=hookrunner", "--api-versions=apiregistration.k8s.io/v1"]
+    done = subprocess.run([helm, "template", module.name, *given, *served], capture_output=True, text=True, check=True)
+    return [one for one in yaml.safe_load_all(done.stdout) if one]
+
+
+@pytest.mark.parametrize("much", [False, True], ids=["defaults", "much"])
+@every
+def test_an_api_server_takes_all_objects(
+    module: Module, much: bool, helm: Path, cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    """A dry run on a real one. Nothing is there twice, and what has Pods says what they may and need."""
+    section = MUCH[module.name] if much else {}
+    own = "namespace" in store().effective(module.key)
+    objects = rendered(helm, module, section | ({"namespace": namespace} if own else {}), tmp_path)
+    names = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in objects]
+    assert len(set(names)) == len(names)
+    new = [one for one in objects if one["kind"] != "Namespace"]
+    (tmp_path / "objects.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": new}))
+    flags = ("--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict")
+    told = cluster.kubectl("apply", *flags, "-f", str(tmp_path / "objects.json"))
+    assert told.count("serverside-applied (server dry run)") == len(new)
+    for one in new:
+        if one["kind"] in ("Deployment", "DaemonSet"):
+            check_pods(one)
+
+
+def check_pods(workload: Any) -> None:
+    """Requests, a probe or a reason to have none, and no more rights than needed."""
+    spec = workload["spec"]["template"]["spec"]
+    assert spec["nodeSelector"]["kubernetes.io/os"] == "linux"
+    labels = workload["spec"]["template"]["metadata"]["labels"]
+    assert workload["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    for container in spec["containers"]:
+        assert re.fullmatch(r"[a-z0-9.]+/[a-z0-9./-]+:v?[0-9][0-9.]+", container["image"])
+        assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
+        allowed = container["securityContext"]
+        assert allowed.get("allowPrivilegeEscalation") is False or allowed["capabilities"] == {"add": ["NET_ADMIN"]}
+        assert not allowed.get("privileged")
+
+
+@every
+def test_the_version_of_the_chart_is_that_of_the_image(module: Module) -> None:
+    chart = yaml.safe_load((module.directory / "Chart.yaml").read_text())
+    assert (chart["name"], chart["version"]) == (module.name, module.traits.version)
+    values = store().effective(module.key)
+    if "image" in values:
+        assert values["image"]["tag"].removeprefix("v") == chart["appVersion"]
+    assert chart["appVersion"].removesuffix(".0") in (module.directory / "README.md").read_text()
+
+
+def test_their_hooks_are_linted_and_tested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [hook.name for hook in HOOKS if not hook.with_name(f"{hook.name}.test.yaml").exists()] == []
+    assert run(["hook", "lint", "--strict", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
+    assert run(["hook", "test", *map(str, HOOKS)], "hookrunner") == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook.name))
+def test_their_hooks_need_the_standard_library_only(hook: Path) -> None:
+    found = [node for node in ast.walk(ast.parse(hook.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = [one.module or "" if isinstance(one, ast.ImportFrom) else one.names[0].name for one in found]
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_the_certificate_before_is_trusted_as_long_as_it_is_valid(tmp_path: Path) -> None:
+    host = "ingress-nginx-controller-admission.ingress-nginx.svc"
+    asked = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{tmp_path}/key"]
+    subject = ["-subj", "/CN=old", "-addext", f"subjectAltName=DNS:{host}", "-days", "10"]
+    old = subprocess.run(["openssl", "req", *asked, *subject], capture_output=True, text=True, check=True).stdout
+    known = {"certificate": old, "key": (tmp_path / "key").read_text(), "trusted": old}
+    own = {"namespace": "ingress-nginx", "admissionWebhook": {"enabled": True}, "internal": known}
+    (tmp_path / "values").write_text(json.dumps({"global": {}, "ingressNginx": own}))
+    (tmp_path / "contexts").write_text(json.dumps([{"binding": "daily", "snapshots": {"secrets": []}}]))
+    places = {"BINDING_CONTEXT_PATH": "contexts", "VALUES_PATH": "values", "VALUES_JSON_PATCH_PATH": "patch"}
+    files = {name: str(tmp_path / file) for name, file in places.items()}
+    subprocess.run([MODULES / "040-ingress-nginx/hooks/certificate.py"], env={**os.environ, **files}, check=True)
+    made = json.loads((tmp_path / "patch").read_text())["value"]
+    assert made["trusted"] == made["certificate"] + old != old
+    checked = ["openssl", "verify", "-CAfile", f"{tmp_path}/trusted", "-verify_hostname", host, f"{tmp_path}/new"]
+    (tmp_path / "trusted").write_text(made["trusted"])
+    (tmp_path / "new").write_text(made["certificate"])
+    subprocess.run(checked, check=True, capture_output=True)
+
+
+def test_the_readme_names_every_module() -> None:
+    table = (MODULES / "README.md").read_text()
+    assert [one.name for one in ALL if f"]({one.directory.name}/README.md)" not in table] == []
+    assert [one.name for one in ALL if f"`{one.key}`" not in table] == []
+    assert [one.name for one in ALL if f"values/{one.name}.yaml" not in (one.directory / "README.md").read_text()] == []
