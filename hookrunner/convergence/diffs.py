@@ -1,5 +1,9 @@
 """How the objects that a module wants differ from those that are in the cluster: each is applied as a dry run and
-compared with what is there, so that defaults of the API server are no differences."""
+compared with what is there, so that defaults of the API server are no differences.
+
+An apply does not take away what was not applied before, but created (`releases/writing`). For such an object the dry
+run is a merge patch that names what goes; lists are then compared as a whole.
+"""
 
 import asyncio
 import difflib
@@ -20,7 +24,8 @@ NO_DIFF = "No diff found"
 
 _AT_ONCE = 16
 _RESTLESS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
-_DRY_RUN = {"dryRun": "All", "force": "true", "fieldManager": ownership.MANAGER}
+_DRY_RUN = {"dryRun": "All", "fieldManager": ownership.MANAGER}
+_FORCE = {"force": "true"}
 _HIDDEN = "*** {} bytes"
 
 
@@ -36,15 +41,16 @@ class Diffs:
         """A unified diff, object by object; those of the `deployed` revision that are not wanted any more are shown as
         going. What Secrets hold is not shown, only that it differs. Raises KubeError, ReleaseFailed."""
         new = {object_id(obj, identity): obj for obj in wanted}
-        going = {object_id(obj, identity): None for obj in deployed if not ownership.kept(obj["metadata"])}
-        pairs = [*new.items(), *((one, None) for one in going if one not in new)]
-        parts = await asyncio.gather(*(self._part(one, obj, identity) for one, obj in pairs))
+        old = {object_id(obj, identity): obj for obj in deployed}
+        going = [one for one, obj in old.items() if one not in new and not ownership.kept(obj["metadata"])]
+        parts = await asyncio.gather(*(self._part(one, new.get(one), old.get(one), identity) for one in (*new, *going)))
         return "".join(parts) or f"{NO_DIFF}\n"
 
-    async def _part(self, one: ObjectId, obj: JSON, identity: Identity) -> str:
+    async def _part(self, one: ObjectId, obj: JSON, last: JSON, identity: Identity) -> str:
         async with self._turn:
             live = await self._live(one)
-            target = None if obj is None else await self._target(one, obj, identity)
+            created = live is not None and last is not None and _created(live)
+            target = None if obj is None else await self._target(one, obj, last if created else None, identity)
         return _unified(str(one), _hidden(_calm(live), _calm(target)))
 
     async def _live(self, one: ObjectId) -> JSON:
@@ -55,22 +61,39 @@ class Diffs:
         except (NotFound, UnknownKind):
             return None
 
-    async def _target(self, one: ObjectId, obj: JSON, identity: Identity) -> JSON:
-        """The object as it would be; as it is wanted if the server cannot say, for want of its namespace or its kind,
-        or because it refuses it, which is then told."""
+    async def _target(self, one: ObjectId, obj: JSON, last: JSON, identity: Identity) -> JSON:
+        """The object as it would be; as it is wanted if the server cannot say, for want of its namespace or its kind.
+        `last` is what it was created from, None if it has been applied since. Raises KubeError if it is refused."""
         try:
             resource = await self._discovery.resolve(one.api_version, one.kind)
         except UnknownKind:
             return obj
         body = ownership.owned(obj, resource, identity)
         where = path(resource, one.namespace, one.name)
-        call = Call("PATCH", where, _DRY_RUN, body, "application/apply-patch+yaml")
+        call = Call("PATCH", where, _DRY_RUN | _FORCE, body, "application/apply-patch+yaml")
+        if last is not None:
+            merged = _merging(ownership.owned(last, resource, identity), body)
+            call = Call("PATCH", where, _DRY_RUN, merged, "application/merge-patch+json")
         try:
             return orjson.loads(await self._client.send(call))
         except NotFound:
             return body
         except ApiError as error:
             raise KubeError(f"{one}: {error}") from error
+
+
+def _created(live: JSON) -> bool:
+    """Does what we have created there not count as applied yet?"""
+    entries = live["metadata"].get("managedFields") or []
+    return any(one.get("manager") == ownership.MANAGER and one.get("operation") == "Update" for one in entries)
+
+
+def _merging(last: JSON, wanted: JSON) -> JSON:
+    """The merge patch that makes `wanted` of what was made from `last` (RFC 7386)."""
+    if not isinstance(last, dict) or not isinstance(wanted, dict):
+        return wanted
+    gone = {key: None for key in last if key not in wanted}
+    return {key: _merging(last.get(key), value) for key, value in wanted.items()} | gone
 
 
 def _calm(obj: JSON) -> JSON:

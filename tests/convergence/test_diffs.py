@@ -1,0 +1,79 @@
+"""Wanted objects against those of a real API server, which fills in what nobody has written."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hookrunner.convergence.diffs import Diffs
+from hookrunner.errors import KubeError
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.releases import Terms
+from hookrunner.releases.applying import Applying
+from hookrunner.releases.kinds import Kinds
+from hookrunner.releases.ordering import Identity, object_id
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+from tests.fakes.transports import all_closed
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[Client]:
+    settings = KubeSettings(config=cluster.kubeconfig)
+    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
+        yield client
+    await all_closed()
+
+
+def deployment(image: str, **env: str) -> Any:
+    container = {"name": "c", "image": image, "env": [{"name": k, "value": v} for k, v in env.items()]}
+    template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [container]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"app": "d"}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+
+
+def config(name: str, **data: str) -> Any:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def changes(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
+
+
+async def test_only_what_would_change_is_different(client: Client, namespace: str) -> None:
+    discovery, identity = Discovery(client), Identity("d", namespace)
+    diffs, applying = Diffs(client, discovery), Applying(client, Kinds(discovery))
+    first = [deployment("one:1", A="a", B="b"), config("x", a="1", b="2"), config("gone")]
+    await applying.apply(first, identity, {}, Terms())
+    assert await diffs.of(identity, first, first) == "No diff found\n"
+
+    second = [deployment("one:2", A="a"), config("x", a="1"), config("new", c="3")]
+    shown = await diffs.of(identity, second, first)
+    assert "--- live/" + f"{namespace}/ConfigMap/gone" in shown
+    assert {"- b: '2'", "- image: one:1", "+ image: one:2", "- - name: B", "- value: b", "+ c: '3'"} <= {
+        *changes(shown)
+    }
+    assert not any(word in shown for word in ("managedFields", "resourceVersion", "status:"))
+
+    last = {object_id(obj, identity): obj for obj in first}
+    await applying.apply(second, identity, last, Terms())
+    await applying.remove([object_id(first[2], identity)], identity)
+    assert await diffs.of(identity, second, second) == "No diff found\n"
+    assert changes(await diffs.of(identity, [second[0], config("x"), second[2]], second)) == ["-data:", "- a: '1'"]
+
+
+async def test_what_the_server_would_refuse_is_told_by_its_name(client: Client, namespace: str) -> None:
+    diffs, identity = Diffs(client, Discovery(client)), Identity("d", namespace)
+    with pytest.raises(KubeError, match=f"{namespace}/ConfigMap/Bad_Name: "):
+        await diffs.of(identity, [config("Bad_Name")], [])
+
+
+async def test_what_has_no_place_yet_is_all_new(client: Client) -> None:
+    strange = {"apiVersion": "example.com/v1", "kind": "Strange", "metadata": {"name": "s"}}
+    shown = await Diffs(client, Discovery(client)).of(Identity("d", "nowhere"), [strange, config("x", a="1")], [])
+    assert {"+kind: Strange", "+ a: '1'"} <= {*changes(shown)}
