@@ -16,7 +16,9 @@ class ModuleMetrics(Rows):
     binding_count = gauge("{}binding_count", ("module", "hook"), "Bindings of a module's hook.")
 
     config_values_errors = counter(
-        "{}config_values_errors_total", (), "Edits of the ConfigMap or the Secret with values that were refused."
+        "{}config_values_errors_total",
+        (),
+        "1 when a section of the configuration is refused, and 1 for each 5 s that it stays so.",
     )
     modules_discover_errors = counter(
         "{}modules_discover_errors_total", (), "Failed attempts to find out which modules are on."

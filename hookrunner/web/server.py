@@ -35,39 +35,39 @@ class Pages:
 
 def application(pages: Pages) -> web.Application:
     """The routes. Serve them with `listen.serve`."""
-    app = web.Application()
-
-    async def metrics(_request: web.Request) -> web.Response:
-        return _exposition(pages.metrics())
-
-    async def hook_metrics(_request: web.Request) -> web.Response:
-        return _exposition(pages.hook_metrics())
-
-    async def readyz(request: web.Request) -> web.Response:
-        return _readiness(pages, request)
-
-    async def converge(request: web.Request) -> web.Response:
-        found = pages.converge() if pages.converge else ConvergeDump()
-        if _wanted(request) == "json":
-            return _json(converging.states(found))
-        return web.Response(text=converging.text(found))
-
-    async def discovery(_request: web.Request) -> web.Response:
-        routes = [route for route in app.router.routes() if route.method != "HEAD" and route.resource is not None]
-        return web.Response(text="".join(f"{r.method} {r.resource.canonical}\n" for r in routes if r.resource))
-
+    app, routes = web.Application(), _Routes(pages)
     app.add_routes(
         [
             web.get("/", _index),
-            web.get("/metrics", metrics),
-            web.get("/metrics/hooks", hook_metrics),
+            web.get("/metrics", routes.metrics),
+            web.get("/metrics/hooks", routes.hook_metrics),
             web.get("/healthz", _alive),
-            web.get("/readyz", readyz),
-            *([web.get("/status/converge", converge)] if pages.converge else []),
-            web.get("/discovery", discovery),
+            web.get("/readyz", routes.readyz),
+            *([web.get("/status/converge", routes.converge)] if pages.converge else []),
+            web.get("/discovery", _discovery),
         ]
     )
     return app
+
+
+class _Routes:
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    async def metrics(self, _request: web.Request) -> web.Response:
+        return _exposition(self._pages.metrics())
+
+    async def hook_metrics(self, _request: web.Request) -> web.Response:
+        return _exposition(self._pages.hook_metrics())
+
+    async def readyz(self, request: web.Request) -> web.Response:
+        return _readiness(self._pages, request)
+
+    async def converge(self, request: web.Request) -> web.Response:
+        found = self._pages.converge() if self._pages.converge else ConvergeDump()
+        if _wanted(request) == "json":
+            return _json(converging.states(found))
+        return web.Response(text=converging.text(found))
 
 
 _INDEX = f"""<!DOCTYPE html>
@@ -88,6 +88,11 @@ run beside it, for example with <code>kubectl exec</code>.</p>
 
 async def _index(_request: web.Request) -> web.Response:
     return web.Response(text=_INDEX, content_type="text/html")
+
+
+async def _discovery(request: web.Request) -> web.Response:
+    routes = [r for r in request.app.router.routes() if r.method != "HEAD" and r.resource is not None]
+    return web.Response(text="".join(f"{r.method} {r.resource.canonical}\n" for r in routes if r.resource))
 
 
 async def _alive(_request: web.Request) -> web.Response:
