@@ -1,0 +1,27 @@
+"""The promise to users: what the ConfigMap's keys may say (addon-operator.md §2.3, §13.8, §13.17)."""
+
+import json
+
+import pytest
+import yaml
+
+from hookrunner.values import sections
+from tests.contract.golden import Case, cases, plain
+
+
+@pytest.mark.parametrize("case", cases("modules/configuration.golden"), ids=lambda case: case.name)
+def test_data(case: Case) -> None:
+    """`data` of a ConfigMap; refused are single sections, and the others stay."""
+    found = sections.parse(yaml.safe_load(case.given) or {})
+    if case.refused:
+        assert [f"{key}: {told}" for key, told in found.problems.items()] == case.expected.splitlines()
+    else:
+        assert plain(found) == json.loads(case.expected)
+
+
+@pytest.mark.parametrize("case", cases("modules/sections.golden"), ids=lambda case: case.name)
+def test_a_section_written_by_a_hook(case: Case) -> None:
+    """The values as JSON, and the text that the ConfigMap gets."""
+    text = sections.written(json.loads(case.given))
+    assert text.strip() == case.expected
+    assert sections.parse({"it": text}).sections == {"it": json.loads(case.given)}

@@ -1,0 +1,41 @@
+"""The promise to authors of modules: what `openapi/config-values.yaml` and `openapi/values.yaml` mean
+(addon-operator.md §2.6).
+
+Of each case the schemas, the value and the value before it are given as YAML; `as` is which of the schemas judges
+(`config` unless said). What comes out is the value with its defaults, or what is wrong with it.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hookrunner.errors import BadModule
+from hookrunner.model.resources import JSON
+from hookrunner.values.schemas import Schemas, load
+from tests.contract.golden import Case, cases
+
+
+@pytest.mark.parametrize("case", cases("modules/schemas.golden"), ids=lambda case: case.name)
+def test_schemas(case: Case, tmp_path: Path) -> None:
+    given = yaml.safe_load(case.given)
+    schema = getattr(loaded(given, tmp_path), given.get("as", "config"))
+    value = schema.defaults(given["value"])
+    assert schema.problems(value, given.get("before")) == (case.expected.splitlines() if case.refused else [])
+    assert case.refused or value == json.loads(case.expected)
+
+
+@pytest.mark.parametrize("case", cases("modules/no_schemas.golden"), ids=lambda case: case.name)
+def test_files_that_are_no_schemas(case: Case, tmp_path: Path) -> None:
+    with pytest.raises(BadModule) as error:
+        loaded(yaml.safe_load(case.given), tmp_path)
+    assert str(error.value).removeprefix(f"{tmp_path}/") == case.expected
+
+
+def loaded(given: JSON, directory: Path) -> Schemas:
+    (directory / "openapi").mkdir()
+    for name in ("config-values", "values"):
+        if name in given:
+            (directory / "openapi" / f"{name}.yaml").write_text(given[name])
+    return load(directory, "it")

@@ -1,0 +1,20 @@
+"""The promise to hooks of modules: what `VALUES_JSON_PATCH_PATH` and `CONFIG_VALUES_JSON_PATCH_PATH` may say, and what
+is told about what they must not say (addon-operator.md §2.5, §13.11)."""
+
+import json
+
+import pytest
+
+from hookrunner.errors import BadOutput
+from hookrunner.values import patches
+from tests.contract.golden import Case, cases, plain
+
+
+@pytest.mark.parametrize("case", cases("modules/value_patches.golden"), ids=lambda case: case.name)
+def test_patch_file(case: Case) -> None:
+    if case.refused:
+        with pytest.raises(BadOutput) as error:
+            patches.parse(case.given)
+        assert str(error.value) == case.expected
+    else:
+        assert plain(patches.parse(case.given)) == json.loads(case.expected)
