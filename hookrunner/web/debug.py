@@ -14,6 +14,7 @@ from hookrunner import log, options
 from hookrunner.errors import BadConfig
 from hookrunner.model.status import QueueDump, SnapshotDump
 from hookrunner.web import dumps
+from hookrunner.web.discovery import discovery
 from hookrunner.web.formats import FORMAT, answer, format_of
 from hookrunner.web.modules import Find, module_routes
 from hookrunner.web.parameters import Parameters
@@ -48,6 +49,7 @@ def application(views: Views) -> web.Application:
             web.get("/config/list" + FORMAT, routes.parameters),
             web.post("/config/set", routes.set_parameter),
             *module_routes(views.modules),
+            web.get("/discovery", discovery),
         ]
     )
     return app

@@ -18,6 +18,7 @@ from hookrunner.metrics.exposition import CONTENT_TYPE
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import Condition, ConvergeDump
 from hookrunner.web import converging
+from hookrunner.web.discovery import discovery
 from hookrunner.web.formats import rfc3339
 
 
@@ -44,7 +45,7 @@ def application(pages: Pages) -> web.Application:
             web.get("/healthz", _alive),
             web.get("/readyz", routes.readyz),
             *([web.get("/status/converge", routes.converge)] if pages.converge else []),
-            web.get("/discovery", _discovery),
+            web.get("/discovery", discovery),
         ]
     )
     return app
@@ -88,11 +89,6 @@ run beside it, for example with <code>kubectl exec</code>.</p>
 
 async def _index(_request: web.Request) -> web.Response:
     return web.Response(text=_INDEX, content_type="text/html")
-
-
-async def _discovery(request: web.Request) -> web.Response:
-    routes = [r for r in request.app.router.routes() if r.method != "HEAD" and r.resource is not None]
-    return web.Response(text="".join(f"{r.method} {r.resource.canonical}\n" for r in routes if r.resource))
 
 
 async def _alive(_request: web.Request) -> web.Response:

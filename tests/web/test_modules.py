@@ -154,3 +154,9 @@ async def test_without_modules_that_is_said(browse: Browse, path: str) -> None:
     async with browse(app(lambda: None)) as session:
         answer = await session.get(path)
         assert (answer.status, (await answer.text()).startswith("there are no modules: ")) == (404, True)
+
+
+async def test_all_routes_are_listed(browse: Browse) -> None:
+    async with browse(app()) as session:
+        routes = (await (await session.get("/discovery")).text()).splitlines()
+        assert {"GET /global/values{format}", "GET /module/{name}/render", "POST /module/{name}/rollback"} <= {*routes}
