@@ -17,7 +17,7 @@ RUN pip wheel --quiet --no-cache-dir --wheel-dir /wheels '.[cel]'
 
 FROM python:3.13-slim-bookworm
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends bash ca-certificates curl jq tini \
+ && apt-get install --yes --no-install-recommends bash ca-certificates curl jq openssl tini \
  && rm -rf /var/lib/apt/lists/* \
  && ln -s /usr/bin/tini /sbin/tini
 COPY --from=kubectl /kubectl /usr/local/bin/kubectl

@@ -74,8 +74,8 @@ def of(kind: str, *marks: str) -> pytest.MarkDecorator:
 
 def test_every_mark_is_known() -> None:
     kinds = {"config", "patch", "metrics", "context", "hook", "script", "admission", "conversion"}
-    # Those of `console kubectl` are run by `tests/flows/test_webhook_examples.py`.
-    assert {one.kind for one in examples()} == kinds | {"kubectl"}
+    # Those of `console kubectl` are run by `tests/flows/test_webhook_examples.py`, others by `test_docs_modules.py`.
+    assert {one.kind for one in examples()} == kinds | {"kubectl", "offline", "live"}
     assert {one.mark for one in examples()} <= {"", "refused", "v0"}
 
 
@@ -258,7 +258,16 @@ def test_every_flag_that_a_page_names_exists() -> None:
     flags = {name for option in options() for name in (option.flag, *option.also)} | set(flags_of(cli))
     others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
     others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
-    others |= {"type", "dry-run", "replicas", "as", "as-group"}  # of kubectl
+    others |= {
+        "type",
+        "dry-run",
+        "replicas",
+        "as",
+        "as-group",
+        "overwrite",
+        "ignore-not-found",
+        "server-side",
+    }  # of kubectl
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 
 

@@ -1,0 +1,91 @@
+"""docs/modules.md is true: its files are written as it has them, its commands run, and print what it says."""
+
+import asyncio
+import os
+import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.processes import TETHER, free_port
+from tests.controlplane.tools import find_tool
+from tests.flows.waiting import PATIENCE, until
+
+PAGE = (Path(__file__).parents[1] / "docs" / "modules.md").read_text()
+FILES = re.findall(r"^```\w+ (\S+[./]\S+|modules/\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def commands(mark: str) -> list[tuple[str, str]]:
+    """The lines of the blocks `sh <mark>`: what to run, and what is in its output."""
+    blocks = re.findall(rf"^```sh {mark}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    found = [re.fullmatch(r"(.*\S) +# → (.+)", line) for block in blocks for line in block.splitlines()]
+    assert found, f"no commands are left: {mark}"
+    return [(match[1], match[2]) for match in found if match]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The page's files."""
+    for name, text in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755 if text.startswith("#!") else 0o644)
+    return tmp_path
+
+
+def environ(directory: Path) -> dict[str, str]:
+    """Where the programs of the page are found, and places that other tests do not use."""
+    (bin_ := directory / "bin").mkdir()
+    (bin_ / "hookrunner").write_text(f'#!/bin/sh\nexec {sys.executable} -m hookrunner "$@"\n')
+    (bin_ / "hookrunner").chmod(0o755)
+    tools = [Path(sys.executable).parent, *(find_tool(name).parent for name in ("kubectl", "helm"))]
+    return {
+        "PATH": ":".join(map(str, [bin_, *tools, os.environ["PATH"]])),
+        "HOME": str(directory),
+        "KUBECONFIG": str(directory / "kubeconfig"),
+        "HOOKRUNNER_SANDBOX_KUBECONFIG": str(directory / "kubeconfig"),
+        "HOOKRUNNER_TMP_DIR": str(directory / "tmp"),
+        "HOOKRUNNER_LISTEN_PORT": str(free_port()),
+        "HOOKRUNNER_DEBUG_UNIX_SOCKET": str(directory / "socket"),
+    }
+
+
+async def run(line: str, directory: Path, env: dict[str, str]) -> str:
+    shell = await asyncio.create_subprocess_exec("bash", "-c", line, cwd=directory, env=env, stdout=PIPE, stderr=STDOUT)
+    return (await shell.communicate())[0].decode()
+
+
+async def test_what_needs_no_cluster_prints_what_the_page_says(written: Path) -> None:
+    env = environ(written)
+    printed = await asyncio.gather(*(run(line, written, env) for line, _ in commands("offline")))
+    for (line, words), text in zip(commands("offline"), printed, strict=True):
+        assert words in text, line
+
+
+async def test_the_story_goes_as_the_page_tells_it(written: Path) -> None:
+    env = environ(written)
+    (line,) = re.findall(r"^    hookrunner (start --sandbox .*?) +#", PAGE, re.MULTILINE)
+    program = (sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), sys.executable, "-m", "hookrunner")
+    with (written / "log").open("wb") as log:
+        child = await asyncio.create_subprocess_exec(
+            *program, *line.split(), cwd=written, env=env, stdin=DEVNULL, stdout=log, stderr=STDOUT
+        )
+    try:
+        await until((written / "kubeconfig").exists, "the sandbox")
+        for line, words in commands("live"):
+            await _prints(line, words, written, env)
+    finally:
+        child.terminate()
+        await child.wait()
+
+
+async def _prints(line: str, words: str, directory: Path, env: dict[str, str]) -> None:
+    """Once, if the command does something; a command that looks may have to look again."""
+    changes = re.match(r"kubectl (apply|label|delete|patch)|hookrunner module rollback", line)
+    deadline = asyncio.get_running_loop().time() + (0 if changes else PATIENCE)
+    while words not in (text := await run(line, directory, env)):
+        assert asyncio.get_running_loop().time() < deadline, (
+            f"{line}\n{text}\n{(directory / 'log').read_text()[-2000:]}"
+        )
