@@ -1,22 +1,22 @@
 """`hookrunner hook test`: the test cases beside hooks, run without a cluster."""
 
-import os
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import click
 import orjson
 
 from hookrunner import settings
-from hookrunner.cli import ending
-from hookrunner.cli.hook_run import kubeconfig_option, styled, timeout_option
+from hookrunner.cli import cases, ending
+from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import bench
-from hookrunner.testing.cases import golden, junit, suite
+from hookrunner.testing.cases import golden, suite
 from hookrunner.testing.cases.reading import CaseFile
 from hookrunner.testing.cases.suite import Outcome
 from hookrunner.testing.report import as_json
@@ -39,7 +39,7 @@ class _Test(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         said = ctx.params
         paths = said["paths"] or (settings.load({}, ctx.find_root().info_name or "").hooks.directory,)
-        files = suite.load(suite.find(_relative(path) for path in paths))
+        files = suite.load(suite.find(cases.relative(path) for path in paths))
         asked = _Asked(files, said["named"], said["at_once"], said["timeout"], said["update"])
         began = time.perf_counter()
         outcomes = ending.run(_run(ctx, asked, quiet=said["output"] == "json"))
@@ -47,13 +47,9 @@ class _Test(click.Command):
         if not outcomes:
             raise click.UsageError(f"no case has '{said['named']}' in its name")
         if said["update"]:
-            _update(outcomes)
-        if said["junit"]:
-            _write(said["junit"], junit.document(outcomes, seconds))
-        if said["output"] == "json":
-            click.echo(orjson.dumps(_document(outcomes, seconds), option=orjson.OPT_INDENT_2))
-        else:
-            click.echo(_summary(outcomes, seconds, said["update"]))
+            rewrite(outcomes)
+        _tell(said["output"], outcomes, said["update"], seconds)
+        cases.write_junit(said["junit"], [one.told for one in outcomes], seconds)
         return 0 if all(_is_fine(outcome, said["update"]) for outcome in outcomes) else 1
 
 
@@ -61,17 +57,7 @@ hook_test = _Test(
     "test",
     params=[
         click.Argument(["paths"], nargs=-1, metavar="[PATH]...", type=click.Path(exists=True, path_type=Path)),
-        click.Option(["-k", "named"], default="", metavar="NAME", help="Only cases with NAME in their name."),
-        click.Option(
-            ["-j", "at_once"],
-            type=click.IntRange(1),
-            default=os.cpu_count() or 1,
-            metavar="N",
-            help="So many cases side by side. [default: the number of CPUs]",
-        ),
-        click.Option(["--update"], is_flag=True, help="Make what the hooks do what the failing cases expect."),
-        click.Option(["--junit"], metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML."),
-        click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
+        *cases.options("the hooks do"),
         timeout_option(),
         kubeconfig_option(),
     ],
@@ -88,19 +74,6 @@ hook_test = _Test(
 )
 
 
-def _write(path: Path, document: bytes) -> None:
-    """Raises BadInput."""
-    try:
-        path.write_bytes(document)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _relative(path: Path) -> Path:
-    """As short as it can be said."""
-    return path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
-
-
 async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
@@ -110,40 +83,46 @@ async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
     ):
         async for outcome in going:
             if not quiet:
-                _show(outcome, asked.update, first=not outcomes or outcomes[-1].file is not outcome.file)
+                first = not outcomes or outcomes[-1].file is not outcome.file
+                cases.show(outcome.told, asked.update and is_stale(outcome), first)
             outcomes.append(outcome)
     return outcomes
 
 
-def _show(outcome: Outcome, update: bool, first: bool) -> None:
-    if first:
-        click.echo(click.style(outcome.file.path, bold=True))
-    word = click.style("ok", fg="green") if outcome.passed else click.style("FAILED", fg="red", bold=True)
-    if update and _is_stale(outcome):
-        word = click.style("updated", fg="yellow")
-    click.echo(f"  {word} {outcome.case.name} ({outcome.seconds * 1000:.0f} ms)")
-    for note in outcome.result.notes:
-        click.echo(f"     note: {note}")
-    for line in styled(outcome.lines, margin=2):
-        click.echo(f"     {line}")
-
-
 def _is_fine(outcome: Outcome, update: bool) -> bool:
-    return outcome.passed or (update and _is_stale(outcome))
+    return outcome.passed or (update and is_stale(outcome))
 
 
-def _is_stale(outcome: Outcome) -> bool:
+class _Stale(Protocol):
+    """The outcome of a case."""
+
+    @property
+    def problem(self) -> str: ...
+
+    @property
+    def wrong(self) -> Sequence[object]: ...
+
+    @property
+    def case(self) -> "_Expecting": ...
+
+
+class _Expecting(Protocol):
+    @property
+    def expect(self) -> JSON: ...
+
+
+def is_stale(outcome: _Stale) -> bool:
     """Not as expected, or nothing is expected yet."""
     return bool(outcome.wrong) or not (outcome.problem or outcome.case.expect)
 
 
-def _update(outcomes: Sequence[Outcome]) -> None:
+def rewrite(outcomes: Sequence[Outcome]) -> None:
     """Rewrite the files of cases that are stale."""
-    for file in {id(outcome.file): outcome.file for outcome in outcomes if _is_stale(outcome)}.values():
+    for file in {id(outcome.file): outcome.file for outcome in outcomes if is_stale(outcome)}.values():
         updates = {
             one.case.path: golden.expectation(one.case.expect, one.wrong, one.result, one.effects)
             for one in outcomes
-            if one.file is file and _is_stale(one)
+            if one.file is file and is_stale(one)
         }
         try:
             file.write(golden.rewritten(file.text, file.places, updates))
@@ -151,27 +130,10 @@ def _update(outcomes: Sequence[Outcome]) -> None:
             raise BadInput(f"{file.path} cannot be updated: {error}") from None
 
 
-def _document(outcomes: Sequence[Outcome], seconds: float) -> JSON:
-    cases = [
-        {
-            "file": str(outcome.file.path),
-            "line": outcome.case.line,
-            "name": outcome.case.name,
-            "passed": outcome.passed,
-            "seconds": round(outcome.seconds, 4),
-            "differences": {one.key: list(one.lines) for one in outcome.wrong},
-            "problem": outcome.problem,
-            "result": as_json(outcome.result),
-        }
-        for outcome in outcomes
-    ]
-    passed = sum(outcome.passed for outcome in outcomes)
-    return {"passed": passed, "failed": len(cases) - passed, "seconds": round(seconds, 4), "cases": cases}
-
-
-def _summary(outcomes: Sequence[Outcome], seconds: float, update: bool) -> str:
-    updated = sum(update and _is_stale(outcome) for outcome in outcomes)
-    failed = sum(not _is_fine(outcome, update) for outcome in outcomes)
-    counts = {"passed": len(outcomes) - updated - failed, "updated": updated, "failed": failed}
-    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing ran"
-    return click.style(f"{words} in {seconds:.2f} s", fg="red" if failed else "green", bold=True)
+def _tell(output: str, outcomes: Sequence[Outcome], update: bool, seconds: float) -> None:
+    told = [outcome.told for outcome in outcomes]
+    if output == "json":
+        document = cases.document(told, [as_json(outcome.result) for outcome in outcomes], seconds)
+        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    else:
+        click.echo(cases.summary(told, [update and is_stale(outcome) for outcome in outcomes], seconds))

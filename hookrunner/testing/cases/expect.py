@@ -57,8 +57,7 @@ def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Dif
         if key in expect:
             yield from _shown(key, expect[key], projected(actual(key, result, effects), expect[key]))
     if "objects" in expect:
-        yield from _listed("objects", expect["objects"], list(effects.objects), _some_of)
-        yield from _absent(expect["objects"], effects.objects)
+        yield from of_objects("objects", expect["objects"], effects.objects)
 
 
 def _with_nothing(expected: JSON, verdict: JSON) -> JSON:
@@ -101,8 +100,8 @@ def _end(expect: JSON, result: Result) -> Iterator[Difference]:
 
 
 def _contained(key: str, expect: JSON, text: str) -> Iterator[Difference]:
-    if key in expect and expect[key] not in text:
-        yield Difference(key, (f"expected to contain: {expect[key]}", f"it is: {text or 'nothing'}"))
+    if key in expect:
+        yield from of_text(key, expect[key], text)
 
 
 def _refusal(expect: JSON, refusal: str) -> Iterator[Difference]:
@@ -159,15 +158,33 @@ def _all_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Diffe
 def _some_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Difference]:
     """Each is among those found; if not, it is compared with the one that is most like it."""
     for item in expected:
-        candidates = [projected(one, item) for one in found]
-        if not any(same(one, item) for one in candidates):
-            yield from _shown(key, item, max(candidates, key=lambda one: _likeness(one, item), default=None))
+        if not any(same(projected(one, item), item) for one in found):
+            yield from _shown(key, item, nearest(item, found))
 
 
-def _absent(expected: JSON, found: Sequence[JSON]) -> Iterator[Difference]:
+def nearest(item: JSON, found: Sequence[JSON]) -> JSON:
+    """As much as is asked about of the one that is most like an expected one; None if there is none at all."""
+    candidates = [projected(one, item) for one in found]
+    return max(candidates, key=lambda one: _likeness(one, item), default=None)
+
+
+def of_objects(key: str, expected: JSON, found: Sequence[JSON]) -> Iterator[Difference]:
+    """How objects, in no order, differ from those that are expected to be among them, to be all, or not to be there."""
+    yield from _listed(key, expected, list(found), _some_of)
     for item in expected.get("absent", []) if isinstance(expected, dict) else []:
         if any(same(projected(one, item), item) for one in found):
-            yield Difference("objects", (f"expected to be absent, but it is there: {item}",))
+            yield Difference(key, (f"expected to be absent, but it is there: {item}",))
+
+
+def of_mapping(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:
+    """How as much of a mapping as was asked about differs."""
+    yield from _shown(key, expected, projected(found, expected))
+
+
+def of_text(key: str, expected: str, found: str) -> Iterator[Difference]:
+    """That a text is not part of another."""
+    if expected not in found:
+        yield Difference(key, (f"expected to contain: {expected}", f"it is: {found or 'nothing'}"))
 
 
 def _shown(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:

@@ -5,7 +5,7 @@ objects in it are is for `reading.py`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hookrunner.hooks.shapes import ANYTHING, FLAG, INTEGER, TEXT, Many, Problem, Table, Text, check
 from hookrunner.model.resources import JSON
@@ -63,6 +63,7 @@ CASE = Table(
 _CASES = Many(CASE)
 
 _LISTS = ("contexts", "patches", "metrics", "objects")
+_SHORT = ((".when[0]", ".when"), (".objects", ""), (".contain", ""))
 
 
 def problems(raw: JSON, found: Places) -> Iterator[Problem]:
@@ -72,7 +73,7 @@ def problems(raw: JSON, found: Places) -> Iterator[Problem]:
         return
     yield from (Problem(path, "is given twice; drop one of them") for path, place in found.items() if place.again)
     wrong = list(check([spelled_out(case) for case in raw], _CASES))
-    yield from (Problem(_as_written(problem.path, found), problem.text) for problem in wrong)
+    yield from (Problem(as_written(problem.path, found, _SHORT), problem.text) for problem in wrong)
     if not wrong:
         yield from _contradictions(raw)
 
@@ -94,20 +95,26 @@ def spelled_out(case: JSON) -> JSON:
     return case
 
 
-def _as_written(path: str, found: Places) -> str:
+def as_written(path: str, found: Places, short_forms: Iterable[tuple[str, str]]) -> str:
     """The path in the short form, if that is how it was written."""
-    for long, short in ((".when[0]", ".when"), (".objects", ""), (".contain", "")):
+    for long, short in short_forms:
         around, sign, rest = path.partition(long)
-        if sign and around + sign not in found:
+        if sign and rest[:1] in ("", ".", "[") and around + sign not in found:
             return around + short + rest
     return path
 
 
-def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
+def twice_named(raw: list[JSON]) -> Iterator[Problem]:
+    """Cases with the name of an earlier one."""
     names = [case["name"] for case in raw]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            yield Problem(f"[{place}].name", f"'{name}' is the name of an earlier case")
+
+
+def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
+    yield from twice_named(raw)
     for place, case in enumerate(raw):
-        if case["name"] in names[:place]:
-            yield Problem(f"[{place}].name", f"'{case['name']}' is the name of an earlier case")
         yield from _of_expectation(case.get("expect") or {}, f"[{place}].expect")
 
 

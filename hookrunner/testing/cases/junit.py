@@ -4,17 +4,17 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
-from hookrunner.testing.cases.suite import Outcome
+from hookrunner.testing.cases.told import Told
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot carry, escaped or not: https://www.w3.org/TR/xml/#charsets"""
 
 
-def document(outcomes: Sequence[Outcome], seconds: float) -> bytes:
+def document(outcomes: Sequence[Told], seconds: float) -> bytes:
     """One suite for each test file."""
     root = Xml.Element("testsuites", {"name": "hookrunner"} | _counts(outcomes, seconds))
-    for path in dict.fromkeys(outcome.file.path for outcome in outcomes):
-        own = [outcome for outcome in outcomes if outcome.file.path == path]
+    for path in dict.fromkeys(outcome.path for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.path == path]
         counts = _counts(own, sum(one.seconds for one in own))
         suite = Xml.SubElement(root, "testsuite", {"name": str(path)} | counts)
         for outcome in own:
@@ -24,18 +24,18 @@ def document(outcomes: Sequence[Outcome], seconds: float) -> bytes:
     return text + b"\n"
 
 
-def _counts(outcomes: Sequence[Outcome], seconds: float) -> dict[str, str]:
+def _counts(outcomes: Sequence[Told], seconds: float) -> dict[str, str]:
     failures = sum(bool(outcome.wrong) for outcome in outcomes)
     errors = sum(bool(outcome.problem) for outcome in outcomes)
     return {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors), "time": f"{seconds:.3f}"}
 
 
-def _case(suite: Xml.Element, outcome: Outcome) -> None:
+def _case(suite: Xml.Element, outcome: Told) -> None:
     attributes = {
-        "classname": outcome.file.hook.name,
-        "name": _clean(outcome.case.name),
-        "file": str(outcome.file.path),
-        "line": str(outcome.case.line),
+        "classname": outcome.subject,
+        "name": _clean(outcome.name),
+        "file": str(outcome.path),
+        "line": str(outcome.line),
         "time": f"{outcome.seconds:.3f}",
     }
     case = Xml.SubElement(suite, "testcase", attributes)
@@ -43,8 +43,8 @@ def _case(suite: Xml.Element, outcome: Outcome) -> None:
         first = outcome.problem.partition("\n")[0] or "not as expected: " + ", ".join(one.key for one in outcome.wrong)
         kind = "error" if outcome.problem else "failure"
         Xml.SubElement(case, kind, message=_clean(first)).text = _clean("\n".join(outcome.lines))
-    if outcome.result.logs:
-        Xml.SubElement(case, "system-out").text = _clean("\n".join(outcome.result.logs))
+    if outcome.logs:
+        Xml.SubElement(case, "system-out").text = _clean("\n".join(outcome.logs))
 
 
 def _clean(text: str) -> str:

@@ -2,12 +2,14 @@
 
 import shutil
 from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hookrunner import yaml_values
 from hookrunner.errors import BadInput
+from hookrunner.hooks.shapes import Problem
 from hookrunner.model.resources import JSON
 from hookrunner.testing import manifests
 from hookrunner.testing.asking import Words
@@ -45,26 +47,43 @@ class CaseFile:
         return self.path.with_name(self.path.name.removesuffix(SUFFIX))
 
     def write(self, text: str) -> None:
-        """Give the file another text, with the line ends and the byte order mark that it has: all of it or, if that
-        fails, nothing.
+        """Raises BadInput."""
+        overwrite(self.path, text)
 
-        Raises BadInput."""
-        path = self.path.resolve()
-        draft = path.with_name(f".{path.name}.draft")
-        try:
-            old = path.read_bytes()
-            encoding = "utf-8-sig" if old.startswith(BOM_UTF8) else "utf-8"
-            draft.write_text(text, encoding, newline="\r\n" if b"\r\n" in old else "\n")
-            shutil.copymode(path, draft)
-            draft.replace(path)
-        except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
-            raise BadInput(f"cannot write: {error.strerror}") from None
+
+def overwrite(path: Path, text: str) -> None:
+    """Give a file another text, with the line ends and the byte order mark that it has: all of it or, if that fails,
+    nothing.
+
+    Raises BadInput."""
+    path = path.resolve()
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        old = path.read_bytes()
+        encoding = "utf-8-sig" if old.startswith(BOM_UTF8) else "utf-8"
+        draft.write_text(text, encoding, newline="\r\n" if b"\r\n" in old else "\n")
+        shutil.copymode(path, draft)
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise BadInput(f"cannot write: {error.strerror}") from None
 
 
 def read(path: Path) -> CaseFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
+    text, raw, found = loaded(path, problems)
+    reader = _Reader(path, found)
+    cases = tuple(reader.case(one, f"[{number}]") for number, one in enumerate(raw))
+    if reader.problems:
+        raise BadInput("\n".join(reader.problems))
+    return CaseFile(path, text, found, cases)
+
+
+def loaded(path: Path, wrong: Callable[[JSON, Places], Iterable[Problem]]) -> tuple[str, JSON, Places]:
+    """The text of a test file, its value, and where everything stands. `wrong` says what is wrong with a value.
+
+    Raises BadInput with a line for every problem."""
     try:
         text = path.read_text("utf-8-sig")
         raw = _value(text)
@@ -73,14 +92,9 @@ def read(path: Path) -> CaseFile:
         raise BadInput(f"{path}: cannot be read: {error}") from None
     except BadDocument as error:
         raise BadInput(f"{path}: {error}") from None
-    lines = [f"{path}:{line_of(problem.path, found)}: {problem}" for problem in problems(raw, found)]
-    if not lines:
-        reader = _Reader(path, found)
-        cases = tuple(reader.case(one, f"[{number}]") for number, one in enumerate(raw))
-        lines = reader.problems
-    if lines:
+    if lines := [f"{path}:{line_of(problem.path, found)}: {problem}" for problem in wrong(raw, found)]:
         raise BadInput("\n".join(lines))
-    return CaseFile(path, text, found, cases)
+    return text, raw, found
 
 
 def _value(text: str) -> JSON:

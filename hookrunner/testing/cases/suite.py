@@ -13,6 +13,7 @@ from hookrunner.testing.bench import NO_EFFECTS, Bench, Effects, Result
 from hookrunner.testing.cases.expect import Difference, differences
 from hookrunner.testing.cases.format import SUFFIX
 from hookrunner.testing.cases.reading import Case, CaseFile, read
+from hookrunner.testing.cases.told import Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +29,30 @@ class Outcome:
     wrong: tuple[Difference, ...] = ()
 
     @property
+    def told(self) -> Told:
+        """For whoever shows it."""
+        file, case, result = self.file, self.case, self.result
+        return Told(
+            file.path,
+            file.hook.name,
+            case.line,
+            case.name,
+            self.seconds,
+            self.problem,
+            self.wrong,
+            result.logs,
+            result.notes,
+        )
+
+    @property
     def passed(self) -> bool:
         """As expected."""
-        return not (self.problem or self.wrong)
+        return self.told.passed
 
     @property
     def lines(self) -> list[str]:
-        """What there is to say of a case that did not pass; the hook's log lines last."""
-        if self.problem:
-            return self.problem.splitlines()
-        said = [line for one in self.wrong for line in (f"{one.key}:", *(f"  {line}" for line in one.lines))]
-        if self.wrong and self.result.logs and not any(one.key == "logs" for one in self.wrong):
-            said += ["the hook printed:", *(f"  | {line}" for line in self.result.logs)]
-        return said
+        """What there is to say of a case that did not pass."""
+        return self.told.lines
 
 
 def find(paths: Iterable[Path]) -> list[Path]:

@@ -1,0 +1,86 @@
+"""How commands that run test cases show them: as they come, counted at the end, as JSON and as JUnit."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from hookrunner.cli.hook_run import styled
+from hookrunner.errors import BadInput
+from hookrunner.model.resources import JSON
+from hookrunner.testing.cases import junit
+from hookrunner.testing.cases.told import Told
+
+
+def options(what: str) -> list[click.Parameter]:
+    """For every command that runs test cases. `what` brings forth what they expect."""
+    return [
+        click.Option(["-k", "named"], default="", metavar="NAME", help="Only cases with NAME in their name."),
+        click.Option(
+            ["-j", "at_once"],
+            type=click.IntRange(1),
+            default=os.cpu_count() or 1,
+            metavar="N",
+            help="So many cases side by side. [default: the number of CPUs]",
+        ),
+        click.Option(["--update"], is_flag=True, help=f"Make what {what} what the failing cases expect."),
+        click.Option(["--junit"], metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML."),
+        click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
+    ]
+
+
+def show(told: Told, stale: bool, first: bool) -> None:
+    """Print how a case went: `stale` is one that is updated, `first` the first of its file."""
+    if first:
+        click.echo(click.style(told.path, bold=True))
+    word = click.style("ok", fg="green") if told.passed else click.style("FAILED", fg="red", bold=True)
+    if stale:
+        word = click.style("updated", fg="yellow")
+    click.echo(f"  {word} {told.name} ({told.seconds * 1000:.0f} ms)")
+    for note in told.notes:
+        click.echo(f"     note: {note}")
+    for line in styled(told.lines, margin=2):
+        click.echo(f"     {line}")
+
+
+def summary(all_told: Sequence[Told], stale: Sequence[bool], seconds: float) -> str:
+    """How many passed, were updated, and failed."""
+    updated = sum(stale)
+    failed = sum(not told.passed and not new for told, new in zip(all_told, stale, strict=True))
+    counts = {"passed": len(all_told) - updated - failed, "updated": updated, "failed": failed}
+    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing ran"
+    return click.style(f"{words} in {seconds:.2f} s", fg="red" if failed else "green", bold=True)
+
+
+def document(all_told: Sequence[Told], results: Sequence[JSON], seconds: float) -> JSON:
+    """All of it for programs; `results` are what came of each."""
+    cases = [
+        {
+            "file": str(told.path),
+            "line": told.line,
+            "name": told.name,
+            "passed": told.passed,
+            "seconds": round(told.seconds, 4),
+            "differences": {one.key: list(one.lines) for one in told.wrong},
+            "problem": told.problem,
+            "result": result,
+        }
+        for told, result in zip(all_told, results, strict=True)
+    ]
+    passed = sum(told.passed for told in all_told)
+    return {"passed": passed, "failed": len(cases) - passed, "seconds": round(seconds, 4), "cases": cases}
+
+
+def write_junit(path: Path | None, all_told: Sequence[Told], seconds: float) -> None:
+    """Nothing without a path. Raises BadInput."""
+    if path:
+        try:
+            path.write_bytes(junit.document(all_told, seconds))
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def relative(path: Path) -> Path:
+    """As short as it can be said."""
+    return path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path

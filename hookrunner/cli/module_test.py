@@ -1,0 +1,159 @@
+"""`hookrunner module test`: the test cases of modules and of their hooks, run without a cluster."""
+
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import orjson
+
+from hookrunner import settings
+from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.cli import cases, ending
+from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
+from hookrunner.cli.hook_test import is_stale
+from hookrunner.cli.hook_test import rewrite as rewrite_hooks
+from hookrunner.errors import BadInput
+from hookrunner.settings import Settings
+from hookrunner.testing.bench import bench
+from hookrunner.testing.cases import golden, suite
+from hookrunner.testing.cases.format import SUFFIX
+from hookrunner.testing.cases.reading import CaseFile, overwrite
+from hookrunner.testing.cases.suite import Outcome
+from hookrunner.testing.modules import reading
+from hookrunner.testing.modules import suite as module_suite
+from hookrunner.testing.modules.expect import updated
+from hookrunner.testing.modules.reading import ModuleFile
+from hookrunner.testing.modules.suite import ModuleOutcome
+from hookrunner.testing.report import as_json
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command line says."""
+
+    settings: Settings
+    files: Sequence[ModuleFile]
+    hooks: Sequence[CaseFile]
+    named: str
+    at_once: int
+    update: bool
+    quiet: bool
+
+
+class _Test(click.Command):
+    """Its options go where they are needed by way of the click context."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        said = ctx.params
+        asked = _asked(ctx)
+        began = time.perf_counter()
+        outcomes = ending.run(_run(asked, said["timeout"], said["kubeconfig"] or ""))
+        seconds = time.perf_counter() - began
+        if not outcomes:
+            raise click.UsageError(f"no case has '{asked.named}' in its name")
+        if asked.update:
+            rewrite_hooks([one for one in outcomes if isinstance(one, Outcome)])
+            _rewrite([one for one in outcomes if isinstance(one, ModuleOutcome)])
+        _tell(outcomes, asked, seconds)
+        cases.write_junit(said["junit"], [one.told for one in outcomes], seconds)
+        return 0 if all(one.told.passed or _is_new(one, asked.update) for one in outcomes) else 1
+
+
+module_test = _Test(
+    "test",
+    params=[
+        click.Argument(["paths"], nargs=-1, metavar="[DIR]...", type=click.Path(exists=True, path_type=Path)),
+        *cases.options("modules and hooks do"),
+        timeout_option(),
+        kubeconfig_option(),
+    ],
+    help="""Run test cases of modules. DIR is a module, or a directory of modules (default: the modules directory).
+
+    \b
+    hookrunner module test                         all below ./modules
+    hookrunner module test modules/010-dns -k ha   of one module, the cases with `ha` in the name
+    hookrunner module test --update                accept what modules do now; look at the diff in git
+    hookrunner module test --junit report.xml      in CI
+
+    The cases of a module are in its `tests/*.test.yaml`: a list of `name`, `given` (values) and `expect` (objects, a
+    golden file, a failure); those of its hooks are beside them, as for `hookrunner hook test`. No cluster is needed.
+    It ends with 0 if all passed, with 1 if not, with 2 for bad usage or a test file that cannot be read.""",
+)
+
+
+def _asked(ctx: click.Context) -> _Asked:
+    """Raises BadInput, click.UsageError."""
+    said = ctx.params
+    loaded = settings.load({}, ctx.find_root().info_name or "")
+    paths = said["paths"] or loaded.modules.directories
+    if not paths:
+        raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
+    modules = list(dict.fromkeys(module for path in paths for module in reading.modules_in(cases.relative(path))))
+    files = reading.read_all(modules)
+    hooks = [file for module in modules for file in _of_hooks(module)]
+    if not files and not hooks:
+        raise BadInput(f"{', '.join(map(str, paths))}: no test cases: there is no tests/*.test.yaml in any module")
+    for module in modules:
+        if not reading.test_files(module):
+            click.echo(f"note: {module} has no test cases: {module / reading.TESTS}/*.test.yaml", err=True)
+    quiet = said["output"] == "json"
+    return _Asked(loaded, files, suite.load(hooks), said["named"], said["at_once"], said["update"], quiet)
+
+
+def _of_hooks(module: Path) -> Sequence[Path]:
+    directory = module / "hooks"
+    return suite.find([directory]) if any(directory.rglob(f"*{SUFFIX}")) else ()
+
+
+async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOutcome | Outcome]:
+    """Modules first, in one render worker, then hooks."""
+    outcomes: list[ModuleOutcome | Outcome] = []
+    modules = asked.settings.modules
+    limits = Limits(modules.render_timeout, modules.render_memory)
+    async with (
+        Renderer(limits) as renderer,
+        aclosing(module_suite.run(modules, renderer, asked.files, asked.named, asked.at_once)) as going,
+    ):
+        async for outcome in going:
+            _show(outcome, outcomes, asked)
+            outcomes.append(outcome)
+    async with (
+        bench(asked.settings.hooks, timeout, kubeconfig) as tools,
+        aclosing(suite.run(tools, asked.hooks, asked.named, asked.at_once)) as running,
+    ):
+        async for one in running:
+            _show(one, outcomes, asked)
+            outcomes.append(one)
+    return outcomes
+
+
+def _show(one: ModuleOutcome | Outcome, before: Sequence[ModuleOutcome | Outcome], asked: _Asked) -> None:
+    if not asked.quiet:
+        cases.show(one.told, _is_new(one, asked.update), first=not before or before[-1].file is not one.file)
+
+
+def _is_new(one: ModuleOutcome | Outcome, update: bool) -> bool:
+    return update and is_stale(one)
+
+
+def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
+    """Rewrite golden files, and the test files of cases that are stale."""
+    stale = [one for one in outcomes if is_stale(one)]
+    for file in {id(one.file): one.file for one in stale}.values():
+        updates = {one.case.path: updated(one.case, file, one.made) for one in stale if one.file is file}
+        try:
+            overwrite(file.path, golden.rewritten(file.text, file.places, updates))
+        except BadInput as error:
+            raise BadInput(f"{file.path} cannot be updated: {error}") from None
+
+
+def _tell(outcomes: Sequence[ModuleOutcome | Outcome], asked: _Asked, seconds: float) -> None:
+    told = [one.told for one in outcomes]
+    if not asked.quiet:
+        click.echo(cases.summary(told, [_is_new(one, asked.update) for one in outcomes], seconds))
+        return
+    results = [as_json(one.result) if isinstance(one, Outcome) else one.made.as_json() for one in outcomes]
+    click.echo(orjson.dumps(cases.document(told, results, seconds), option=orjson.OPT_INDENT_2))

@@ -1,0 +1,1 @@
+"""Test cases of modules: values in, objects out (docs/module-test.md)."""

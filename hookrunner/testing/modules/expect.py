@@ -1,0 +1,119 @@
+"""Whether a module became what a case expects, and what the case has to say instead."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hookrunner.errors import BadInput
+from hookrunner.model.resources import JSON
+from hookrunner.testing.cases.expect import Difference, nearest, of_mapping, of_objects, of_text, projected
+from hookrunner.testing.modules.reading import ModuleCase, ModuleFile
+from hookrunner.testing.modules.rendering import Made
+
+GOLDEN = "golden"
+
+
+def differences(case: ModuleCase, file: ModuleFile, made: Made) -> Iterator[Difference]:
+    """Everything in which a module is not as expected."""
+    expect = case.expect
+    if made.failure or "failure" in expect:
+        yield from _failure(expect, made.failure)
+    elif not made.failure:
+        yield from _rendered(expect, made)
+        if GOLDEN in expect:
+            yield from _golden(_beside(file, expect[GOLDEN]), expect[GOLDEN], made)
+    if "values" in expect and made.values is not None:
+        yield from of_mapping("values", expect["values"], made.values)
+
+
+def updated(case: ModuleCase, file: ModuleFile, made: Made) -> JSON:
+    """What the case should expect. Writes its golden file, and gives it one if it expects nothing yet. Raises
+    BadInput."""
+    if made.failure:
+        return {"failure": made.failure}
+    expect = {key: value for key, value in case.expect.items() if key != "failure"} or {GOLDEN: _named(case)}
+    if GOLDEN in expect:
+        _write(_beside(file, expect[GOLDEN]), made.rendered.everything)
+    return {key: _now(key, value, made) for key, value in expect.items()}
+
+
+def _failure(expect: JSON, failure: str) -> Iterator[Difference]:
+    if "failure" not in expect:
+        yield Difference("failure", tuple(failure.splitlines()))
+    elif not failure:
+        yield Difference("failure", (f"expected to contain: {expect['failure']}", "nothing failed"))
+    else:
+        yield from of_text("failure", expect["failure"], failure)
+
+
+def _rendered(expect: JSON, made: Made) -> Iterator[Difference]:
+    rendered = made.rendered
+    if "objects" in expect:
+        yield from of_objects("objects", expect["objects"], rendered.objects)
+    if "hooks" in expect:
+        yield from of_objects("hooks", expect["hooks"], [hook.obj for hook in rendered.hooks])
+    if "notes" in expect:
+        yield from of_text("notes", expect["notes"], rendered.notes)
+    if expect.get("count", len(rendered.objects)) != len(rendered.objects):
+        kinds = ", ".join(f"{obj['kind']}/{obj['metadata'].get('name', '')}" for obj in rendered.objects)
+        yield Difference("count", (f"expected {expect['count']}, there are {len(rendered.objects)}: {kinds or '-'}",))
+
+
+def _golden(path: Path, shown: str, made: Made) -> Iterator[Difference]:
+    try:
+        expected = path.read_text()
+    except FileNotFoundError:
+        yield Difference(GOLDEN, (f"{path} is not there; --update writes it",))
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from None
+    found = made.rendered.everything
+    if expected != found:
+        names = f"{shown}: expected", f"{shown}: actual"
+        yield Difference(
+            GOLDEN, tuple(difflib.unified_diff(expected.splitlines(), found.splitlines(), *names, lineterm=""))
+        )
+
+
+def _now(key: str, expected: JSON, made: Made) -> JSON:
+    """A key of `expect` as it would have to be."""
+    rendered = made.rendered
+    match key:
+        case "objects":
+            return _objects(expected, list(rendered.objects))
+        case "hooks":
+            return _objects(expected, [hook.obj for hook in rendered.hooks])
+        case "count":
+            return len(rendered.objects)
+        case "notes":
+            return expected if expected in rendered.notes else rendered.notes
+        case "values":
+            return projected(made.values, expected)
+    return expected
+
+
+def _objects(expected: JSON, found: list[JSON]) -> JSON:
+    """Of each expected object as much as was asked about of the one that is most like it. What is expected to be absent
+    is not taken back: that is for a person to decide."""
+    if isinstance(expected, list):
+        return [now for item in expected if (now := nearest(item, found)) is not None]
+    some = {"contain": _objects(expected["contain"], found)} if "contain" in expected else {}
+    return expected | some | ({"exactly": found} if "exactly" in expected else {})
+
+
+def _beside(file: ModuleFile, name: str) -> Path:
+    return file.path.parent / name
+
+
+def _named(case: ModuleCase) -> str:
+    slug = re.sub("[^a-z0-9]+", "-", case.name.lower()).strip("-")[:60] or "case"
+    return f"golden/{slug}.yaml"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,118 @@
+"""What becomes of a module with given values: the code that does it in a cluster, for one that is made up."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hookrunner.charts.renderer import Renderer
+from hookrunner.errors import BadInput, HookrunnerError, StartRefused
+from hookrunner.model.modules import Module
+from hookrunner.model.releases import Rendered
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.modules import configured, shelf
+from hookrunner.modules.capabilities import stock
+from hookrunner.modules.configured import Configured
+from hookrunner.modules.offline import Offline, offline
+from hookrunner.modules.shelf import Shelf
+from hookrunner.settings import ModulesSettings
+from hookrunner.testing.modules.reading import Given
+from hookrunner.values import pointers
+
+NOTHING = Rendered("", (), (), "", None)
+_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of it: `failure` says why nothing was rendered, `values` are the effective ones by section, as far as
+    they were reached."""
+
+    rendered: Rendered = NOTHING
+    values: JSON = None
+    failure: str = ""
+
+    def as_json(self) -> JSON:
+        """For programs."""
+        rendered = self.rendered
+        return {
+            "failure": self.failure,
+            "values": self.values,
+            "objects": list(rendered.objects),
+            "hooks": [hook.obj for hook in rendered.hooks],
+            "notes": rendered.notes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One module, with what its directory and the common values say."""
+
+    module: Module
+    shelf: Shelf
+    settings: ModulesSettings
+
+    async def made(self, given: Given, renderer: Renderer) -> Made:
+        """Its objects with these values. Raises BadInput for values of which nobody knows what they mean."""
+        self._check(given)
+        values: JSON = None
+        try:
+            found = offline(self.shelf, Configured(configured.of(given.config)))
+            found.module(self.module.name)
+            self._patch(found, given)
+            values = found.values(self.module.name, whole=True)
+            if not self.module.chart:
+                return Made(values=values)
+            capabilities = stock(given.kube_version, given.api_versions)
+            order = found.order(
+                self.module.name, given.namespace or _NAMESPACE, self.settings.extra_labels, capabilities
+            )
+            return Made(await renderer.render(replace(order, install=not given.upgrade)), values)
+        except BadInput:
+            raise
+        except HookrunnerError as error:
+            return Made(values=values, failure=str(error))
+
+    def _check(self, given: Given) -> None:
+        key = self.module.key
+        flags = {f"{key}Enabled", f"{key}Maintenance"}
+        if strange := (given.values.keys() | given.config.keys() - flags) - {GLOBAL, key}:
+            said = f"values are by section, here {GLOBAL} and {key}"
+            raise BadInput(f"{', '.join(sorted(strange))}: {said}")
+
+    def _patch(self, found: Offline, given: Given) -> None:
+        """Put values over the effective ones, as patches of hooks do. Raises BadValues."""
+        for key, section in given.values.items():
+            found.store.patch(key, list(_added(section, found.store.effective(key), (key,))))
+
+
+def _added(value: JSON, there: JSON, place: tuple[str, ...]) -> Iterator[PatchOperation]:
+    """Operations by which a value is laid over another: maps key by key."""
+    if isinstance(value, dict) and isinstance(there, dict):
+        for key, inner in value.items():
+            yield from _added(inner, there.get(key), (*place, key))
+    else:
+        yield PatchOperation("add", pointers.text(place), value)
+
+
+def subject(directory: Path, settings: ModulesSettings) -> Subject:
+    """A module by its directory. Raises BadInput if it is none."""
+    try:
+        found = shelf.read(replace(settings, directories=(directory.absolute().parent,)))
+    except StartRefused as error:
+        raise BadInput(str(error)) from None
+    real = directory.resolve()
+    module = next((one for one in found.modules if one.directory.resolve() == real), None)
+    if module is None:
+        why = next((one.problem for one in found.loaded.found.rejected if one.directory.resolve() == real), "no module")
+        raise BadInput(f"{directory}: {why}")
+    return Subject(module, _alone(found, module), settings)
+
+
+def _alone(found: Shelf, module: Module) -> Shelf:
+    """Without other modules, whose values would be computed for every case."""
+    keys = (GLOBAL, module.key)
+    statics = found.loaded.statics
+    alone = replace(statics, sections={key: statics.sections[key] for key in keys})
+    schemas = {key: found.schemas[key] for key in keys}
+    return Shelf(replace(found.loaded, statics=alone), (module,), schemas)

@@ -1,0 +1,78 @@
+"""Runs the cases of modules side by side, in one render worker, and tells of each in the order of the files."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from hookrunner.charts.renderer import Renderer
+from hookrunner.errors import BadInput
+from hookrunner.settings import ModulesSettings
+from hookrunner.testing.cases.expect import Difference
+from hookrunner.testing.cases.told import Told
+from hookrunner.testing.modules.expect import differences
+from hookrunner.testing.modules.reading import ModuleCase, ModuleFile
+from hookrunner.testing.modules.rendering import Made, Subject, subject
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleOutcome:
+    """How one case went: as `Told`, and what came of it."""
+
+    file: ModuleFile
+    case: ModuleCase
+    seconds: float = 0.0
+    problem: str = ""
+    made: Made = field(default_factory=Made)
+    wrong: tuple[Difference, ...] = ()
+
+    @property
+    def told(self) -> Told:
+        """For whoever shows it."""
+        case = self.case
+        return Told(self.file.path, self.file.module.name, case.line, case.name, self.seconds, self.problem, self.wrong)
+
+
+async def run(
+    settings: ModulesSettings, renderer: Renderer, files: Sequence[ModuleFile], named: str, at_once: int
+) -> AsyncGenerator[ModuleOutcome, None]:
+    """Every case whose name contains `named`, `at_once` of them side by side, in order."""
+    turns = asyncio.Semaphore(at_once)
+    subjects: dict[object, Subject | str] = {}
+    going = list[asyncio.Task[ModuleOutcome]]()
+    for file in files:
+        if file.module not in subjects:
+            subjects[file.module] = await asyncio.to_thread(_subject, file, settings)
+        about = subjects[file.module]
+        chosen = (case for case in file.cases if named in case.name)
+        going += [asyncio.create_task(_case(turns, about, renderer, file, case)) for case in chosen]
+    try:
+        for one in going:
+            yield await one
+    finally:  # not a TaskGroup: it makes another error of the one that closes a generator
+        for one in going:
+            one.cancel()
+        await asyncio.gather(*going, return_exceptions=True)
+
+
+def _subject(file: ModuleFile, settings: ModulesSettings) -> Subject | str:
+    """The module, or why there is none."""
+    try:
+        return subject(file.module, settings)
+    except BadInput as error:
+        return str(error)
+
+
+async def _case(
+    turns: asyncio.Semaphore, about: Subject | str, renderer: Renderer, file: ModuleFile, case: ModuleCase
+) -> ModuleOutcome:
+    if isinstance(about, str):
+        return ModuleOutcome(file, case, problem=about)
+    async with turns:
+        began = time.perf_counter()
+        try:
+            made = await about.made(case.given, renderer)
+            wrong = tuple(differences(case, file, made))
+        except BadInput as error:
+            return ModuleOutcome(file, case, problem=f"{file.path}:{case.line}: {error}")
+    return ModuleOutcome(file, case, time.perf_counter() - began, "", made, wrong)

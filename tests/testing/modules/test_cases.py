@@ -1,0 +1,186 @@
+"""Test files of modules: what may be in them, and what is told of each case."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hookrunner.charts.renderer import Renderer
+from hookrunner.errors import BadInput
+from hookrunner.model.releases import Rendered
+from hookrunner.settings import ModulesSettings, load
+from hookrunner.testing.modules import reading
+from hookrunner.testing.modules.expect import differences, updated
+from hookrunner.testing.modules.reading import Given, ModuleCase, ModuleFile
+from hookrunner.testing.modules.rendering import Made
+from hookrunner.testing.modules.suite import ModuleOutcome, run
+
+TEMPLATE = """
+{{- range until (int .Values.dns.replicas) }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "dns-{{ . }}"}
+data:
+  zone: {{ $.Values.dns.zone }}
+  namespace: {{ $.Release.Namespace }}
+  old: {{ $.Capabilities.KubeVersion.Minor | quote }}
+  first: {{ $.Release.IsInstall | quote }}
+  thing: {{ $.Capabilities.APIVersions.Has "example.com/v1/Thing" | quote }}
+{{- end }}
+"""
+SCHEMA = "type: object\nproperties: {replicas: {type: integer, default: 1, maximum: 3}, zone: {type: string}}"
+CASES = """
+- name: with its defaults
+  expect:
+    count: 1
+    objects: [{kind: ConfigMap, metadata: {name: dns-0, labels: {heritage: hookrunner}}}]
+    values: {dns: {replicas: 1}, global: {}}
+- name: with everything that can be given
+  given:
+    configValues: {dns: {replicas: 2}, dnsEnabled: true, global: {a: 1}}
+    values: {dns: {zone: patched}, global: {b: {c: 2}}}
+    kubeVersion: "1.33"
+    apiVersions: [example.com/v1/Thing]
+    namespace: addons
+    upgrade: true
+  expect:
+    values: {global: {a: 1, b: {c: 2}}}
+    objects:
+    - data: {zone: patched, namespace: addons, old: "33", first: "false", thing: "true"}
+- name: more than allowed
+  given: {configValues: {dns: {replicas: 9}}}
+  expect: {failure: "replicas must be at most 3"}
+- name: nothing fails
+  expect: {failure: anything}
+- name: a failure that nobody expects
+  given: {values: {dns: {replicas: many}}}
+- name: a wrong section
+  given: {configValues: {dnss: {}}}
+- name: other objects
+  expect: {objects: {absent: [{kind: ConfigMap}], contain: [{kind: Secret}]}, count: 5}
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    files = {
+        "templates/dns.yaml": TEMPLATE,
+        "openapi/config-values.yaml": SCHEMA,
+        "openapi/values.yaml": "x-extend: {schema: config-values.yaml}",
+        "values.yaml": "dns: {zone: local}",
+        "tests/dns.test.yaml": CASES,
+    }
+    for name, text in files.items():
+        path = tmp_path / "m" / "010-dns" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "m" / "010-dns"
+
+
+def settings() -> ModulesSettings:
+    return load({}, "hookrunner", {}).modules
+
+
+async def outcomes(module: Path, named: str = "") -> list[ModuleOutcome]:
+    async with Renderer() as renderer:
+        return [one async for one in run(settings(), renderer, reading.read_all([module]), named, 4)]
+
+
+async def test_each_case_tells_what_is_not_as_expected(module: Path) -> None:
+    found = {one.case.name: one for one in await outcomes(module)}
+    told = {name: [one.key for one in found[name].wrong] or found[name].problem for name in found}
+    assert told == {
+        "with its defaults": "",
+        "with everything that can be given": "",
+        "more than allowed": "",
+        "nothing fails": ["failure"],
+        "a failure that nobody expects": ["failure"],
+        "a wrong section": f"{module}/tests/dns.test.yaml:26: dnss: values are by section, here global and dns",
+        "other objects": ["objects", "objects", "count"],
+    }
+    assert "dns: replicas must be of type integer" in found["a failure that nobody expects"].told.lines[1]
+
+
+async def test_a_module_that_cannot_be_loaded_fails_every_case(module: Path) -> None:
+    (module / "module.yaml").write_text("weight: heavy")
+    [one] = await outcomes(module, "defaults")
+    assert [line for line in one.told.lines if "weight" in line]
+
+
+def case(expect: object) -> ModuleCase:
+    return ModuleCase("some case", "[0]", 1, Given(), expect)
+
+
+OBJECT = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}
+MADE = Made(Rendered("kind: ConfigMap\n", (OBJECT,), (), "read me\n", None), {"global": {}, "dns": {"a": 1, "b": 2}})
+
+
+@pytest.mark.parametrize(
+    ("expect", "now"),
+    [
+        ({"objects": [{"data": {"x": "0"}}]}, {"objects": [{"data": {"x": "1"}}]}),
+        ({"objects": {"contain": [{"data": {"x": "0"}}]}}, {"objects": {"contain": [{"data": {"x": "1"}}]}}),
+        ({"objects": {"exactly": []}}, {"objects": {"exactly": [OBJECT]}}),
+        ({"count": 7, "notes": "read"}, {"count": 1, "notes": "read"}),
+        ({"notes": "write"}, {"notes": "read me\n"}),
+        ({"values": {"dns": {"a": 2}}}, {"values": {"dns": {"a": 1}}}),
+        ({"hooks": [{"kind": "Job"}]}, {"hooks": []}),
+    ],
+)
+def test_what_a_case_should_expect_says_as_much_as_before(expect: object, now: object, tmp_path: Path) -> None:
+    file = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ())
+    assert updated(case(expect), file, MADE) == now
+    assert list(differences(case(now), file, MADE)) == []
+
+
+def test_a_case_that_expects_nothing_is_given_a_golden_file(tmp_path: Path) -> None:
+    file = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ())
+    expect = updated(case({}), file, MADE)
+    assert expect == {"golden": "golden/some-case.yaml"}
+    assert (tmp_path / "golden/some-case.yaml").read_text() == MADE.rendered.everything
+    assert list(differences(case(expect), file, MADE)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [(None, "golden/x.yaml is not there; --update writes it"), ("kind: Pod\n", "-kind: Pod")]
+)
+def test_a_golden_file_is_compared_as_text(text: str | None, line: str, tmp_path: Path) -> None:
+    (tmp_path / "golden").mkdir()
+    if text:
+        (tmp_path / "golden/x.yaml").write_text(text)
+    file = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ())
+    [wrong] = differences(case({"golden": "golden/x.yaml"}), file, MADE)
+    assert [one for one in wrong.lines if one.endswith(line)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("{}", "a test file is a list of cases"),
+        ("[{given: {}}]", ":1: [0]"),
+        ("[{name: a}, {name: a}]", "'a' is the name of an earlier case"),
+        ("[{name: a, expect: {object: []}}]", "expect"),
+        ("[{name: a, expect: {objects: {contains: []}}}]", "contains"),
+        ("[{name: a, expect: {objects: [1]}}]", "[0].expect.objects[0]"),
+        ("[{name: a, expect: {failure: x, count: 1}}]", "a case that fails makes no count"),
+        ("[{name: a, given: {values: 1, values: 2}}]", "is given twice"),
+        ("[{name: a", "not YAML"),
+    ],
+)
+def test_problems_of_a_file_are_told_with_their_place(raw: str, said: str, tmp_path: Path) -> None:
+    (path := tmp_path / "a.test.yaml").write_text(raw)
+    with pytest.raises(BadInput) as refused:
+        reading.read(path, tmp_path)
+    assert said in str(refused.value)
+    assert str(refused.value).startswith(f"{path}:")
+
+
+def test_a_path_is_a_module_or_a_directory_of_modules(module: Path, tmp_path: Path) -> None:
+    (module.parent / "no-module").mkdir()
+    assert reading.modules_in(module) == reading.modules_in(module.parent) == [module]
+    (module / "more.test.yaml").write_text(yaml.dump([{"name": "beside"}]))
+    assert [file.path.name for file in reading.read_all([module])] == ["more.test.yaml", "dns.test.yaml"]
+    for path in (tmp_path / "nowhere", module.parent / "no-module"):
+        with pytest.raises(BadInput):
+            reading.modules_in(path)
