@@ -21,7 +21,7 @@ kubernetes:
   namespace: {nameSelector: {matchNames: [kube-system, default]}}
   nameSelector: {matchNames: [kube-dns, kubernetes]}
   keepFullObjectsInMemory: false
-  jqFilter: '{name: (.metadata.namespace + "/" + .metadata.name), ip: .spec.clusterIP}'
+  jqFilter: '{name: (.metadata.namespace + "/" + .metadata.name), ip: (.spec.clusterIP // "")}'
 - name: kubelets
   group: all
   kind: ConfigMap
@@ -44,21 +44,22 @@ def main() -> None:
 
 def addresses(services: dict[str, str], kubelet: str) -> Iterator[str]:
     """What the Service's address may be, the likeliest first."""
-    if is_address(there := services.get("kube-system/kube-dns")):
+    if is_address(there := services.get("kube-system/kube-dns", "")):
         yield there
     for told in re.findall(r"^clusterDNS:\s*\n\s*- *[\"']?([0-9a-fA-F.:]+)", kubelet, re.MULTILINE):
         if is_address(told) and not ip_address(told).is_link_local:
             yield told
-    if is_address(first := services.get("default/kubernetes")):
+    if is_address(first := services.get("default/kubernetes", "")):
         yield str(ip_address(first) + 9)
 
 
-def is_address(text: str | None) -> bool:
+def is_address(text: str) -> bool:
     """A Service may have none, or `None`."""
     try:
-        return bool(text) and bool(ip_address(text))
+        ip_address(text)
     except ValueError:
         return False
+    return True
 
 
 def domain(kubelet: str) -> str:
