@@ -114,6 +114,14 @@ async def test_an_edit_that_is_refused_is_seen_until_it_is_mended_and_no_secret_
     assert "swordfish" not in told_
 
 
+async def test_a_template_that_fails_with_a_secret_does_not_give_it_away(one: World) -> None:
+    one.module("010-a", {"templates/bad.yaml": '{{ fail (printf "no good: %s" .Values.a.password) }}'})
+    await one.start()
+    await told(one, "ModuleFailed", "no good: ***")
+    await one.module_is("a", reason="no good: ***")
+    assert "hunter2" not in f"{one.operator.logs()} {await events(one)} {one.operator.get('/readyz?output=json')[1]}"
+
+
 async def test_what_happens_to_modules_is_told_in_events(world: World) -> None:
     world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
     world.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
