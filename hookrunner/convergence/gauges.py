@@ -57,7 +57,7 @@ class Gauges:
 
     def _phases(self) -> Samples:
         for state in self._states:
-            if state.on or state.live:
+            if state.live or state.decision.choice is not Choice.OFF:
                 yield (state.module.name, state.phase, _brief(state)), 1
 
     def _successes(self) -> Samples:

@@ -151,7 +151,8 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
     world.module("010-a", {"hooks/h.sh": hook(kubernetes=[missing])})
     world.module("020-b", {"templates/cm.yaml": configmap("b")})
     world.module("030-Bad_Name")
-    await world.configure(aEnabled="true", bEnabled="true")
+    world.module("040-c")
+    await world.configure(aEnabled="true", bEnabled="true", cEnabled="true", c="{")
     await world.start()
     assert world.operator.get("/readyz") == (200, "Startup converge done.\n")
     messages = {c["name"]: c["message"] for c in json.loads(world.operator.get("/readyz?output=json")[1])["conditions"]}
@@ -159,6 +160,7 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
     assert all(word in messages["modules"] for word in ("a: ", "Missing", "Bad_Name"))
     assert messages["purge"].startswith("nothing was purged: ")
     assert world.modules()["Bad_Name"]["state"] == "rejected"
+    assert 'module_phase{module="c",phase="Startup",reason="undecided"} 1' in world.operator.get("/metrics")[1]
     assert await world.map("b") == {}
 
 
