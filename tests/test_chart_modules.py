@@ -115,7 +115,7 @@ NEEDED = [
     "create configmaps",
     "list secrets",
     "update secrets/sh.helm.release.v1.hello.v1",
-    "create events.events.k8s.io",
+    "patch events",
     "watch customresourcedefinitions.apiextensions.k8s.io",
     "watch apiservices.apiregistration.k8s.io",
 ]
