@@ -124,7 +124,7 @@ class Rounds:
         await self._after_all()
         self.phase = ""
         self._measure(time.monotonic() - began)
-        if not self.converged.is_set():
+        if not (self.converged.is_set() or self._steps.deciding.unseen):
             await self._first_is_over()
 
     async def _run_global_hooks(self, type: BindingType) -> None:

@@ -69,6 +69,8 @@ class ModulesStatus:
         return [*map(_row, self._states), *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
+        if unseen := self._known.deciding.unseen:
+            return f"the configuration cannot be read: {unseen}"
         waiting = [state.module.name for state in self._states.enabled if not state.ready]
         names = f"; not ready: {', '.join(waiting)}" if waiting else ""
         return (self._rounds.phase or "waiting for global hooks") + names
