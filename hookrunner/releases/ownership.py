@@ -70,6 +70,12 @@ def check(metadata: JSON, identity: Identity, allowed: bool) -> None:
     raise ReleaseFailed(f"it belongs to release {found}: two releases may not have the same object")
 
 
+def written(metadata: JSON) -> bool:
+    """Has a release ever written the object that is there? That it was in a manifest does not tell: an attempt that
+    failed because it is not ours had it, too."""
+    return any(entry.get("manager") == MANAGER for entry in metadata.get("managedFields") or ())
+
+
 def marked(metadata: JSON, annotation: str) -> bool:
     """Is this annotation "true" there?"""
     return str((metadata.get("annotations") or {}).get(annotation)).lower() == "true"

@@ -95,7 +95,8 @@ class Writing:
     async def _found(self, order: Order) -> JSON:
         """The metadata of what is there, if it is ours to write."""
         metadata = (await self._client.get(order.path, accept=METADATA))["metadata"]
-        ownership.check(metadata, order.identity, order.may_adopt or order.last is not None)
+        lost = order.last is not None and ownership.written(metadata)
+        ownership.check(metadata, order.identity, order.may_adopt or lost)
         if metadata.get("deletionTimestamp"):
             blockers = ", ".join(metadata.get("finalizers") or ()) or "its processes have to end"
             problem = f"it is being deleted, and created again when it is gone; it is held by: {blockers}"

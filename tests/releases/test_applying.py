@@ -130,6 +130,25 @@ async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: Applying,
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
+async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
+    applying: Applying, client: Client
+) -> None:
+    """The manifest of such a revision is the last one when it is tried again."""
+    await post(client, k="theirs")
+    last = by_id(config_map())
+    with pytest.raises(ReleaseFailed, match="it is there already and belongs to no release"):
+        await applying.apply([config_map()], RELEASE, last, TERMS, repair=last)
+    assert await data_of(client) == {"k": "theirs"}
+
+
+async def test_what_has_lost_its_marks_is_still_ours(applying: Applying, client: Client) -> None:
+    last = by_id(config_map())
+    await applying.apply([config_map()], RELEASE, {}, TERMS)
+    unmarked = {"metadata": {"annotations": None, "labels": None}}
+    await client.send(Call("PATCH", f"{MAPS}/a", {}, unmarked, "application/merge-patch+json"))
+    assert await applying.apply([config_map()], RELEASE, last, TERMS, repair=last) == Counts(changed=1)
+
+
 async def test_an_annotation_in_the_template_allows_to_take_over(applying: Applying, client: Client) -> None:
     await post(client, k="theirs")
     adopting = config_map(**{"hookrunner.io/adopt": "true"})
