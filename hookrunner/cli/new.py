@@ -1,10 +1,12 @@
 """`hookrunner new …`: files to begin with."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
 import click
 
+from hookrunner.testing.modules.starting import module_starter
 from hookrunner.testing.starting import KINDS, LANGUAGES, starter
 
 
@@ -15,6 +17,7 @@ def new() -> None:
     \b
     hookrunner new hook label-namespaces                 hooks/label-namespaces.sh and its test cases
     hookrunner new hook 10-teams/label --lang python     hooks/10-teams/label.py
+    hookrunner new module web                            modules/010-web, with a chart, values, a hook and test cases
     """
 
 
@@ -48,11 +51,56 @@ def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
     """
     made = starter(name, lang or ("python" if name.endswith(".py") else "bash"), kind, directory)
     made.write()
-    steps = {
-        f"hookrunner hook test {quote(str(made.hook))}": "it passes",
-        f"hookrunner start --sandbox --hooks-dir {quote(str(directory))}": "run it on a Kubernetes API in this process",
-    }
-    width = max(map(len, steps))
-    click.echo(
-        "\n".join([f"{made.hook}\n{made.tests}\n\nNext:", *(f"  {k.ljust(width)}   {v}" for k, v in steps.items())])
+    _tell(
+        [made.hook, made.tests],
+        {
+            f"hookrunner hook test {quote(str(made.hook))}": "it passes",
+            f"hookrunner start --sandbox --hooks-dir {quote(str(directory))}": "run it on a Kubernetes API in this "
+            "process",
+        },
     )
+
+
+@new.command("module")
+@click.argument("name")
+@click.option(
+    "--weight",
+    type=click.IntRange(0, 999),
+    help="Its place among others: lower ones come first. [default: behind all that are there]",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="modules",
+    show_default=True,
+    help="The modules directory; made if missing.",
+)
+def new_module(name: str, weight: int | None, directory: Path) -> None:
+    """Write a small module that works, with comments: a chart, schemas, values, a hook, test cases. NAME may begin with
+    its weight: 010-web.
+
+    \b
+    hookrunner new module web
+    hookrunner module test modules
+    hookrunner new module cert-manager --weight 20 --dir addons
+    """
+    made = module_starter(name, weight, directory)
+    made.write()
+    place, modules = quote(str(made.directory)), quote(str(directory))
+    _tell(
+        made.paths,
+        {
+            f"hookrunner module lint {place} && hookrunner module test {place}": "it passes",
+            f"hookrunner module render {made.name} --modules-dir {modules}": "its manifests",
+            f"hookrunner start --sandbox --simulate --modules-dir {modules}": "run it on a Kubernetes API in this "
+            "process",
+        },
+    )
+
+
+def _tell(paths: Sequence[Path], steps: Mapping[str, str]) -> None:
+    """What there is now, and what to do with it."""
+    width = max(map(len, steps))
+    listed = "\n".join(map(str, paths))
+    click.echo("\n".join([f"{listed}\n\nNext:", *(f"  {k.ljust(width)}   {v}" for k, v in steps.items())]))

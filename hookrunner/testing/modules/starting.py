@@ -1,0 +1,102 @@
+"""A module to begin with: the texts are in `starters/module/`."""
+
+import re
+import shlex
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from hookrunner.errors import BadInput
+from hookrunner.model.casing import camel, kebab
+from hookrunner.model.values import GLOBAL
+
+_FILES = {
+    "module.yaml": "module.yaml",
+    "Chart.yaml": "Chart.yaml",
+    "helmignore": ".helmignore",
+    "values.yaml": "values.yaml",
+    "openapi/config-values.yaml": "openapi/config-values.yaml",
+    "openapi/values.yaml": "openapi/values.yaml",
+    "templates/config.yaml": "templates/config.yaml",
+    "templates/deployment.yaml": "templates/deployment.yaml",
+    "hooks/nodes.sh": "hooks/nodes.sh",
+    "hooks/nodes.sh.test.yaml": "hooks/nodes.sh.test.yaml",
+    "tests/module.test.yaml": "tests/@NAME@.test.yaml",
+}
+"""Each text, and which file in the module it becomes."""
+
+_STEP, _LONGEST = 10, 53
+_NUMBERED = re.compile("([0-9]+)-(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleStarter:
+    """A directory that is not there yet."""
+
+    name: str
+    directory: Path
+
+    @property
+    def paths(self) -> list[Path]:
+        """Its files."""
+        return [self.directory / place.replace("@NAME@", self.name) for place in _FILES.values()]
+
+    def write(self) -> None:
+        """Make it, whole or not at all. Raises BadInput if it is there already, or cannot be made."""
+        if self.directory.exists():
+            raise BadInput(f"{self.directory} is there already, and nothing was changed; take another name")
+        with ExitStack() as undo:
+            try:
+                self.directory.parent.mkdir(parents=True, exist_ok=True)
+                self.directory.mkdir()
+                undo.callback(shutil.rmtree, self.directory, ignore_errors=True)
+                for text, path in zip(_FILES, self.paths, strict=True):
+                    self._make(text, path)
+            except OSError as error:
+                raise BadInput(f"cannot write {error.filename or self.directory}: {error.strerror}") from None
+            undo.pop_all()
+
+    def _make(self, template: str, path: Path) -> None:
+        """With the user's umask; a script can be executed."""
+        with as_file(files("hookrunner.testing.starters")) as starters:
+            text = (starters / "module" / f"{template}.txt").read_text()
+        named = {
+            "@NAME@": self.name,
+            "@KEY@": camel(self.name),
+            "@PATH@": shlex.quote(str(self.directory)),
+            "@HOOK@": shlex.quote(str(self.directory / "hooks" / "nodes.sh")),
+        }
+        path.parent.mkdir(exist_ok=True)
+        path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
+        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text))
+
+
+def module_starter(name: str, weight: int | None, directory: Path) -> ModuleStarter:
+    """A module of this name in the modules directory; without a weight, neither as a number before the name, it comes
+    behind those that are there. Raises BadInput for a name that no module can have."""
+    if numbered := _NUMBERED.fullmatch(name):
+        if weight is not None:
+            raise BadInput(f"'{name}' says its weight, and so does --weight; drop one")
+        return ModuleStarter(_named(numbered[2]), directory / name)
+    place = _next(directory) if weight is None else weight
+    return ModuleStarter(_named(name), directory / f"{place:03}-{name}")
+
+
+def _named(name: str) -> str:
+    wanted = kebab(camel(name))
+    if not re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) or wanted != name or name == GLOBAL:
+        usable = re.fullmatch("[a-z][-a-z0-9]*", wanted) and wanted not in (name, GLOBAL)
+        hint = f"; take '{wanted}'" if usable else ", like cert-manager"
+        raise BadInput(f"'{name}' can be no module's name: small letters, digits and '-'{hint}")
+    if len(name) > _LONGEST:
+        raise BadInput(f"'{name}' is too long for the name of a release: at most {_LONGEST} characters")
+    return name
+
+
+def _next(directory: Path) -> int:
+    """A number behind those that are taken."""
+    names = (path.name for path in directory.iterdir()) if directory.is_dir() else ()
+    taken = [int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))]
+    return (max(taken, default=0) // _STEP + 1) * _STEP

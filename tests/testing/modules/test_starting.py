@@ -1,0 +1,72 @@
+"""A module to begin with: it is clean, made whole or not at all, and has a name that a module can have."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.testing.modules.starting import module_starter
+from tests.fakes.command_line import Command, command
+
+__all__ = ["command"]
+
+
+def test_a_new_module_tests_clean_and_renders(tmp_path: Path, command: Command) -> None:
+    modules = tmp_path / "modules"
+    made = command("new", "module", "hello-world", "--dir", str(modules))
+    assert made.code == 0
+    assert f"{modules}/010-hello-world/tests/hello-world.test.yaml" in made.out
+    tested = command("module", "test", str(modules))
+    assert (tested.code, tested.err) == (0, ""), tested.out
+    assert "6 passed" in tested.out
+    assert command("module", "list", "--modules-dir", str(modules)).out.splitlines()[1].split()[:4] == [
+        "hello-world",
+        "10",
+        "0.1.0",
+        "on",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("there", "name", "weight", "directory"),
+    [
+        ([], "dns", None, "010-dns"),
+        (["030-a", "041-b", "c"], "dns", None, "050-dns"),
+        (["030-a"], "dns", 7, "007-dns"),
+        (["030-a"], "5-dns", None, "5-dns"),
+    ],
+)
+def test_it_comes_behind_the_others_unless_it_is_told(
+    there: list[str], name: str, weight: int | None, directory: str, tmp_path: Path
+) -> None:
+    for one in there:
+        (tmp_path / one).mkdir()
+    made = module_starter(name, weight, tmp_path)
+    assert (made.name, made.directory.name) == ("dns", directory)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("HelloWorld", "take 'hello-world'"),
+        ("a_b", "take 'a-b'"),
+        ("global", "can be no module's name"),
+        ("../x", "can be no module's name"),
+        ("", "can be no module's name"),
+        ("a" * 54, "too long"),
+    ],
+)
+def test_a_name_that_no_module_can_have_is_refused(name: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        module_starter(name, None, tmp_path)
+    assert said in str(refused.value)
+
+
+def test_nothing_is_overwritten_and_nothing_half_made_stays(tmp_path: Path) -> None:
+    (tmp_path / "010-dns").mkdir()
+    with pytest.raises(BadInput, match="is there already"):
+        module_starter("010-dns", None, tmp_path).write()
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="cannot write"):
+        module_starter("dns", None, tmp_path / "file" / "modules").write()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["010-dns", "file"]
