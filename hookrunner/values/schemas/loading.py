@@ -15,6 +15,7 @@ from hookrunner.model.values import GLOBAL
 from hookrunner.values.schemas import expressions
 from hookrunner.values.schemas.checking import Terms
 from hookrunner.values.schemas.circles import endless
+from hookrunner.values.schemas.documents import Documents
 from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.reading import FOR_HELM, RULES, Reader
 from hookrunner.values.schemas.schema import Schema
@@ -63,7 +64,7 @@ def _document(directory: Path, name: str) -> _Document | None:
     raw = _raw(directory / name)
     if raw is None:
         return None
-    reader = Reader(raw, name)
+    reader = Reader(Documents(directory, name, raw), name)
     try:
         root = reader.root()
     except RecursionError:

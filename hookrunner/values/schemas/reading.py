@@ -9,6 +9,7 @@ from functools import partial
 from hookrunner import patterns
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas import keywords
+from hookrunner.values.schemas.documents import Documents, NotThere
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, Rule
 
 RULES = "x-deckhouse-validations"
@@ -17,28 +18,28 @@ _TYPES = tuple(KINDS.values())
 
 
 class Reader:
-    """Reads one document. `name` is the file's, for places; what is wrong is in `problems`, one line each."""
+    """Reads the schema in the file `name`, and what it refers to; what is wrong is in `problems`, one line each."""
 
-    def __init__(self, document: JSON, name: str) -> None:
+    def __init__(self, documents: Documents, name: str) -> None:
         self.problems: list[str] = []
-        self._document = document
+        self._documents = documents
         self._name = name
         self._read: dict[int, Node] = {}
 
     def root(self) -> Node:
-        """The document's schema; `nodes` are then all that were read."""
-        return self.node(self._document, "#")
+        """The file's schema; `nodes` are then all that were read."""
+        return self.node(self._documents.at(f"{self._name}#"), f"{self._name}#")
 
     @property
     def nodes(self) -> list[Node]:
         return list(self._read.values())
 
     def node(self, raw: JSON, at: str) -> Node:
-        """The schema at a place, which is a JSON pointer."""
+        """The schema at a place, which is a file and a JSON pointer: `openapi/values.yaml#/properties/a`."""
         raw, at = self._followed(raw, at)
         node = self._read.get(id(raw))
         if node is None:
-            node = Node(self._name + at)
+            node = Node(at)
             if isinstance(raw, dict):
                 self._read[id(raw)] = node
                 self._fill(node, {key: value for key, value in raw.items() if value is not None}, at)
@@ -47,7 +48,7 @@ class Reader:
         return node
 
     def _wrong(self, at: str, text: str) -> None:
-        self.problems.append(f"{at} {text}")
+        self.problems.append(f"{at.removeprefix(self._name)} {text}")
 
     # ── references ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -55,30 +56,18 @@ class Reader:
         """What a `$ref` refers to, and where that stands. What is written beside it does not count."""
         seen = [at]
         while isinstance(raw, dict) and isinstance(raw.get("$ref"), str):
-            at = raw["$ref"]
-            found = self._at(at)
-            if at in seen or not found:
-                why = "goes round in a circle" if found else "refers to nothing in this file; write #/definitions/NAME"
-                self._wrong(seen[-1], f"$ref {at} {why}")
+            said = raw["$ref"]
+            try:
+                at = self._documents.place(said, seen[-1])
+                raw = self._documents.at(at)
+            except NotThere as error:
+                self._wrong(seen[-1], f"$ref {said} {error}")
+                return None, at
+            if at in seen:
+                self._wrong(seen[-1], f"$ref {said} goes round in a circle")
                 return None, at
             seen.append(at)
-            raw = found[0]
         return raw, at
-
-    def _at(self, pointer: str) -> list[JSON]:
-        """The value that a pointer names, or nothing. Source: RFC 6901."""
-        value = self._document
-        if not pointer.startswith("#"):
-            return []
-        for step in pointer.removeprefix("#").split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-                value = value[int(key)]
-            elif isinstance(value, dict) and key in value:
-                value = value[key]
-            else:
-                return []
-        return [value]
 
     # ── one schema ────────────────────────────────────────────────────────────────────────────────────────────────
 

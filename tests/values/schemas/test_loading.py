@@ -121,6 +121,26 @@ def test_what_is_required_for_helm_is_extended_too(written: Written) -> None:
     assert [line.split(" (")[0] for line in wrong] == ["a is required"]
 
 
+def test_references_lead_into_other_files(written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shared.yaml").write_text("""
+      versions: [{spec: {properties: {port: {$ref: '#/port'}, beside: {$ref: 'deeper/beside.yaml'}}}}]
+      port: {type: integer}
+    """)
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper/beside.yaml").write_text("{type: string, maxLength: 1}")
+    monkeypatch.chdir(tmp_path)
+    for way in (tmp_path / "shared.yaml", "shared.yaml"):
+        config = written(f"properties: {{a: {{$ref: '{way}#/versions/0/spec'}}}}").config
+        assert config is not None
+        assert config.problems({"a": {"port": 1, "beside": "a"}}) == []
+        assert config.problems({"a": {"port": "x", "beside": "ab", "no": 1}}) == [
+            f"a.port must be of type integer, not string ({tmp_path}/shared.yaml#/port/type)",
+            f"a.beside must have at most 1 characters, not 2 ({tmp_path}/deeper/beside.yaml#/maxLength)",
+            f"a.no is a forbidden property; known are port, beside "
+            f"({tmp_path}/shared.yaml#/versions/0/spec/additionalProperties)",
+        ]
+
+
 @pytest.mark.parametrize("text", ["{}", "{additionalProperties: false}", "{properties: {a: {}}}"])
 def test_the_global_section_may_have_enabled_modules(written: Written, text: str) -> None:
     assert _problems_of_all(written(text, text, "global"), {"enabledModules": ["a"]}) == []
@@ -159,7 +179,7 @@ def _problems_of_all(schemas: Schemas, value: JSON) -> list[str]:
             "properties: {a: {$ref: '#/definitions/b'}}",
             "#/properties/a $ref #/definitions/b refers to nothing in this file",
         ),
-        ("properties: {a: {$ref: 'other.yaml#/a'}}", "refers to nothing in this file; write #/definitions/NAME"),
+        ("properties: {a: {$ref: 'other.yaml#/a'}}", "$ref other.yaml#/a refers to a file that cannot be read"),
         ("definitions: {a: {$ref: '#/definitions/a'}}", "goes round in a circle"),
         ("definitions: {a: {$ref: '#/definitions/b'}, b: {$ref: '#/definitions/a'}}", "goes round in a circle"),
         ("definitions: {a: {allOf: [{$ref: '#/definitions/a'}]}}", "#/definitions/a applies itself"),
