@@ -9,6 +9,8 @@ from functools import partial
 from hookrunner.background import Background
 from hookrunner.charts.engine import Cluster
 from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.convergence.ahead import Ahead
+from hookrunner.convergence.asking import Measured
 from hookrunner.convergence.deciding import Deciding, Extenders
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.deleting import Deleting
@@ -108,7 +110,7 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
     values = HookValues(store, sources[0], {module.name: module.key for module in shelf.modules})
     async with _renderer(settings) as renderer:
         helm = _helm(parts, modules, namespace, renderer)
-        scripts = Scripts(settings.hooks, parts.children, modules.enabled_timeout)
+        scripts = Measured(Scripts(settings.hooks, parts.children, modules.enabled_timeout), parts.metrics)
         extenders = Extenders(modules.extenders, shelf.loaded.statics.enabled, lambda: values.flags, scripts)
         deciding = Deciding(extenders, states, store, helm.known)
         releasing = Releasing(modules, helm, store, parts.metrics, deciding.maintained)

@@ -4,6 +4,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from hookrunner import log
 from hookrunner.convergence.state import State
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
@@ -15,6 +16,8 @@ from hookrunner.model.tasks import HookRun, own_queue
 
 Load: TypeAlias = Callable[[Module], Awaitable[Catalog]]
 """Finds the hooks of a module and asks each what it wants."""
+
+_log = log.get("module-hooks")
 
 
 class ModuleHooks:
@@ -35,6 +38,8 @@ class ModuleHooks:
             raise problem
         state.hooks = tuple(map(dispatch.in_own_queue, found.hooks))
         for hook in state.hooks:
+            if hook.config.answers_reviews:
+                _log.warn("Webhooks of modules are not registered: put the hook among the global hooks.", hook=hook.label)
             self._engine.know(hook)
 
     async def run(self, state: State, type: BindingType) -> None:

@@ -1,0 +1,52 @@
+"""What is measured of `enabled` scripts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hookrunner.convergence.asking import Measured
+from hookrunner.errors import ScriptFailed
+from hookrunner.hooks.run import Usage
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.modules import Module
+from hookrunner.modules.enabled import Answer
+from hookrunner.modules.scripts import Documents
+
+MODULE = Module("dns", "dns", 1, Path("/nowhere"), Path("/nowhere"))
+LABELS = '{activation="",binding="enabled",hook="enabled",module="dns",queue=""}'
+
+
+class Says:
+    """A script; `None` is one that fails."""
+
+    def __init__(self, answer: Answer | None) -> None:
+        self._answer = answer
+
+    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+        if not self._answer:
+            raise ScriptFailed("no")
+        return self._answer
+
+
+async def test_a_run_is_measured_like_that_of_a_hook() -> None:
+    metrics = Metrics("")
+    await Measured(Says(Answer(True, usage=Usage(1.5, 0.25, 0.125, 4096))), metrics).ask(MODULE, Documents({}, {}), [])
+    text = metrics.exposition().decode()
+    for name, value in (
+        ("success_total", "1"),
+        ("run_seconds_sum", "1.5"),
+        ("run_user_cpu_seconds_sum", "0.25"),
+        ("run_sys_cpu_seconds_sum", "0.125"),
+        ("run_max_rss_bytes", "4096"),
+    ):
+        assert f"module_hook_{name}{LABELS} {value}\n" in text
+
+
+async def test_a_script_that_fails_is_counted() -> None:
+    metrics = Metrics("")
+    with pytest.raises(ScriptFailed):
+        await Measured(Says(None), metrics).ask(MODULE, Documents({}, {}), [])
+    text = metrics.exposition().decode()
+    assert f"module_hook_errors_total{LABELS} 1\n" in text
+    assert "modules_discover_errors_total 1\n" in text
