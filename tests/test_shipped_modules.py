@@ -44,7 +44,6 @@ MUCH: dict[str, dict[str, Any]] = {
     },
     "coredns": {
         "adopt": True,
-        "clusterIP": "10.96.0.53",
         "clusterDomain": "example.internal",
         "logQueries": True,
         "cacheSeconds": 0,
