@@ -76,15 +76,17 @@ class Running:
         return Phase.CAN_RUN_HELM
 
     async def _release(self, state: State) -> Phase:
-        """Between the hooks before Helm and those after it. If the latter change values, once more."""
+        """Between the hooks before Helm and those after it. If the latter change values, once more.
+
+        What others change meanwhile, they ask another run for; then that is the one that looks again.
+        """
         await self._definitions.apply(state)
         await self._hooks.run(state, BindingType.BEFORE_HELM)
-        key = state.module.key
-        before = self._store.document(key)
         if state.module.chart:
             await self._releasing.settle(state)
+        before = self._store.document(state.module.key)
         await self._hooks.run(state, BindingType.AFTER_HELM)
-        if self._store.document(key) == before:
+        if self._store.document(state.module.key) == before or state.asked != state.begun:
             state.restless = 0
             return Phase.READY
         state.restless += 1
