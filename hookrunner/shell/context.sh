@@ -58,11 +58,32 @@ context::_is() {
   context::jq -e "(try (.${parent}${key}) catch null) == $2" >/dev/null
 }
 
+# PATH for jq, all of it but its last part, and that part alone: for the libraries that modules bring along, which build
+# functions of their own on these names (Deckhouse's values::get).
+context::_convert_user_path_to_jq_path() {
+  local parent key
+  context::_split "${1:-}" || return 1
+  echo ".${parent}${key}"
+}
+
+context::_dirname() {
+  local parent key
+  context::_split "${1:-}" || return 1
+  echo "${parent}"
+}
+
+context::_basename() {
+  local parent key
+  context::_split "${1:-}" || return 1
+  key=${key#[} key=${key%]} key=${key#\"}
+  echo "${key%\"}"
+}
+
 # Split PATH into the caller's `parent` and `key`: the last step and all before it, each as ["name"] or [0].
 context::_split() {
   local rest=${1#.} part
   rest=${rest//\'/\"}
-  local quoted='^("[^"]*")' bracket='^(\[[^]]*\])' plain='^([^].["]+)'
+  local quoted='^("[^"]*")' bracket='^(\["[^"]*"\]|\[[^]"]*\])' plain='^([^].["]+)'
   parent='' key=''
   while [[ -n ${rest} ]]; do
     parent+=${key}

@@ -90,3 +90,25 @@ def test_a_path_that_cannot_be_read_is_an_error(hook: Hook) -> None:
     done = hook("__main__() { context::get 'a.\"open'; }")
     assert done.returncode == 1
     assert "cannot be read at '\"open'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "dirname", "basename", "value"),
+    [
+        ("", "", "", "null"),
+        ("a", "", "a", "null"),
+        ('a."b.c"', '["a"]', "b.c", '{"d":1}'),
+        ("a.with-dash", '["a"]', "with-dash", '"x y"'),
+        ("list.0.name", '["list"][0]', "name", '"first"'),
+        ("list.1", '["list"]', "1", '{"name":"second"}'),
+        ('["a"]["b.c"].d', '["a"]["b.c"]', "d", "1"),
+    ],
+)
+def test_libraries_of_others_take_paths_apart(path: str, dirname: str, basename: str, value: str, hook: Hook) -> None:
+    part = f"'{path}'"
+    assert run(hook, f"context::_dirname {part}; context::_basename {part}") == f"{dirname}\n{basename}".rstrip("\n")
+    if "." in path:
+        asked = f'context::jq -c "$(context::_convert_user_path_to_jq_path {part})"'
+        assert run(hook, asked) == value
+        way = f'"$(context::_convert_user_path_to_jq_path "$(context::_dirname {part})")"'
+        assert run(hook, f"context::jq -r {way}' | type'") in ("object", "array")
