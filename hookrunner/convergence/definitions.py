@@ -1,5 +1,5 @@
 """The CustomResourceDefinitions that modules have in `crds/`: applied once in each life of this process, before
-anything else of theirs (addon-operator.md §6.9)."""
+anything else of theirs, and again if somebody takes them away (addon-operator.md §6.9)."""
 
 import asyncio
 from collections.abc import Mapping
@@ -27,6 +27,6 @@ class Definitions:
             return
         found = await asyncio.to_thread(crds, state.module.directory, self._skipped)
         if found:
-            await self._crds.ensure(found, self._labels)
+            state.kinds = frozenset(await self._crds.ensure(found, self._labels))
             self._known.forget()
         state.crds = True

@@ -94,10 +94,14 @@ class Reactions:
 
     async def follow_capabilities(self, known: KnownCapabilities) -> None:
         """For ever: charts that look at what the cluster serves are rendered again when that has changed; modules that
-        failed for want of a kind try again."""
+        failed for want of a kind try again, and those whose definitions somebody has taken away apply them."""
         async for _ in known.changes():
+            served = frozenset((await known.get()).api_versions)
             for state in self._states.enabled:
-                if state.parked:
+                if not state.kinds <= served:
+                    state.crds, state.kinds = False, frozenset()
+                    self._again(state, "Definitions-Gone")
+                elif state.parked:
                     self._tasks.hurry(state.module.name)
                 elif self._releasing.reads_capabilities(state):
                     self._again(state, "Capabilities-Changed")

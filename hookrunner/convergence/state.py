@@ -40,6 +40,7 @@ class State:
     last_success: float = 0.0
     revision: int = 0
     crds: bool = False
+    kinds: frozenset[str] = frozenset()
     waits_for: str = ""
     restless: int = 0
     repair: bool = False

@@ -1,9 +1,12 @@
 """What goes wrong around modules, shows where users look, and heals by itself."""
 
+import json
+
 from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
-from tests.flows.modules.hooks import configmap
+from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.world import World
+from tests.releases.test_crds import definition
 
 A = {"templates/cm.yaml": configmap("a", "x: z")}
 
@@ -30,3 +33,26 @@ async def test_a_storm_of_edits_fails_nobody_and_the_last_one_counts(world: Worl
     await world.becomes("a", x="149")
     await world.module_is("a", ready=True)
     assert world.operator.metric("module_run_errors_total", module="a") == 0
+
+
+async def test_definitions_that_somebody_takes_away_come_back_with_their_objects(world: World) -> None:
+    """At most when the cluster is seen not to serve them any more."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.x.io"
+    thing = "apiVersion: x.io/v1\nkind: Thing\nmetadata: {name: mine}\n"
+    world.module("010-a", {"crds/things.yaml": json.dumps(definition("v1")), "templates/t.yaml": thing})
+    world.module(
+        "020-b", {"crds/others.yaml": json.dumps(definition("v1", kind="Other")), "hooks/h.sh": hook(beforeHelm=1)}
+    )
+    await world.configure(aEnabled="true", bEnabled="true")
+    await world.start()
+    await world.ask("DELETE", path, None)
+    await world.until(lambda: _names(world, "things"), ["mine"], "things")
+    await world.ask("DELETE", path.replace("things", "others"), None)
+    await world.until(lambda: _names(world, "others"), [], "others")
+    await world.module_is("a", ready=True)
+    assert world.operator.metric("module_run_errors_total", module="b") == 0
+
+
+async def _names(world: World, plural: str) -> list[str] | None:
+    found = await world.ask("GET", f"/apis/x.io/v1/{plural}", None)
+    return found and [one["metadata"]["name"] for one in found["items"]]
