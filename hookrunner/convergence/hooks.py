@@ -39,7 +39,7 @@ class ModuleHooks:
         state.hooks = tuple(map(dispatch.in_own_queue, found.hooks))
         for hook in state.hooks:
             if hook.config.answers_reviews:
-                _log.warn("Webhooks of modules are not registered: put the hook among the global hooks.", hook=hook.label)
+                _log.warn("Webhooks of modules are not registered: put the hook among global hooks.", hook=hook.label)
             self._engine.know(hook)
 
     async def run(self, state: State, type: BindingType) -> None:
