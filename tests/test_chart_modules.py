@@ -31,6 +31,7 @@ VARIANTS = {
 VALUES = """
 modules:
   enabled: true
+  crds: true
   config: {helloEnabled: true, hello: {text: one}}
 rbac:
   rules: [{apiGroups: [""], resources: [services], verbs: [get, list, watch, create, patch, delete]}]
@@ -38,6 +39,11 @@ rbac:
 TEMPLATE = """
 {apiVersion: v1, kind: Service, metadata: {name: hello, annotations: {text: "{{ .Values.hello.text }}"}},
   spec: {type: ExternalName, externalName: example.com}}
+"""
+DEFINITION = """
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.GROUP},
+  spec: {group: GROUP, scope: Namespaced, names: {kind: Thing, plural: things},
+    versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}
 """
 
 
@@ -65,6 +71,15 @@ def test_without_modules_the_images_own_are_left_alone(render: Render) -> None:
     assert settings(manifests).directories == ()
     assert not [name for name in named(manifests) if "module" in name]
     assert [volume["name"] for volume in pod(manifests)["volumes"]] == ["tmp"]
+
+
+def test_definitions_are_only_read_unless_a_switch_says_otherwise(render: Render) -> None:
+    def writes(*flags: str) -> set[str]:
+        rules = named(render(*ON, *flags))["ClusterRole/watch-hookrunner-modules"]["rules"]
+        return {verb for rule in rules for verb in rule["verbs"]} - {"get", "list", "watch"}
+
+    assert writes() == set()
+    assert writes("--set", "modules.crds=true") == {"create", "update", "patch"}
 
 
 def test_a_volumes_modules_come_before_those_of_the_image(render: Render) -> None:
@@ -118,12 +133,13 @@ NEEDED = [
     "patch events",
     "watch customresourcedefinitions.apiextensions.k8s.io",
     "watch apiservices.apiregistration.k8s.io",
+    "update customresourcedefinitions.apiextensions.k8s.io",
 ]
 REFUSED = [
     "patch configmaps/other",
     "list configmaps",
     "list secrets kube-system",
-    "create customresourcedefinitions.apiextensions.k8s.io",
+    "delete customresourcedefinitions.apiextensions.k8s.io",
     "create deployments.apps",
     "create clusterrolebindings.rbac.authorization.k8s.io",
 ]
@@ -137,6 +153,7 @@ async def test_with_its_rights_a_module_is_installed_reconfigured_and_repaired_a
     assert allowed == [True] * len(NEEDED) + [False] * len(REFUSED)
     operator = Operator(tmp_path, _as_its_account(cluster, namespace, tmp_path), _modules(tmp_path, namespace))
     (tmp_path / "hooks").mkdir()
+    definition = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.{namespace}.example.com"
     operator.start()
     try:
         await _shows(cluster, namespace, "one")
@@ -146,8 +163,10 @@ async def test_with_its_rights_a_module_is_installed_reconfigured_and_repaired_a
         await _shows(cluster, namespace, "two")
         await asyncio.to_thread(run, installed)
         assert [record for record in operator.logs() if "forbidden" in str(record)] == []
+        assert cluster.request("GET", definition).body["metadata"]["labels"]["heritage"] == "hookrunner"
     finally:
         await operator.stop()
+        cluster.request("DELETE", definition)
     assert oops(operator.logs()) == []
     uninstall = (installed[0], "uninstall", "watch", *installed[-4:])
     await asyncio.to_thread(run, uninstall)
@@ -156,9 +175,10 @@ async def test_with_its_rights_a_module_is_installed_reconfigured_and_repaired_a
 
 def _modules(directory: Path, namespace: str) -> tuple[str, ...]:
     """A module as the kubelet brings it from a ConfigMap, with links."""
-    templates = directory / "volume" / "..2026" / "100-hello" / "templates"
-    templates.mkdir(parents=True)
-    (templates / "service.yaml").write_text(TEMPLATE)
+    module = directory / "volume" / "..2026" / "100-hello"
+    for place, text in {"templates": TEMPLATE, "crds": DEFINITION.replace("GROUP", f"{namespace}.example.com")}.items():
+        (module / place).mkdir(parents=True)
+        (module / place / "one.yaml").write_text(text)
     (directory / "volume" / "..data").symlink_to("..2026")
     (directory / "volume" / "100-hello").symlink_to("..data/100-hello")
     return f"--modules-dir={directory / 'volume'}", f"--namespace={namespace}"
