@@ -1,11 +1,16 @@
-"""The modules that ship, at work on a sandbox whose Pods become Ready."""
+"""The modules that ship, at work on a sandbox whose Pods become Ready, and on the real control plane."""
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hookrunner.cli.debug import ask
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
 from tests.flows.modules.world import World
 
@@ -17,6 +22,7 @@ KEYS = {
     "ingress-nginx": "ingressNginx",
     "kubernetes-dashboard": "kubernetesDashboard",
 }
+COREDNS = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
 API_SERVER = {
     "metadata": {"name": "kubernetes"},
     "spec": {"clusterIP": "10.96.0.1", "ports": [{"name": "https", "port": 443}]},
@@ -65,8 +71,7 @@ async def test_all_modules_that_ship_run_side_by_side(shipped: World) -> None:
     assert "bind 169.254.20.10 10.96.0.10\n" in cache["data"]["Corefile"]
 
     async def dns_pods() -> object:
-        path = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
-        return (await shipped.ask("GET", path, None))["status"].get("readyReplicas")
+        return (await shipped.ask("GET", COREDNS, None))["status"].get("readyReplicas")
 
     await shipped.configure(coredns="replicas: 3")
     await shipped.until(dns_pods, 3, "Pods of CoreDNS")
@@ -85,3 +90,68 @@ async def test_all_modules_that_ship_run_side_by_side(shipped: World) -> None:
     assert await workloads(shipped) == {}
     for namespace in ("ingress-nginx", "kubernetes-dashboard"):
         assert await shipped.ask("GET", f"/api/v1/namespaces/{namespace}", None) is not None
+
+
+@pytest.fixture
+async def everything(real: World, cluster: Cluster) -> AsyncIterator[World]:
+    """A copy of the modules, of which all are on. In our namespace, as far as possible; and the webhook, which no
+    fake Pod answers, stops nobody else's Ingress. What stands in everybody's way does not outlive a test that fails."""
+    shutil.copytree(ROOT / "modules", real.directory / "modules")
+    flags = {f"{key}Enabled": "true" for key in KEYS.values()}
+    here = f"namespace: {real.namespace}\n"
+    harmless = "admissionWebhook: {failurePolicy: Ignore, timeoutSeconds: 1}\n"
+    await real.configure(**flags, metricsServer=here, kubernetesDashboard=here, ingressNginx=here + harmless)
+    try:
+        yield real
+    finally:
+        for obstacle in ("apiservice/v1beta1.metrics.k8s.io", "validatingwebhookconfiguration/ingress-nginx-admission"):
+            await asyncio.to_thread(cluster.kubectl, "delete", "--ignore-not-found", obstacle)
+
+
+async def test_on_a_real_control_plane_they_come_change_and_go(everything: World) -> None:
+    """Installed, upgraded, rolled back, put back, left alone at a restart, purged, turned off."""
+    world = everything
+    await world.start()
+    assert await world.releases() == sorted(f"{name}.v1 deployed" for name in KEYS)
+    ready = {name: one for name, one in (await workloads(world)).items() if "dash" in name or "dns" in name}
+    assert len(ready) == 7, ready
+    assert all(ready.values()), ready
+
+    schema = world.directory / "modules/020-coredns/openapi/config-values.yaml"
+    schema.write_text(schema.read_text().replace("default: v1.14.6", "default: v1.99.0"))
+    await world.again()
+    assert (await image(world)).endswith(":v1.99.0")
+    socket = (world.directory / "debug.socket",)
+    await asyncio.to_thread(ask, socket, "/module/coredns/rollback?revision=1", {})
+    assert (await image(world)).endswith(":v1.14.6")
+    assert "coredns.v3 deployed" in await world.releases()
+
+    before = (await world.ask("GET", COREDNS, None))["metadata"]["uid"]
+    await world.ask("DELETE", f"{COREDNS}?propagationPolicy=Background&story=yes", None)
+
+    async def is_back() -> bool:
+        found = await world.ask("GET", COREDNS, None)
+        return bool(found) and found["metadata"]["uid"] != before and found["status"].get("readyReplicas") == 2
+
+    await world.until(is_back, True, "CoreDNS to be back")
+    await world.stop()
+    world.writes()
+    await world.start()
+    assert world.writes() == []
+
+    world.without("modules/050-kubernetes-dashboard")
+    await world.again()
+
+    async def names() -> list[str]:
+        return sorted({line.partition(".")[0] for line in await world.releases()})
+
+    await world.until(names, sorted(KEYS.keys() - {"kubernetes-dashboard"}), "the purge")
+    await world.configure(**{f"{key}Enabled": "false" for key in KEYS.values()})
+    await world.until(names, [], "all releases to be gone")
+    assert await world.ask("GET", COREDNS, None) is None
+    assert await world.ask("GET", "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io", None) is None
+
+
+async def image(world: World) -> Any:
+    """What CoreDNS is to run."""
+    return (await world.ask("GET", COREDNS, None))["spec"]["template"]["spec"]["containers"][0]["image"]
