@@ -58,6 +58,11 @@ def _relative(path: Path) -> Path:
 
 
 def _summary(hooks: int, findings: list[Finding]) -> str:
+    return f"{hooks} hook{'s' * (hooks != 1)}: {counted(findings)}"
+
+
+def counted(findings: list[Finding]) -> str:
+    """`2 errors, 1 warning`."""
     counts = {severity: sum(one.severity is severity for one in findings) for severity in Severity}
     told = [f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count]
-    return f"{hooks} hook{'s' * (hooks != 1)}: {', '.join(told) or 'nothing to tell'}"
+    return ", ".join(told) or "nothing to tell"

@@ -20,6 +20,7 @@ class _Commands(Lazy):
         "patches": ("module_seen", "module_patches", "Show how hooks have patched a module's values in memory."),
         "snapshots": ("module_seen", "module_snapshots", "Show the snapshots of a module's hooks."),
         "resource-monitor": ("module_seen", "resource_monitor", "Show which objects of releases are watched."),
+        "lint": ("module_lint", "module_lint", "Check modules: files, schemas, values, hooks, charts."),
         "test": ("module_test", "module_test", "Run test cases of modules and of their hooks."),
     }
 

@@ -16,6 +16,7 @@ from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.cli.hook_test import is_stale
 from hookrunner.cli.hook_test import rewrite as rewrite_hooks
 from hookrunner.errors import BadInput
+from hookrunner.modules.paths import modules_in
 from hookrunner.settings import Settings
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import golden, suite
@@ -91,7 +92,7 @@ def _asked(ctx: click.Context) -> _Asked:
     paths = said["paths"] or loaded.modules.directories
     if not paths:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
-    modules = list(dict.fromkeys(module for path in paths for module in reading.modules_in(cases.relative(path))))
+    modules = list(dict.fromkeys(module for path in paths for module in modules_in(cases.relative(path))))
     files = reading.read_all(modules)
     hooks = [file for module in modules for file in _of_hooks(module)]
     if not files and not hooks:

@@ -47,6 +47,22 @@ CODES = {
     "next-runs": Severity.INFO,
 }
 
+MODULE_CODES = {
+    "module-refused": Severity.ERROR,
+    "defaults-refused": Severity.ERROR,
+    "default-wrong": Severity.ERROR,
+    "chart-refused": Severity.ERROR,
+    "crd-refused": Severity.ERROR,
+    "render-failed": Severity.WARNING,
+    "enum-unquoted": Severity.WARNING,
+    "key-unknown": Severity.WARNING,
+    "value-lost": Severity.WARNING,
+    "needs-values": Severity.INFO,
+}
+"""Those about modules; docs/module-tools.md explains each."""
+
+ALL_CODES = CODES | MODULE_CODES
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
@@ -69,7 +85,7 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        return CODES[self.code]
+        return ALL_CODES[self.code]
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}: {self.code} {self.severity}: {self.text}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hookrunner.hooks.shapes import suggestion
-from hookrunner.linting.findings import CODES, Finding, Severity
+from hookrunner.linting.findings import ALL_CODES, Finding, Severity
 
 _IGNORE = re.compile(r"#\s*hookrunner:\s*ignore=([\w-]+(?:,\s*[\w-]+)*)")
 _HEAD = 10
@@ -41,8 +41,8 @@ def _ignores(text: str) -> Iterator[_Ignore]:
 
 
 def _unused(code: str) -> str:
-    if code not in CODES:
-        return f"there is no code '{code}'{suggestion(code, CODES) or '; docs/lint.md has them all'}"
-    if CODES[code] is Severity.ERROR:
+    if code not in ALL_CODES:
+        return f"there is no code '{code}'{suggestion(code, ALL_CODES) or '; docs/lint.md has them all'}"
+    if ALL_CODES[code] is Severity.ERROR:
         return f"'{code}' is an error, and the start would not be silenced either; mend it"
     return f"'ignore={code}' silences nothing here; drop it"

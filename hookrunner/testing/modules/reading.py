@@ -11,7 +11,6 @@ from hookrunner.testing.cases.places import Places, line_of
 from hookrunner.testing.cases.reading import loaded
 from hookrunner.testing.modules.format import problems
 
-_MARKS = ("module.yaml", "Chart.yaml", "templates", "openapi", "hooks", "enabled")
 TESTS = "tests"
 """The directory in a module for its test files."""
 
@@ -51,19 +50,6 @@ class ModuleFile:
     cases: tuple[ModuleCase, ...]
 
 
-def modules_in(path: Path) -> list[Path]:
-    """The modules that a path means: one, or a directory of them. Raises BadInput if there is none."""
-    if not path.is_dir():
-        raise BadInput(f"{path}: no such directory; name a module, or a directory of modules")
-    if _is_module(path):
-        return [path]
-    found = [one for one in sorted(path.iterdir()) if not one.name.startswith(".") and one.is_dir()]
-    modules = [one for one in found if _is_module(one)]
-    if not modules:
-        raise BadInput(f"{path}: there is no module in it; `hookrunner new module NAME --dir {path}` makes one")
-    return modules
-
-
 def test_files(module: Path) -> list[Path]:
     """Its own, beside `module.yaml` or in `tests/`; those of hooks are found elsewhere."""
     beside = sorted(module.glob(f"*{SUFFIX}"))
@@ -88,10 +74,6 @@ def read_all(modules: Iterable[Path]) -> list[ModuleFile]:
     if wrong:
         raise BadInput("\n".join(wrong))
     return files
-
-
-def _is_module(path: Path) -> bool:
-    return any((path / mark).exists() for mark in _MARKS)
 
 
 def _cases(raw: JSON, found: Places) -> Iterator[ModuleCase]:

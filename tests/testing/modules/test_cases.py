@@ -1,7 +1,10 @@
 """Test files of modules: what may be in them, and what is told of each case."""
 
+import json
+import re
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
@@ -9,7 +12,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.model.releases import Rendered
 from hookrunner.settings import ModulesSettings, load
-from hookrunner.testing.modules import reading
+from hookrunner.testing.modules import format, reading
 from hookrunner.testing.modules.expect import differences, updated
 from hookrunner.testing.modules.reading import Given, ModuleCase, ModuleFile
 from hookrunner.testing.modules.rendering import Made
@@ -176,11 +179,26 @@ def test_problems_of_a_file_are_told_with_their_place(raw: str, said: str, tmp_p
     assert str(refused.value).startswith(f"{path}:")
 
 
-def test_a_path_is_a_module_or_a_directory_of_modules(module: Path, tmp_path: Path) -> None:
-    (module.parent / "no-module").mkdir()
-    assert reading.modules_in(module) == reading.modules_in(module.parent) == [module]
+def test_test_files_are_beside_module_yaml_or_in_tests(module: Path) -> None:
     (module / "more.test.yaml").write_text(yaml.dump([{"name": "beside"}]))
     assert [file.path.name for file in reading.read_all([module])] == ["more.test.yaml", "dns.test.yaml"]
-    for path in (tmp_path / "nowhere", module.parent / "no-module"):
-        with pytest.raises(BadInput):
-            reading.modules_in(path)
+
+
+def test_the_schema_for_editors_and_the_tables_know_the_same_keys() -> None:
+    schema = json.loads((Path(format.__file__).parent / "cases.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    tables = {"case": format.CASE, "given": format.GIVEN, "expect": format.EXPECT}
+    for name, table in tables.items():
+        assert list(schema["$defs"][name]["properties"]) == list(table.keys), name
+    jsonschema.validate(yaml.safe_load(CASES), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([{"name": "a", "when": {}}], schema)
+
+
+def test_the_example_of_the_page_is_a_test_file(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "module-tools.md").read_text()
+    [example] = re.findall(r"^```yaml\n(- name.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (path := tmp_path / "a.test.yaml").write_text(example)
+    assert len(reading.read(path, tmp_path).cases) == 3
+    rows = {key for key in format.EXPECT.keys if f"| `{key}` |" in page}
+    assert rows == set(format.EXPECT.keys)

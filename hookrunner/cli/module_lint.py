@@ -1,0 +1,62 @@
+"""`hookrunner module lint`: what is wrong with modules, without a cluster."""
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from hookrunner import settings
+from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.cli import cases, ending
+from hookrunner.cli.lint import FORMATS, counted
+from hookrunner.jq.program import Jq
+from hookrunner.linting.findings import Severity
+from hookrunner.linting.lint import Linter
+from hookrunner.linting.modules.lint import LintedModules, ModuleLinter
+from hookrunner.modules.paths import modules_in
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.settings import Settings
+
+
+@click.command("lint")
+@click.argument("paths", metavar="[DIR]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("-o", "--output", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--strict", is_flag=True, help="End with 1 for warnings, too.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show when schedules fire next.")
+@click.pass_context
+def module_lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict: bool, verbose: bool) -> int:
+    """Check modules. DIR is a module, or a directory of modules (default: the modules directory).
+
+    \b
+    hookrunner module lint                           all that is wrong with ./modules
+    hookrunner module lint modules/010-dns           one module
+    hookrunner module lint -o github --strict        in a workflow
+
+    Looked at are names and module.yaml, schemas and their defaults, values.yaml, crds/, the chart rendered with default
+    values, and hooks as by `hookrunner hook lint`. Errors are what would be refused. A comment
+    `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
+    """
+    loaded = settings.load({}, ctx.find_root().info_name or "")
+    named = paths or loaded.modules.directories
+    if not named:
+        raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
+    modules = list(dict.fromkeys(module for path in named for module in modules_in(cases.relative(path))))
+    linted = ending.run(_linted(loaded, modules))
+    shown = [one for one in linted.findings if verbose or one.code != "next-runs"]
+    click.echo(FORMATS[output](shown), nl=False)
+    if output == "text":
+        click.echo(f"{_many(linted.modules, 'module')}, {_many(linted.hooks, 'hook')}: {counted(shown)}", err=True)
+    bad = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
+    return int(any(one.severity in bad for one in shown))
+
+
+async def _linted(loaded: Settings, modules: list[Path]) -> LintedModules:
+    limits = Limits(loaded.modules.render_timeout, loaded.modules.render_memory)
+    async with Jq() as jq, Renderer(limits) as renderer:
+        hooks = Linter(loaded.hooks, Children(Patience(kill=5.0)), jq, datetime.now().astimezone())
+        return await ModuleLinter(loaded.modules, hooks, renderer).lint(modules)
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"

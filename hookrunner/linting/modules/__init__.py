@@ -1,0 +1,1 @@
+"""Checks of modules (docs/module-tools.md)."""

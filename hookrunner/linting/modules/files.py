@@ -1,0 +1,61 @@
+"""Checks of a module's files that are not schemas, hooks or templates."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hookrunner import yaml_values
+from hookrunner.charts.crds import crds
+from hookrunner.errors import BadChart, BadModule
+from hookrunner.hooks.shapes import suggestion
+from hookrunner.linting.modules.places import in_yaml
+from hookrunner.linting.modules.remarks import ModuleRemark
+from hookrunner.model.modules import Module
+from hookrunner.modules import traits
+from hookrunner.modules.traits import MODULE_FILE
+from hookrunner.yaml_values import BadDocument
+
+_ANY_EXECUTE = 0o111
+_VALUES = "values.yaml"
+
+
+def check(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRemark]:
+    """Remarks on module.yaml, values.yaml, the enabled script and crds/."""
+    yield from _strange_keys(module.directory)
+    yield from _strange_values(module)
+    enabled = module.directory / "enabled"
+    if enabled.is_file() and not enabled.stat().st_mode & _ANY_EXECUTE:
+        text = f"is not executable, so that nobody asks it whether the module is on; chmod +x {enabled}"
+        yield ModuleRemark("enabled", code="not-executable", text=text)
+    try:
+        crds(module.directory, skip_crds)
+    except BadChart as error:
+        yield ModuleRemark("crds", code="crd-refused", text=str(error))
+
+
+def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
+    """Of module.yaml; what is wrong with others keeps the module from loading."""
+    path = directory / MODULE_FILE
+    try:
+        strange = traits.parse(path.read_bytes(), str(path)).strange
+    except (OSError, BadModule):
+        return
+    for one in strange:
+        key = one.partition(";")[0]
+        text = f"`{one}` means nothing here and is ignored" + (
+            "" if ";" in one else "; docs/module-yaml.md has all keys"
+        )
+        yield ModuleRemark(MODULE_FILE, in_yaml(path, "/" + key.replace(".", "/")), "key-unknown", text)
+
+
+def _strange_values(module: Module) -> Iterator[ModuleRemark]:
+    """Of values.yaml, of which only the module's own section and flag count."""
+    path, known = module.directory / _VALUES, (module.key, f"{module.key}Enabled")
+    try:
+        said = next(yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1), None)
+    except (OSError, BadDocument):
+        return
+    for key in said if isinstance(said, dict) else ():
+        if key not in known:
+            hint = suggestion(key, known) or f"; put the module's values under `{module.key}`"
+            text = f"`{key}` is lost: of this file only {' and '.join(f'`{one}`' for one in known)} count{hint}"
+            yield ModuleRemark(_VALUES, in_yaml(path, f"/{key}"), "value-lost", text)

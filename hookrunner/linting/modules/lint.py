@@ -1,0 +1,104 @@
+"""Everything that the linter has to say about modules: what the start would refuse, by its own code, and what loads and
+then does not do what was meant. Their hooks are looked at as `hook lint` does."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hookrunner.charts.renderer import Renderer
+from hookrunner.errors import StartRefused
+from hookrunner.linting import ignores
+from hookrunner.linting.findings import Finding
+from hookrunner.linting.lint import Linter
+from hookrunner.linting.modules import defaults, files, schemas
+from hookrunner.linting.modules.places import in_yaml, of_rule
+from hookrunner.linting.modules.remarks import ModuleRemark
+from hookrunner.model.modules import Module
+from hookrunner.modules import shelf
+from hookrunner.modules.configured import Configured
+from hookrunner.modules.offline import Offline, offline
+from hookrunner.modules.shelf import Shelf
+from hookrunner.settings import ModulesSettings
+
+
+@dataclass(frozen=True, slots=True)
+class LintedModules:
+    """How many modules and hooks were looked at, and what is wrong with them, in the order of paths and lines."""
+
+    modules: int
+    hooks: int
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleLinter:
+    """Lints modules by their directories; `hooks` lints their hooks."""
+
+    settings: ModulesSettings
+    hooks: Linter
+    renderer: Renderer
+
+    async def lint(self, modules: Sequence[Path]) -> LintedModules:
+        """Look at each module. Those beside it are read, too: values that all share, names that are taken."""
+        findings: set[Finding] = set()
+        for source in dict.fromkeys(path.absolute().parent for path in modules):
+            own = [path for path in modules if path.absolute().parent == source]
+            findings.update(await self._source(source, own))
+        hooks = [path / "hooks" for path in modules if (path / "hooks").is_dir()]
+        linted = await self.hooks.lint(hooks)
+        return LintedModules(len(modules), linted.hooks, tuple(sorted(findings | set(linted.findings))))
+
+    async def _source(self, source: Path, paths: Sequence[Path]) -> list[Finding]:
+        try:
+            found = await asyncio.to_thread(shelf.read, replace(self.settings, directories=(source,)))
+        except StartRefused as error:
+            return [Finding(str(paths[0].parent), 1, 1, "module-refused", str(error))]
+        values = offline(found, Configured())
+        told = await asyncio.gather(*(self._module(path, found, values) for path in paths))
+        return [finding for many in told for finding in many]
+
+    async def _module(self, path: Path, found: Shelf, values: Offline) -> list[Finding]:
+        module, problem = _of_path(path, found)
+        if module is None or problem:
+            return _placed(path, [_refused(path, problem)])
+        remarks = [*files.check(module, self.settings.crd_filters)]
+        remarks += schemas.check(module.directory, found.schemas[module.key])
+        if not any(remark.code == "default-wrong" for remark in remarks):
+            remarks += await defaults.check(module, values, self.renderer)
+        return _placed(path, remarks)
+
+
+def _of_path(path: Path, found: Shelf) -> tuple[Module | None, str]:
+    """The module in a directory and what is wrong with it."""
+    real = path.resolve()
+    known = (*found.modules, *found.loaded.found.rejected)
+    module = next((one for one in known if one.directory.resolve() == real), None)
+    return module, module.problem if module else "no module: hidden directories are passed over"
+
+
+def _refused(path: Path, problem: str) -> ModuleRemark:
+    """At the file that the problem names, if it is one of the module's."""
+    inside = next((name for name in ("module.yaml", "values.yaml") if str(path.absolute() / name) in problem), "")
+    name, pointer = of_rule(problem)
+    for schema in ("openapi/config-values.yaml", "openapi/values.yaml"):
+        if str(path.absolute() / schema) in problem:
+            inside = schema
+    place = in_yaml(path / name, pointer) if name else (1, 1)
+    return ModuleRemark(name or inside, place, "module-refused", problem)
+
+
+def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
+    """With the paths that the user wrote, and without what comments silence."""
+    by_file: dict[str, list[Finding]] = {}
+    for remark in remarks:
+        shown = str(path / remark.path) if remark.path else str(path)
+        by_file.setdefault(shown, []).append(Finding(shown, *remark.place, remark.code, remark.text))
+    return [one for shown, found in by_file.items() for one in ignores.applied(shown, _text(Path(shown)), found)]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace") if path.is_file() else ""
+    except OSError:
+        return ""

@@ -1,0 +1,51 @@
+"""Where something stands in a file of a module, by what a message says of it."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+_POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")
+_POSITION = re.compile(r"(?:^|\s)[\w.-]+/((?:templates|charts)/[^:\s]+):(\d+)(?::(\d+))?")
+
+Position = tuple[int, int]
+"""Line and column, from 1."""
+
+START: Position = (1, 1)
+
+
+def of_rule(message: str) -> tuple[str, str]:
+    """The file and the JSON pointer of the rule that a message ends with; empty if it names none."""
+    found = list(_POINTER.finditer(message))[-1:]
+    return next(((one[1], (one[2] or "#").removeprefix("#")) for one in found), ("", ""))
+
+
+def of_template(message: str) -> tuple[str, Position]:
+    """The template that a message of Helm names, in the module's directory, and where; empty if it names none."""
+    found = _POSITION.search(message)
+    return (found[1], (int(found[2]), int(found[3] or 0) + 1)) if found else ("", START)
+
+
+def in_yaml(path: Path, pointer: str) -> Position:
+    """Where the value at a JSON pointer, or the nearest one around it that is there, begins with its key."""
+    try:
+        node = yaml.compose(path.read_bytes(), Loader=yaml.CSafeLoader)
+    except (OSError, yaml.YAMLError):
+        return START
+    place = START
+    for step in pointer.split("/")[1:]:
+        found = _inside(node, step.replace("~1", "/").replace("~0", "~"))
+        if found is None:
+            break
+        mark, node = found[0].start_mark, found[1]
+        place = (mark.line + 1, mark.column + 1) if mark else place
+    return place
+
+
+def _inside(node: yaml.Node | None, step: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """The key and the value, or an item twice."""
+    if isinstance(node, yaml.MappingNode):
+        return next(((key, value) for key, value in node.value if key.value == step), None)
+    if isinstance(node, yaml.SequenceNode) and step.isdecimal() and int(step) < len(node.value):
+        return node.value[int(step)], node.value[int(step)]
+    return None

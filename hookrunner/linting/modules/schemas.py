@@ -1,0 +1,77 @@
+"""Checks of schemas that load and then do not say what was meant: words that YAML takes for true and false, and
+defaults that their own rule refuses."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hookrunner.linting.modules.places import in_yaml
+from hookrunner.linting.modules.remarks import ModuleRemark
+from hookrunner.model.resources import JSON
+from hookrunner.values.schemas import Schema, Schemas
+from hookrunner.values.schemas.checking import Terms, problems
+from hookrunner.values.schemas.loading import CONFIG, VALUES
+from hookrunner.values.schemas.node import Node
+from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
+
+
+def check(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
+    """Remarks on both schemas of a module."""
+    for name, schema in ((CONFIG, schemas.config), (VALUES, schemas.values)):
+        yield from _enums(directory, name)
+        if schema:
+            yield from _defaults(directory, name, schema)
+
+
+def _enums(directory: Path, name: str) -> Iterator[ModuleRemark]:
+    try:
+        raw = next(documents((directory / name).read_bytes(), YAML_1_1), None)
+    except (OSError, BadDocument):  # said where the schema is loaded
+        return
+    for pointer, node in _schemas(raw, ""):
+        wanted, values = node.get("type"), node["enum"]
+        words = [value for value in values if isinstance(value, bool)]
+        if words and wanted != "boolean" and (len(words) < len(values) or wanted is not None):
+            text = (
+                "holds true or false where texts are meant: YAML reads on, off, yes, no, y and n as such; "
+                "put them in quotes"
+            )
+            yield ModuleRemark(name, in_yaml(directory / name, f"{pointer}/enum"), "enum-unquoted", text)
+
+
+def _schemas(value: JSON, pointer: str) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """Everything in a document that has an `enum`, with its JSON pointer."""
+    if isinstance(value, dict):
+        if isinstance(value.get("enum"), list):
+            yield pointer, value
+        for key, inner in value.items():
+            yield from _schemas(inner, f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _schemas(inner, f"{pointer}/{number}")
+
+
+def _defaults(directory: Path, name: str, schema: Schema) -> Iterator[ModuleRemark]:
+    """A default that is refused refuses every value."""
+    for node in _nodes(schema.node, set()):
+        if node.default is not None and node.place.startswith(name):
+            for problem in problems(node, _filled(node), "the default", Terms(closed=False)):
+                if " is required " not in problem:
+                    where = in_yaml(directory / name, f"{node.at.removeprefix('#')}/default")
+                    yield ModuleRemark(name, where, "default-wrong", problem)
+
+
+def _filled(node: Node) -> JSON:
+    """The default of a node with those inside it."""
+    return Schema(node, Terms()).defaults(node.default)
+
+
+def _nodes(node: Node, seen: set[int]) -> Iterator[Node]:
+    """All of them; they may stand in circles."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    yield node
+    for inner in node.properties.values():
+        yield from _nodes(inner, seen)
+    if isinstance(node.items, Node):
+        yield from _nodes(node.items, seen)

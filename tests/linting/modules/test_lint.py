@@ -1,0 +1,126 @@
+"""What is told of modules: each code on a module that has just this wrong, nothing of one that is right."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hookrunner.charts.renderer import Renderer
+from hookrunner.linting.findings import MODULE_CODES
+from hookrunner.linting.lint import Linter
+from hookrunner.linting.modules.lint import ModuleLinter
+from hookrunner.settings import load
+
+PAGE = (Path(__file__).parents[3] / "docs" / "module-tools.md").read_text()
+
+GOOD = {
+    "module.yaml": "weight: 10",
+    "values.yaml": "dnsEnabled: true\ndns: {zone: local}",
+    "openapi/config-values.yaml": "type: object\nproperties:\n"
+    '  mode: {type: string, enum: ["on", "off"], default: "on"}\n  zone: {type: string}',
+    "openapi/values.yaml": "x-extend: {schema: config-values.yaml}",
+    "templates/dns.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.dns.zone }}}",
+}
+CONFIG = "openapi/config-values.yaml"
+BAD = [
+    ("module.yaml", "weight: heavy", "module-refused", "module.yaml:1", "weight must be of type integer"),
+    ("values.yaml", "dns: []", "module-refused", "values.yaml:1", "`dns` must have keys with values"),
+    ("values.yaml", "dns: [", "module-refused", "values.yaml:1", "not YAML"),
+    (CONFIG, "type: objekt", "module-refused", f"{CONFIG}:1", "must be one of"),
+    (CONFIG, "properties:\n  zone:\n    type: integer", "defaults-refused", f"{CONFIG}:3", "must be of type integer"),
+    (
+        CONFIG,
+        "properties:\n  zone: {}\n  a:\n    default: 1\n    type: object",
+        "default-wrong",
+        f"{CONFIG}:4",
+        "must be of type object",
+    ),
+    (
+        CONFIG,
+        "properties:\n  zone: {}\n  a:\n    type: string\n    enum: [on, off]",
+        "enum-unquoted",
+        f"{CONFIG}:5",
+        "on",
+    ),
+    (
+        CONFIG,
+        "properties: {zone: {}}\nrequired: [domain]",
+        "needs-values",
+        "openapi/values.yaml:1",
+        "domain is required",
+    ),
+    ("module.yaml", "weight: 1\nrequires:\n  modul: [a]", "key-unknown", "module.yaml:3", "did you mean 'modules'?"),
+    (
+        "values.yaml",
+        "dns: {zone: a}\nreplicas: 2",
+        "value-lost",
+        "values.yaml:2",
+        "values under `dns`",
+    ),
+    ("enabled", "#!/bin/sh\n", "not-executable", "enabled:1", "chmod +x"),
+    ("crds/a.yaml", "kind: Pod", "crd-refused", "crds:1", "may be in crds/"),
+    ("templates/dns.yaml", "a: 1\n{{ if }}", "chart-refused", "templates/dns.yaml:2", "missing value"),
+    ("templates/dns.yaml", "a: 1\n{{ fail .Values.dns.zone }}", "render-failed", "templates/dns.yaml:2", "local"),
+    ("hooks/a.sh", "#!/bin/sh\nexit 1", "refused", "hooks/a.sh:1", "cannot be asked"),
+]
+
+
+@pytest.fixture
+async def modules(linter: Linter) -> AsyncIterator[ModuleLinter]:
+    async with Renderer() as renderer:
+        yield ModuleLinter(load({}, "hookrunner", {}).modules, linter, renderer)
+
+
+def write(directory: Path, files: dict[str, str]) -> Path:
+    module = directory / "m" / "010-dns"
+    for name, text in files.items():
+        path = module / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755 if name.startswith("hooks/") else 0o644)
+    return module
+
+
+async def test_nothing_is_told_of_a_module_that_is_right(modules: ModuleLinter, tmp_path: Path) -> None:
+    linted = await modules.lint([write(tmp_path, GOOD)])
+    assert (linted.modules, linted.hooks, linted.findings) == (1, 0, ())
+
+
+@pytest.mark.parametrize(("name", "text", "code", "place", "said"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
+async def test_what_is_wrong_is_told_where_it_is(
+    name: str, text: str, code: str, place: str, said: str, modules: ModuleLinter, tmp_path: Path
+) -> None:
+    module = write(tmp_path, GOOD | {name: text})
+    [finding] = (await modules.lint([module])).findings
+    assert finding.code == code, finding
+    assert f"{finding.path}:{finding.line}" == f"{module}/{place}"
+    assert said in finding.text
+
+
+async def test_a_name_that_no_module_can_have_and_one_that_is_taken(modules: ModuleLinter, tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    source = tmp_path / "m"
+    for name in ("020-dns", "Web"):
+        (source / name / "templates").mkdir(parents=True)
+    linted = await modules.lint([source / name for name in ("010-dns", "020-dns", "Web")])
+    assert [(one.path, one.code) for one in linted.findings] == [
+        (str(source / "020-dns"), "module-refused"),
+        (str(source / "Web"), "module-refused"),
+    ]
+
+
+async def test_a_comment_silences_a_warning(modules: ModuleLinter, tmp_path: Path) -> None:
+    text = "dns: {zone: a}\nreplicas: 2 # hookrunner: ignore=value-lost"
+    assert (await modules.lint([write(tmp_path, GOOD | {"values.yaml": text})])).findings == ()
+
+
+async def test_a_common_file_that_cannot_be_read_is_told(modules: ModuleLinter, tmp_path: Path) -> None:
+    module = write(tmp_path, GOOD)
+    (module.parent / "values.yaml").write_text("[")
+    [finding] = (await modules.lint([module])).findings
+    assert (finding.code, finding.path) == ("module-refused", str(module.parent))
+
+
+def test_every_code_has_its_row_and_its_sample() -> None:
+    assert [code for code in MODULE_CODES if f"| `{code}` | {MODULE_CODES[code]} |" not in PAGE] == []
+    assert MODULE_CODES.keys() - {one[2] for one in BAD} == set()
