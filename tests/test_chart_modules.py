@@ -36,6 +36,7 @@ modules:
 rbac:
   rules: [{apiGroups: [""], resources: [services], verbs: [get, list, watch, create, patch, delete]}]
 """
+RECORDS = {"apiGroups": [""], "resources": ["configmaps"]}
 TEMPLATE = """
 {apiVersion: v1, kind: Service, metadata: {name: hello, annotations: {text: "{{ .Values.hello.text }}"}},
   spec: {type: ExternalName, externalName: example.com}}
@@ -71,6 +72,16 @@ def test_without_modules_the_images_own_are_left_alone(render: Render) -> None:
     assert settings(manifests).directories == ()
     assert not [name for name in named(manifests) if "module" in name]
     assert [volume["name"] for volume in pod(manifests)["volumes"]] == ["tmp"]
+
+
+@pytest.mark.parametrize("said", ["port=9115", "settings.compat=addon-operator", "settings.config-map=mine"])
+def test_the_rights_are_to_what_the_program_reads(said: str, render: Render) -> None:
+    manifests = render(*ON, "--set", f"{said},settings.config-secret=s,settings.helm-driver=configmap")
+    rules = named(manifests)["Role/watch-hookrunner-modules"]["rules"]
+    named_in_rules = {(rule["resources"][0], *rule["resourceNames"]) for rule in rules if "resourceNames" in rule}
+    found = settings(manifests)
+    assert named_in_rules == {("configmaps", found.config_map), ("secrets", found.config_secret)}
+    assert {"verbs": ["get", "list", "watch", "create", "update", "delete"], **RECORDS} in rules
 
 
 def test_definitions_are_only_read_unless_a_switch_says_otherwise(render: Render) -> None:
