@@ -6,6 +6,7 @@ counted, and the task starts again after a back-off, instead of taking the whole
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 
 from hookrunner import log
 
@@ -28,7 +29,8 @@ class Background:
 
         Cancel the returned task to end it.
         """
-        task = self._group.create_task(self._kept(name, run), name=name)
+        # In a context of its own: what whoever asks for it has bound to its log is no business of the task's.
+        task = self._group.create_task(self._kept(name, run), name=name, context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

@@ -76,6 +76,12 @@ class Deciding:
         changed = self._judge()
         return changed | _differences(before.maintenance, self._config.maintenance)
 
+    @property
+    def unsure(self) -> bool:
+        """Is there a module about which to ask again may bring something: its script failed, or what it requires is
+        not known? What is wrong with values is news when it is mended."""
+        return any(s.decision.choice is Choice.UNDECIDED and s.decision.by for s in self._states)
+
     def flags_changed(self) -> bool:
         """Would flags alone decide otherwise about some module than it was decided last?"""
         facts = self._facts()

@@ -31,6 +31,8 @@ class Deleting:
             await self._hooks.load(state)
         except BadHookConfig as error:
             _log.error("The module goes without its hooks.", module=state.module.name, error=str(error))
+        # It may have been turned off before it came so far, or while nobody was there.
+        await self._hooks.see(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)
         if state.module.chart and await self._releasing.head(state):
             await self._hooks.run(state, BindingType.BEFORE_DELETE_HELM)
             await self._releasing.uninstall(state)

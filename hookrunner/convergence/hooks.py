@@ -62,6 +62,12 @@ class ModuleHooks:
             for order in _grouped(order for order in orders if order.queue == mine):
                 await self._direct.run(hook, order)
 
+    async def see(self, state: State, *types: BindingType) -> None:
+        """Let hooks with such bindings have snapshots, if they follow their objects not yet."""
+        for hook in state.hooks:
+            if not hook.config.lifecycle.keys().isdisjoint(types):
+                await self._engine.listen(hook)
+
     async def synchronized(self, state: State) -> None:
         """Wait for those that are to be waited for."""
         await self._engine.synchronized(state.hooks)

@@ -11,7 +11,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item
+from hookrunner.model.watching import Item, Listed
 
 _SOURCES = (("apiextensions.k8s.io/v1", "CustomResourceDefinition"), ("apiregistration.k8s.io/v1", "APIService"))
 _SETTLED = 0.5
@@ -25,19 +25,24 @@ class KnownCapabilities:
         self._client = client
         self._watches = watches
         self._last: Capabilities | None = None
+        self._told: Capabilities | None = None
+        self._news = 0
+        self._asked_at = 0
         self._asking = asyncio.Lock()
         self._stale = asyncio.Event()
 
     async def get(self) -> Capabilities:
         """What is served now. Raises KubeError."""
         async with self._asking:
-            if self._last is None:
+            if self._last is None or self._asked_at != self._news:
+                news = self._news
                 self._last = await capabilities(self._client)
+                self._asked_at, self._told = news, self._told or self._last
             return self._last
 
     def forget(self) -> None:
         """Definitions were just applied: ask again."""
-        self._last = None
+        self._news += 1
 
     async def follow(self, place: int) -> None:
         """For ever: hear of news from the source at this place; not at all if the cluster has no such source."""
@@ -47,7 +52,10 @@ class KnownCapabilities:
         selection = Selection(*_SOURCES[place], metadata_only=True)
         async with aclosing(self._watches.open(selection)) as story:
             async for reports in story:
-                if any(isinstance(report, Item) and report.change for report in reports):
+                # What came between the first question and the first list is known from the list alone.
+                if any(
+                    isinstance(report, Listed) or (isinstance(report, Item) and report.change) for report in reports
+                ):
                     self.forget()
                     self._stale.set()
 
@@ -58,6 +66,11 @@ class KnownCapabilities:
             while self._stale.is_set():
                 self._stale.clear()
                 await asyncio.sleep(_SETTLED)
-            before = self._last
-            if await self.get() != before:
+            try:
+                served = await self.get()
+            except KubeError:
+                self._stale.set()
+                continue
+            if served != self._told:
+                self._told = served
                 yield

@@ -24,29 +24,35 @@ class Leftovers:
         self._releasing = releasing
         self._certain = certain
         self._ignored = ignored
-        self._looked = False
+        self._looked = self._cleaned = False
 
     async def look(self) -> None:
         """See which modules are installed, once. As long as that is not known, nothing is deleted for its sake."""
         if self._looked:
             return
         try:
-            heads = await self._releasing.heads()
+            heads = [await self._releasing.head(state) for state in self._states]
         except KubeError as error:
             _log.error("Releases of an earlier life cannot be looked for.", error=str(error))
             return
         self._looked = True
-        for state in self._states:
-            state.live = state.module.name in heads and heads[state.module.name].owned
+        for state, head in zip(self._states, heads, strict=True):
+            state.live = state.live or (head is not None and head.owned)
 
     async def clean_up(self) -> None:
-        """Remove releases that are ours and that no module is called after. As long as it is not certain which modules
-        there are, nothing is removed."""
-        if doubt := "; ".join(self._doubts()):
-            self.purge = f"nothing was purged: {doubt}"
-            _log.warn("Nothing is purged.", why=doubt)
+        """Remove releases that are ours and that no module is called after, once. As long as it is not certain which
+        modules there are, nothing is removed."""
+        if self._cleaned:
             return
-        heads, known = await self._releasing.heads(), {state.module.name for state in self._states}
+        if doubt := "; ".join(self._doubts()):
+            self._put_off(doubt)
+            return
+        try:
+            heads = await self._releasing.heads()
+        except KubeError as error:
+            self._put_off(f"the releases could not be listed: {error}")
+            return
+        self._cleaned, known = True, {state.module.name for state in self._states}
         gone = [name for name, head in heads.items() if head.owned and name not in known and name not in self._ignored]
         for name in sorted(gone, reverse=True):
             await self._remove(name)
@@ -61,6 +67,11 @@ class Leftovers:
             yield "the releases could not be listed"
         if names := [state.module.name for state in self._states if state.decision.choice is Choice.UNDECIDED]:
             yield f"undecided: {', '.join(names)}"
+
+    def _put_off(self, doubt: str) -> None:
+        before, self.purge = self.purge, f"nothing was purged: {doubt}"
+        if self.purge != before:
+            _log.warn("Nothing is purged.", why=doubt)
 
     async def _remove(self, name: str) -> None:
         _log.info("A release that no module is called after is removed.", release=name)

@@ -6,6 +6,7 @@ What hooks bring about waits for the end of the round, or there would be none.
 """
 
 import asyncio
+import random
 import time
 from collections.abc import Awaitable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.turns import Moment
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
+from hookrunner.engine.queues import back_off
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice
@@ -35,6 +37,13 @@ class _Wanted:
 
     causes: list[str] = field(default_factory=list)
     there: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def within(self, seconds: float | None) -> bool:
+        """Wait until there is, so long or for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.there.wait()
+        return self.there.is_set()
 
     def take(self) -> str:
         causes, self.causes = self.causes, []
@@ -90,8 +99,14 @@ class Rounds:
     async def keep(self) -> None:
         """Rounds for ever, as they are asked for; the first when the global hooks have started."""
         await self._engine.started()
+        doubts = 0
         while True:
-            await self._wanted.there.wait()
+            pause = back_off(doubts, random.random()) if self._steps.deciding.unsure else None
+            if not await self._wanted.within(pause):
+                doubts += 1
+                await self._reconsider()
+                continue
+            doubts = 0
             self._urgent.clear()
             cause = self._wanted.take()
             try:
@@ -125,7 +140,13 @@ class Rounds:
         self.phase = ""
         self._measure(time.monotonic() - began)
         if not (self.converged.is_set() or self._steps.deciding.unseen):
-            await self._first_is_over()
+            self._first_is_over()
+        await self._steps.clean_up()
+
+    async def _reconsider(self) -> None:
+        """Ask again about modules that are undecided."""
+        if await self._steps.deciding.decide():
+            self.ask("Decided-After-Doubt", at_once=False)
 
     async def _run_global_hooks(self, type: BindingType) -> None:
         """As tasks of `main`, which repeats what fails."""
@@ -166,11 +187,10 @@ class Rounds:
         if self._steps.deciding.global_values() != before:
             self.ask("AfterAll-Hooks-Change-GlobalValues", at_once=False)
 
-    async def _first_is_over(self) -> None:
+    def _first_is_over(self) -> None:
         self.converged.set()
         self._engine.modules_tick = True
         _log.info("Startup converge done.", modules=len(self._states.enabled))
-        await self._steps.clean_up()
 
     def _measure(self, seconds: float) -> None:
         self._metrics.convergence_seconds.add(seconds, self._tasks.activation)

@@ -19,10 +19,11 @@ NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 
 @dataclass(eq=False, slots=True)
 class State:
-    """One module. Times are epoch seconds, `busy_since` monotonic.
+    """One module. Times are epoch seconds; `busy_since` is monotonic: since when something is to be done that is not.
 
     `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
+    `kinds` are those that its definitions define, once `crds` says that these are applied.
     `drift` are its objects that are not as they were applied; `repair` says that they are to be.
     """
 

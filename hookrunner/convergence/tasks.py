@@ -37,6 +37,7 @@ class Tasks:
     def ask(self, state: State, cause: str) -> None:
         """Have a module run: once more after what runs now, and at once if it waits for its next attempt."""
         state.asked += 1
+        self._begun(state)
         self._put(ModuleTask("ModuleRun", state.module.name, cause))
 
     def still(self, state: State) -> None:
@@ -44,7 +45,9 @@ class Tasks:
         self._deleting.still(state)
 
     def dismiss(self, state: State, cause: str) -> None:
-        """Have a module deleted."""
+        """Have a module deleted; why it could not run is past."""
+        state.error = ""
+        self._begun(state)
         self._put(ModuleTask("ModuleDelete", state.module.name, cause))
 
     def hurry(self, name: str) -> None:
@@ -55,12 +58,21 @@ class Tasks:
         """One attempt."""
         state = self._states[order.module]
         with log.bound(module=order.module, task=order.name, cause=order.cause):
-            if order.deletes:
-                return await self._attempt(state, order) if state.decision.choice is Choice.OFF else Done()
-            return await self._attempt(state, order) if state.on else Done()
+            wanted = state.decision.choice is (Choice.OFF if order.deletes else Choice.ON)
+            if wanted:
+                return await self._attempt(state, order)
+            state.busy_since = None
+            self._states.moved.happened()
+            return Done()
+
+    def _begun(self, state: State) -> None:
+        """Others have patience from now on, also if a hook holds up the module's queue."""
+        if state.busy_since is None:
+            state.busy_since = self._clock()
 
     async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
-        state.busy_since, state.begun, failed_before = self._clock(), state.asked, state.parked
+        began, state.begun, failed_before = self._clock(), state.asked, state.parked
+        state.busy_since = began
         try:
             await (self._deleting if order.deletes else self._running).run(state)
         except HookrunnerError as error:
@@ -74,8 +86,8 @@ class Tasks:
                 self._healed(state)
             return Done()
         finally:
-            self._metrics.module_run_seconds.observe(self._clock() - state.busy_since, order.module, self.activation)
-            state.busy_since = None
+            self._metrics.module_run_seconds.observe(self._clock() - began, order.module, self.activation)
+            state.busy_since = None if state.done == state.asked or state.parked else self._clock()
             self._states.moved.happened()
 
     def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:

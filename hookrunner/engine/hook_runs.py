@@ -12,8 +12,8 @@ from hookrunner.engine.queues import Queue
 from hookrunner.engine.rates import Rates
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import Hook
-from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Outcome, Postponed, Task
+from hookrunner.model.bindings import MAIN, Hook
+from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Outcome, Postponed, Task, own_queue
 
 _log = log.get("hook-run")
 
@@ -82,7 +82,9 @@ class HookRuns:
         if settings.max_attempts and attempt >= settings.max_attempts:
             return self._dropped(order, task, str(error))
         _log.error("Hook failed. Will retry after delay.", error=str(error), failed_count=attempt)
-        return Failed(str(error), park=settings.on_failure == "park")
+        # In the module's own queue it would hold up the module, which then could not even be turned off.
+        in_the_way = order.queue == own_queue(order.module) != MAIN
+        return Failed(str(error), park=in_the_way or settings.on_failure == "park")
 
     def _dropped(self, order: HookRun, task: Task, reason: str) -> Dropped:
         """Given up for good. Its events were told to nobody; later ones must not wait for it."""

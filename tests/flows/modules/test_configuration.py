@@ -60,7 +60,7 @@ async def test_a_bad_edit_is_rejected_for_its_section_alone_and_heals(one: World
     await one.becomes("b", size="2")
     assert await one.map("a") == {"size": "2"}
     shown = (await one.operator.wait_log("A section of the configuration is not used"))["error"]
-    assert "a" in shown and "size" in shown
+    assert "size" in shown
     assert "size" in one.operator.get("/readyz?output=json")[1]
     await one.configure(a="size: 3")
     await one.becomes("a", size="3")
@@ -108,10 +108,11 @@ async def test_a_global_value_runs_every_hook_and_writes_only_what_it_changes(on
     every = hook(beforeHelm=1, afterHelm=1, onStartup=1)
     one.module("020-b", {"templates/cm.yaml": configmap("b", "color: {{ .Values.global.color }}"), "hooks/h.sh": every})
     one.module("030-c", {"templates/cm.yaml": configmap("c", "x: z"), "hooks/h.sh": every})
-    await one.configure(aEnabled="true", bEnabled="true", cEnabled="true", **{"global": "color: red"})
+    await one.configure(aEnabled="true", bEnabled="true", cEnabled="true", GLOBAL="color: red")
     await one.start()
-    one.forget(), one.writes()
-    await one.configure(**{"global": "color: blue"})
+    one.forget()
+    one.writes()
+    await one.configure(GLOBAL="color: blue")
     await one.ran("afterAll")
     assert await one.map("b") == {"color": "blue"}
     runs = "a/h.sh beforeHelm, b/h.sh beforeHelm, b/h.sh afterHelm, c/h.sh beforeHelm, c/h.sh afterHelm"
@@ -122,9 +123,9 @@ async def test_a_global_value_runs_every_hook_and_writes_only_what_it_changes(on
 async def test_removing_the_global_section_takes_its_values_away(one: World) -> None:
     """§13.16."""
     one.module("020-b", {"templates/cm.yaml": configmap("b", 'color: {{ .Values.global.color | default "none" }}')})
-    await one.configure(bEnabled="true", **{"global": "color: red"})
+    await one.configure(bEnabled="true", GLOBAL="color: red")
     await one.start()
-    await one.configure(**{"global": None})
+    await one.configure(GLOBAL=None)
     await one.becomes("b", color="none")
 
 

@@ -90,7 +90,8 @@ class World:
         await self._send("DELETE", self.path(name, resource), None)
 
     async def configure(self, name: str = "hookrunner", **data: str | None) -> None:
-        """Set sections of the configuration, or take them away; make it if it is not there."""
+        """Set sections of the configuration, or take them away; make it if it is not there. `GLOBAL` is `global`."""
+        data = {{"GLOBAL": "global"}.get(key, key): text for key, text in data.items()}
         if await self.ask("GET", self.path(name), None) is None:
             await self.create(name)
         await self._send("PATCH", self.path(name), {"data": data})
@@ -181,7 +182,7 @@ class World:
             )
 
         try:
-            await until(holds, "")
+            await until(holds, "", within=25)
         except TimeoutError:
             raise TimeoutError(f"wanted {wanted}: {self.modules()[name]}\n{self.operator.story()}") from None
 

@@ -1,0 +1,95 @@
+"""`enabled` scripts, switches of hooks and modules that go (addon-operator.md §5.2, §5.7)."""
+
+from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, watching
+from tests.flows.modules.world import World
+from tests.flows.waiting import stays, until
+
+TICK = [{"name": "tick", "crontab": "* * * * * *"}]
+SAYS = 'cat "$TOLD/says" > "$MODULE_ENABLED_RESULT"'
+
+
+async def test_a_script_that_hangs_or_prints_nonsense_leaves_its_module_as_it_is_and_heals(world: World) -> None:
+    world.operator.flags = (*world.operator.flags, "--enabled-timeout=1s")
+    world.write("told/says", "true")
+    script = enabled(SAYS + '\nuntil ! grep -q hang "$TOLD/says"; do sleep 0.1; done')
+    world.module("010-a", {"enabled": script, "templates/cm.yaml": configmap("a", "x: {{ .Values.a.x | quote }}")})
+    world.module("020-b", {"hooks/h.sh": hook(beforeHelm=1)})
+    await world.configure(aEnabled="true", bEnabled="true", a="x: 1")
+    await world.start()
+    for nonsense, shown in (("perhaps", "bad enabled result: 'perhaps'"), ("hang", "timed out")):
+        world.write("told/says", nonsense)
+        await world.configure(a="x: 2", GLOBAL=f"it: {nonsense}")
+        await world.module_is("a", state="undecided", reason=shown)
+        assert await world.map("a") == {"x": "1"}
+    await world.module_is("b", ready=True)
+    world.write("told/says", "true")
+    await world.becomes("a", x="2")
+
+
+async def test_what_a_script_says_no_to_is_off_and_says_why(world: World) -> None:
+    """It sees who is on before it."""
+    said = 'grep -q \'"enabledModules":\\["a"\\]\' "$VALUES_PATH" && echo because > "$MODULE_ENABLED_REASON"'
+    world.module("010-a")
+    world.module("020-b", {"enabled": enabled(f'echo false > "$MODULE_ENABLED_RESULT"; {said}')})
+    await world.configure(aEnabled="true", bEnabled="true")
+    await world.start()
+    await world.module_is("b", state="off", reason="because", by="ScriptEnabled")
+
+
+async def test_modules_that_go_are_deleted_in_reverse_order_and_hear_nothing_more(world: World) -> None:
+    config = {"schedule": TICK, "kubernetes": [watching()], "beforeDeleteHelm": 1, "afterDeleteHelm": 1}
+    for name in ("010-a", "020-b"):
+        patches = at("onStartup", patch(f"/{name[4:]}/x", "1"))
+        files = {"hooks/h.sh": hook(patches, onStartup=1, **config), "templates/cm.yaml": configmap(name[4:])}
+        world.module(name, files)
+    world.module("025-stuck", {"hooks/h.sh": hook(at("onStartup", "exit 1"), onStartup=1, **config)})
+    world.module("030-bad", {"hooks/h.sh": hook()})
+    await world.configure(aEnabled="true", bEnabled="true", stuckEnabled="true", badEnabled="true")
+    await world.start()
+    await world.ran("a/h.sh tick")
+    await world.module_is("bad", ready=False, reason="h.sh")
+    world.forget()
+    await world.configure(aEnabled="false", bEnabled=None, stuckEnabled="false", badEnabled="false")
+    await world.until(world.releases, [], "releases")
+    await until(lambda: not any(row["phase"] for row in world.modules().values()), "all deleted")
+    going = [run for run in world.history() if "tick" not in run]
+    deleted = [f"{name}/h.sh {when}" for name in "ba" for when in ("beforeDeleteHelm", "afterDeleteHelm")]
+    assert going == ["stuck/h.sh afterDeleteHelm", *deleted]
+    world.forget()
+    await world.create("late", watched="y")
+    await stays(lambda: world.history() == [], "nothing is heard", 1.5)
+    await world.configure(aEnabled="true")
+    await world.ran("a/h.sh tick", 2)
+    assert world.history()[:2] == ["a/h.sh onStartup", "a/h.sh cms Synchronization"]
+    assert world.told()[0]["values"]["a"] == {}, "what hooks had patched is gone"
+
+
+async def test_a_global_hook_turns_modules_on_and_off_at_run_time(world: World) -> None:
+    switch = patch("/aEnabled", '$(grep -q on "$BINDING_CONTEXT_PATH" && echo true || echo false)')
+    world.write("global-hooks/g.sh", hook(at("Event", switch), kubernetes=[watching()], beforeAll=1))
+    world.module("010-a", {"hooks/h.sh": hook(onStartup=1, afterDeleteHelm=1)})
+    await world.start()
+    for name, expected in (("on", "onStartup"), ("off", "afterDeleteHelm")):
+        await world.create(name, watched="y")
+        await world.ran(f"a/h.sh {expected}")
+    assert world.history("beforeAll") == ["global/g.sh beforeAll"] * 3
+
+
+async def test_hooks_that_hang_or_fail_hold_up_neither_others_nor_the_end_of_their_module(world: World) -> None:
+    """Failing ones are passed by what is done with the module itself; nobody else waits for hanging ones for long."""
+    world.operator.flags = (*world.operator.flags, "--module-patience=1s")
+    hangs = at("Event", 'until [ -e "$TOLD/go" ]; do sleep 0.05; done')
+    world.module("010-hangs", {"hooks/k.sh": hook(hangs, kubernetes=[watching()])})
+    world.module("020-fails", {"hooks/k.sh": hook(at("Event", "exit 1"), kubernetes=[watching()], afterDeleteHelm=1)})
+    world.module("030-c", {"hooks/h.sh": hook(beforeHelm=1, afterDeleteHelm=1)})
+    await world.configure(hangsEnabled="true", failsEnabled="true", cEnabled="true")
+    await world.start()
+    await world.create("one", watched="y")
+    await world.ran("cms Event", 2)
+    await world.configure(GLOBAL="x: 1")
+    await world.ran("c/h.sh beforeHelm", 2)
+    await world.configure(hangsEnabled="false", failsEnabled="false", cEnabled="false")
+    await world.ran("c/h.sh afterDeleteHelm")
+    await world.ran("fails/k.sh afterDeleteHelm")
+    world.operator.tell("go")
+    await world.module_is("hangs", phase="")

@@ -1,0 +1,95 @@
+"""A module that fails, hangs or lacks something is in nobody's way, and heals by itself (R7)."""
+
+import time
+
+from tests.flows.modules.hooks import at, configmap, hook, patch, unless, watching
+from tests.flows.modules.world import World
+
+THING = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: first}\n"
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"""
+LATER = [f"m{number:02}" for number in range(2, 31)]
+
+
+def thirty(world: World, first: str) -> dict[str, str]:
+    """Thirty modules with a hook each; what turns them on."""
+    for number, name in enumerate(["m01", *LATER], 1):
+        world.module(f"{number:03}-{name}", {"hooks/h.sh": hook(first if name == "m01" else "", beforeHelm=1)})
+    return {f"{name}Enabled": "true" for name in ["m01", *LATER]}
+
+
+async def seconds(world: World) -> float:
+    """How long a start takes, until it is ready."""
+    began = time.monotonic()
+    await world.again()
+    return time.monotonic() - began
+
+
+async def test_a_module_that_fails_or_hangs_is_overtaken_by_29_others(world: World) -> None:
+    """A second of patience, and a second for a busy machine."""
+    await world.configure(**thirty(world, unless("failing", "exit 0") + unless("mended")))
+    world.operator.flags = (*world.operator.flags, "--module-patience=1s")
+    usual = await seconds(world)
+    world.operator.tell("failing")
+    assert await seconds(world) < 1.2 * usual + 1
+    assert world.history()[1:30] == [f"{name}/h.sh beforeHelm" for name in LATER]
+    assert "m01: m01/hooks/h.sh FAILED: broken" in world.operator.get("/readyz?output=json")[1]
+    assert world.operator.metric("module_run_errors_total", module="m01") >= 1
+    world.operator.tell("mended")
+    await world.module_is("m01", ready=True, state="on")
+    thirty(world, 'until [ -e "$TOLD/go" ]; do sleep 0.05; done')
+    assert await seconds(world) < 1.2 * usual + 2
+    assert world.history()[1:30] == [f"{name}/h.sh beforeHelm" for name in LATER]
+    world.operator.tell("go")
+    await world.module_is("m01", ready=True)
+
+
+async def test_what_lacks_a_definition_of_a_later_module_has_it_soon(world: World) -> None:
+    """From its templates; those in `crds/` come before all modules."""
+    world.module("010-a", {"templates/thing.yaml": THING})
+    world.module("020-b", {"templates/crd.yaml": CRD})
+    other = CRD.replace("thing", "other").replace("Thing", "Other")
+    world.module("030-c", {"templates/other.yaml": THING.replace("Thing", "Other")})
+    world.module("040-d", {"crds/other.yaml": other, "hooks/h.sh": hook(beforeHelm=1)})
+    await world.configure(aEnabled="true", bEnabled="true", cEnabled="true", dEnabled="true")
+    began = time.monotonic()
+    await world.start()
+    await world.module_is("a", ready=True, revision=1)
+    assert time.monotonic() - began < 5, "without waiting for a back-off"
+    assert world.operator.metric("module_run_errors_total", module="c") == 0
+    assert "first" in str(await world.ask("GET", "/apis/example.com/v1/namespaces/default/things", None))
+
+
+async def test_hooks_after_helm_that_change_values_bring_one_more_run_or_are_set_aside(world: World) -> None:
+    """Once, and for ever: six times, then the module is set aside and others go on."""
+    template = configmap("once", "seen: {{ .Values.once.seen | default 0 | quote }}")
+    world.module("010-once", {"hooks/h.sh": hook(patch("/once/seen", "1"), afterHelm=1), "templates/t.yaml": template})
+    world.module("020-ever", {"hooks/h.sh": hook(patch("/ever/seen", '"$RANDOM-$RANDOM"'), afterHelm=1)})
+    world.module("030-c", {"hooks/h.sh": hook(afterHelm=1)})
+    await world.configure(onceEnabled="true", everEnabled="true", cEnabled="true")
+    await world.start()
+    assert world.counts() == {"once/h.sh afterHelm": 2, "ever/h.sh afterHelm": 6, "c/h.sh afterHelm": 1}
+    assert await world.map("once") == {"seen": "1"}
+    await world.module_is("ever", ready=False, reason="afterHelm hooks have changed its values 6 times")
+
+
+async def test_a_change_while_a_module_is_set_aside_is_tried_at_once(world: World) -> None:
+    """Not after the back-off; its kubernetes hooks go on meanwhile."""
+    fails = at("beforeHelm", 'grep -q \'"good":true\' "$VALUES_PATH" || exit 1')
+    world.module("010-a", {"hooks/h.sh": hook(fails, beforeHelm=1, kubernetes=[watching()])})
+    await world.configure(aEnabled="true")
+    await world.start()
+    await world.create("one", watched="y")
+    await world.ran("a/h.sh cms Event one")
+    began = time.monotonic()
+    await world.configure(a="good: true")
+    await world.module_is("a", ready=True)
+    assert time.monotonic() - began < 3
