@@ -6,7 +6,7 @@ template that hangs does not keep other modules waiting. Without work they end a
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -54,6 +54,7 @@ class Renderer:
         self._workers = 1
         self._children: set[Child] = set()
         self._timers: dict[Child, asyncio.TimerHandle] = {}
+        self._expecting: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -61,6 +62,10 @@ class Renderer:
     async def __aexit__(self, *_: object) -> None:
         for timer in self._timers.values():
             timer.cancel()
+        if self._expecting:
+            await asyncio.wait({self._expecting}, timeout=PATIENCE)
+            self._expecting.cancel()
+            await asyncio.wait({self._expecting})
         await asyncio.gather(*(child.end() for child in self._children))
 
     async def render(self, order: Render) -> Rendered:
@@ -73,6 +78,17 @@ class Renderer:
             case b"C":
                 raise BadChart(answer[1:].decode())
         raise RenderFailed(answer[1:].decode())
+
+    def expect(self) -> None:
+        """There will be something to render soon: have a worker start meanwhile, if there is none. It takes 0.2 s."""
+        if self._expecting is None or self._expecting.done():
+            self._expecting = asyncio.create_task(self._ready())
+
+    async def _ready(self) -> None:
+        """What keeps a worker from starting is told by the render that needs it."""
+        with suppress(WorkerLost):
+            async with self._lent():
+                pass
 
     async def _answer(self, order: Render) -> bytes:
         packed = orjson.dumps(request(order, self._cluster))

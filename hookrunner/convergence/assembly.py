@@ -1,5 +1,6 @@
 """Puts together what looks after modules, on top of an engine; nothing runs before `start`."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -66,6 +67,9 @@ class Convergence:
     async def prepare(self) -> None:
         """Read what users have configured: hooks are to see it from their first run on. What cannot be read leaves
         every module undecided, until it can."""
+        await asyncio.gather(self._configured(), self.releasing.foresee())
+
+    async def _configured(self) -> None:
         config, secret = self._sources
         try:
             contents = await config.read(), await secret.read() if secret else Contents()
@@ -116,7 +120,7 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
         releasing = Releasing(modules, helm, store, parts.metrics, deciding.maintained)
         definitions = _definitions(parts.kube, modules, helm)
         leftovers = Leftovers(states, releasing, shelf.loaded.found.certain, modules.ignored_releases)
-        hooks = _hooks(settings, parts, built)
+        hooks = _hooks(settings, parts, built, states)
         acts = Running(hooks, definitions, releasing, store), Deleting(hooks, releasing, store)
         tasks = Tasks(states, acts, built.queues, parts.metrics, time.monotonic)
         steps = Steps(deciding, definitions, leftovers)
@@ -144,13 +148,13 @@ def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> tuple[Conf
     return config, ConfigObject(kube.patcher, kube.watches, "Secret", (namespace, modules.config_secret))
 
 
-def _hooks(settings: Settings, parts: Parts, built: Assembly) -> ModuleHooks:
+def _hooks(settings: Settings, parts: Parts, built: Assembly, states: States) -> ModuleHooks:
     direct = DirectRuns(built.executions, built.rates, built.engine.progress, time.monotonic)
 
     async def load(module: Module) -> catalog.Catalog:
         return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)
 
-    return ModuleHooks(load, built.engine, direct)
+    return ModuleHooks(Ahead(load, states, parts.background), built.engine, direct)
 
 
 def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> Definitions:

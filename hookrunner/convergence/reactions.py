@@ -45,6 +45,8 @@ class Reactions:
         bad = self._deciding.bad
         self._deciding.unseen = ""
         changed = self._deciding.adopt(config, secret)
+        if changed and self._rounds.converged.is_set():
+            self._releasing.expect()
         if GLOBAL in changed or bad - self._deciding.bad or self._deciding.flags_changed():
             self._rounds.ask("KubeConfig-Changed", at_once=True)
             return

@@ -7,7 +7,7 @@ anything is rendered, so that `genCA` or `now` in a template never make a module
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
@@ -16,7 +16,7 @@ from hookrunner.charts.files import scan
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.state import State
-from hookrunner.errors import BadChart, ReleaseFailed
+from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
@@ -67,6 +67,16 @@ class Releasing:
     async def heads(self, namespace: str = "") -> dict[str, Head]:
         """The latest revision of each release there, by name. Raises KubeError."""
         return await self._helm.releases.heads(namespace or self._helm.namespace)
+
+    async def foresee(self) -> None:
+        """Where no release is ours yet, all modules will be rendered."""
+        with suppress(KubeError):
+            if not any(head.owned for head in (await self.heads()).values()):
+                self.expect()
+
+    def expect(self) -> None:
+        """Something will be rendered soon."""
+        self._helm.renderer.expect()
 
     async def head(self, state: State) -> Head | None:
         """The latest revision of a module's release, from memory if it is known."""

@@ -210,3 +210,20 @@ async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
     await child.ready()
     with pytest.raises(WorkerLost, match=f"exit status -{SIGALRM.value}"):
         await child.ask(orjson.dumps(request(wanted, None)), 0)
+
+
+async def test_a_worker_that_was_expected_renders(write: Write) -> None:
+    directory = write({"templates/a.yaml": configmap("a")})
+    async with Renderer(Limits(deadline=20)) as renderer:
+        renderer.expect()
+        await asyncio.sleep(0)
+        renderer.expect()
+        await renderer.render(order(directory))
+        assert len(renderer._children) == 1
+
+
+async def test_a_worker_that_is_expected_ends_with_the_renderer() -> None:
+    async with Renderer() as renderer:
+        renderer.expect()
+        await asyncio.sleep(0)
+    assert all(child.left for child in renderer._children)

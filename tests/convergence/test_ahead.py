@@ -1,0 +1,75 @@
+"""Hooks are loaded while the modules before theirs are at work."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.convergence.ahead import Ahead
+from hookrunner.convergence.state import States
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.model.modules import Choice, Decision, Module
+
+MODULES = tuple(Module(name, name, weight, Path("/modules"), Path("/modules")) for weight, name in enumerate("abcdef"))
+
+
+class Loads:
+    """Remembers who was asked, and lets them wait until `go`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.go = asyncio.Event()
+
+    async def __call__(self, module: Module) -> Catalog:
+        self.asked.append(module.name)
+        if module.name != "a":
+            await self.go.wait()
+        return Catalog(())
+
+
+@pytest.fixture
+async def background() -> AsyncIterator[Background]:
+    async with asyncio.TaskGroup() as group:
+        background = Background(group)
+        yield background
+        background.stop()
+
+
+@pytest.fixture
+def states() -> States:
+    states = States(MODULES)
+    for state in states:
+        state.decision = Decision(Choice.ON, "Static", "")
+    return states
+
+
+async def test_the_next_modules_that_are_on_are_loaded_beside_the_first(background: Background, states: States) -> None:
+    states["c"].decision = Decision(Choice.OFF, "Static", "")
+    loads = Loads()
+    ahead = Ahead(loads, states, background)
+    await ahead(MODULES[0])
+    await asyncio.sleep(0)
+    assert sorted(loads.asked) == ["a", "b", "d", "e"]
+
+
+async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(background: Background, states: States) -> None:
+    loads = Loads()
+    ahead = Ahead(loads, states, background)
+    await ahead(MODULES[0])
+    waiting = asyncio.create_task(ahead(MODULES[1]))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    loads.go.set()
+    await waiting
+    assert loads.asked.count("b") == 1
+
+
+async def test_who_tries_again_loads_anew(background: Background, states: States) -> None:
+    loads = Loads()
+    loads.go.set()
+    ahead = Ahead(loads, states, background)
+    for module in (MODULES[0], MODULES[1], MODULES[1]):
+        await ahead(module)
+    assert loads.asked.count("b") == 2
