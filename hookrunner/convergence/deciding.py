@@ -42,11 +42,12 @@ class Extenders:
 
 class Deciding:
     """Keeps the configuration and decides. `refused` has, by key, what is wrong with a section; `unseen` says why the
-    configuration cannot be read at all, empty if it can."""
+    configuration cannot be read at all, empty if it can. `failures` counts decisions that left a module undecided."""
 
     def __init__(self, extenders: Extenders, states: States, store: Store, known: KnownCapabilities) -> None:
         self.refused: Mapping[str, BadValues] = {}
         self.unseen = ""
+        self.failures = 0
         self.trouble = Trouble(time.monotonic)
         self._extenders = extenders
         self._states = states
@@ -103,6 +104,7 @@ class Deciding:
         decided = await Recalculation(self._extenders.chain, facts, documents, self._extenders.scripts).decisions(
             [state.module for state in self._states]
         )
+        self.failures += any(decision.choice is Choice.UNDECIDED for decision in decided.values())
         changed = [state for state in self._states if self._decide(state, decided[state.module.name])]
         self._store.enabled_modules([state.module.name for state in self._states if state.on or state.live])
         return bool(changed)

@@ -30,6 +30,7 @@ class Gauges:
         metrics.mm_module_maintenance.from_function(self._maintained)
         metrics.config_values_errors.from_function(self._errors)
         metrics.config_values_refused.from_function(self._refused)
+        metrics.modules_discover_errors.from_function(self._failures)
         metrics.tasks_queue_head_info.from_function(self._heads)
         metrics.binding_count.from_function(self._bindings)
         metrics.module_phase.from_function(self._phases)
@@ -71,6 +72,9 @@ class Gauges:
 
     def _errors(self) -> Samples:
         yield (), self._deciding.trouble.count
+
+    def _failures(self) -> Samples:
+        yield (), self._deciding.failures
 
     def _refused(self) -> Samples:
         for key in self._deciding.refused:

@@ -102,6 +102,7 @@ async def test_an_edit_that_is_refused_is_seen_until_it_is_mended_and_no_secret_
     assert one.operator.metric("config_values_errors_total") >= 1
     status, text = one.operator.get("/readyz?output=json")
     assert (status, "a: size must be of type integer" in text) == (200, True)
+    await one.module_is("a", ready=True, refused="a: size must be of type integer")
     await set_secret(one, a="password: swordfish", aEnabled="swordfish")
     await one.operator.wait_log("must be 'true' or 'false', not '***'")
     await set_secret(one, a="password: swordfish", aEnabled="true")
@@ -109,6 +110,7 @@ async def test_an_edit_that_is_refused_is_seen_until_it_is_mended_and_no_secret_
     await set_secret(one, a="password: hunter3")
     await one.configure(a="size: 3")
     await told(one, "ConfigAccepted", "a: ")
+    await one.module_is("a", ready=True, refused="")
     assert one.operator.metric("config_values_refused", section="a") == 0
     told_ = f"{one.operator.logs()} {await events(one)} {one.operator.get('/readyz?output=json')[1]}"
     assert "swordfish" not in told_
@@ -160,7 +162,9 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
     assert all(word in messages["modules"] for word in ("a: ", "Missing", "Bad_Name"))
     assert messages["purge"].startswith("nothing was purged: ")
     assert world.modules()["Bad_Name"]["state"] == "rejected"
-    assert 'module_phase{module="c",phase="Startup",reason="undecided"} 1' in world.operator.get("/metrics")[1]
+    metrics = world.operator.get("/metrics")[1]
+    assert 'module_phase{module="c",phase="Startup",reason="undecided"} 1' in metrics
+    assert "modules_discover_errors_total 1\n" in metrics
     assert await world.map("b") == {}
 
 
