@@ -9,6 +9,7 @@ from hookrunner import settings
 from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.cli import cases, ending
 from hookrunner.cli.lint import FORMATS, counted
+from hookrunner.cli.quiet import quiet
 from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Severity
 from hookrunner.linting.lint import Linter
@@ -42,7 +43,8 @@ def module_lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict
     if not named:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
     modules = list(dict.fromkeys(module for path in named for module in modules_in(cases.relative(path))))
-    linted = ending.run(_linted(loaded, modules))
+    with quiet():
+        linted = ending.run(_linted(loaded, modules))
     shown = [one for one in linted.findings if verbose or one.code != "next-runs"]
     click.echo(FORMATS[output](shown), nl=False)
     if output == "text":

@@ -93,7 +93,7 @@ def table(rows: Sequence[JSON], now: float) -> str:
     lines = [_TITLES, *(tuple(_cells(row, now)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_TITLES) - 1)]
     shown = (_line(line, widths) for line in lines)
-    return "\n".join([*shown, *_drift(rows)]) + "\n"
+    return "\n".join([*shown, *_remarks(rows)]) + "\n"
 
 
 def _cells(row: JSON, now: float) -> Iterator[str]:
@@ -114,8 +114,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([*padded, cells[-1]])
 
 
-def _drift(rows: Sequence[JSON]) -> Iterator[str]:
+def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
+    """What is not as it should be and keeps nobody from being ready."""
     for row in rows:
+        if row.get("refused") and row["state"] != "undecided":
+            yield f"{row['refused']}; the last good values stay in use"
         if row.get("drift"):
             yield f"{row['name']}: not as applied: {', '.join(row['drift'])}"
 

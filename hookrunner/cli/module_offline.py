@@ -9,6 +9,7 @@ import orjson
 from hookrunner import settings
 from hookrunner.cli import ending
 from hookrunner.cli.module_files import Files, paths
+from hookrunner.cli.quiet import quiet
 from hookrunner.model.modules import Decision
 from hookrunner.model.resources import JSON
 from hookrunner.modules import configured, listing, shelf
@@ -36,7 +37,8 @@ def asked(files: Files) -> Settings:
 
 def opened(files: Files) -> Offline:
     """The modules with their values. Raises StartRefused, BadInput."""
-    return offline(shelf.read(asked(files).modules), configured.read(files.config))
+    with quiet():
+        return offline(shelf.read(asked(files).modules), configured.read(files.config))
 
 
 def names(directories: tuple[str, ...]) -> list[str]:
@@ -80,8 +82,8 @@ def written(value: JSON, form: str) -> str:
 
 
 def _decisions(files: Files, found: Offline) -> dict[str, Decision]:
-    loaded = asked(files)
-    return ending.run(_decided(loaded, found))
+    with quiet():
+        return ending.run(_decided(asked(files), found))
 
 
 async def _decided(loaded: Settings, found: Offline) -> dict[str, Decision]:

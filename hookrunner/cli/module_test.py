@@ -15,6 +15,7 @@ from hookrunner.cli import cases, ending
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.cli.hook_test import is_stale
 from hookrunner.cli.hook_test import rewrite as rewrite_hooks
+from hookrunner.cli.quiet import quiet
 from hookrunner.errors import BadInput
 from hookrunner.modules.paths import modules_in
 from hookrunner.settings import Settings
@@ -51,7 +52,8 @@ class _Test(click.Command):
         said = ctx.params
         asked = _asked(ctx)
         began = time.perf_counter()
-        outcomes = ending.run(_run(asked, said["timeout"], said["kubeconfig"] or ""))
+        with quiet():
+            outcomes = ending.run(_run(asked, said["timeout"], said["kubeconfig"] or ""))
         seconds = time.perf_counter() - began
         if not outcomes:
             raise click.UsageError(f"no case has '{asked.named}' in its name")

@@ -57,6 +57,7 @@ MODULE_CODES = {
     "enum-unquoted": Severity.WARNING,
     "key-unknown": Severity.WARNING,
     "value-lost": Severity.WARNING,
+    "requires-unknown": Severity.WARNING,
     "needs-values": Severity.INFO,
 }
 """Those about modules; docs/module-tools.md explains each."""

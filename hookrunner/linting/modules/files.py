@@ -1,15 +1,16 @@
 """Checks of a module's files that are not schemas, hooks or templates."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from hookrunner import yaml_values
 from hookrunner.charts.crds import crds
 from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.shapes import suggestion
-from hookrunner.linting.modules.places import in_yaml
+from hookrunner.linting.modules.places import in_yaml, of_file
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
+from hookrunner.model.values import GLOBAL
 from hookrunner.modules import traits
 from hookrunner.modules.traits import MODULE_FILE
 from hookrunner.yaml_values import BadDocument
@@ -29,7 +30,26 @@ def check(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRemark]:
     try:
         crds(module.directory, skip_crds)
     except BadChart as error:
-        yield ModuleRemark("crds", code="crd-refused", text=str(error))
+        path, place = of_file(str(error), module.directory)
+        yield ModuleRemark(path or "crds", place, "crd-refused", str(error))
+
+
+def strange_requirements(module: Module, names: Collection[str]) -> Iterator[ModuleRemark]:
+    """Modules that it requires and that are not beside it."""
+    for number, (name, _) in enumerate(module.traits.modules):
+        if name not in names:
+            place = in_yaml(module.directory / MODULE_FILE, f"/requires/modules/{number}")
+            text = f"requires {name}, which is not beside it, so that it is off{suggestion(name, names)}"
+            yield ModuleRemark(MODULE_FILE, place, "requires-unknown", text)
+
+
+def strange_flags(source: Path, keys: Collection[str]) -> Iterator[ModuleRemark]:
+    """Of the values.yaml beside modules: sections and flags of modules that are not there."""
+    known = {GLOBAL, *keys}
+    for key in _keys(source / _VALUES):
+        if key.removesuffix("Enabled") not in known:
+            text = f"`{key}` is lost: there is no such module{suggestion(key.removesuffix('Enabled'), known)}"
+            yield ModuleRemark(_VALUES, in_yaml(source / _VALUES, f"/{key}"), "value-lost", text)
 
 
 def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
@@ -50,12 +70,17 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
 def _strange_values(module: Module) -> Iterator[ModuleRemark]:
     """Of values.yaml, of which only the module's own section and flag count."""
     path, known = module.directory / _VALUES, (module.key, f"{module.key}Enabled")
-    try:
-        said = next(yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1), None)
-    except (OSError, BadDocument):
-        return
-    for key in said if isinstance(said, dict) else ():
+    for key in _keys(path):
         if key not in known:
             hint = suggestion(key, known) or f"; put the module's values under `{module.key}`"
             text = f"`{key}` is lost: of this file only {' and '.join(f'`{one}`' for one in known)} count{hint}"
             yield ModuleRemark(_VALUES, in_yaml(path, f"/{key}"), "value-lost", text)
+
+
+def _keys(path: Path) -> list[str]:
+    """Of a file of values; what is wrong with it is told by whoever loads it."""
+    try:
+        said = next(yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1), None)
+    except (OSError, BadDocument):
+        return []
+    return list(said) if isinstance(said, dict) else []

@@ -12,7 +12,7 @@ from hookrunner.linting import ignores
 from hookrunner.linting.findings import Finding
 from hookrunner.linting.lint import Linter
 from hookrunner.linting.modules import defaults, files, schemas
-from hookrunner.linting.modules.places import in_yaml, of_rule
+from hookrunner.linting.modules.places import of_file
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
 from hookrunner.modules import shelf
@@ -56,13 +56,15 @@ class ModuleLinter:
             return [Finding(str(paths[0].parent), 1, 1, "module-refused", str(error))]
         values = offline(found, Configured())
         told = await asyncio.gather(*(self._module(path, found, values) for path in paths))
-        return [finding for many in told for finding in many]
+        common = _placed(paths[0].parent, files.strange_flags(source, [one.key for one in found.modules]))
+        return [*common, *(finding for many in told for finding in many)]
 
     async def _module(self, path: Path, found: Shelf, values: Offline) -> list[Finding]:
         module, problem = _of_path(path, found)
         if module is None or problem:
-            return _placed(path, [_refused(path, problem)])
-        remarks = [*files.check(module, self.settings.crd_filters)]
+            return _placed(path, [_refused(path, problem), *schemas.enums(path)])
+        names = {one.name for one in found.modules}
+        remarks = [*files.check(module, self.settings.crd_filters), *files.strange_requirements(module, names)]
         remarks += schemas.check(module.directory, found.schemas[module.key])
         if not any(remark.code == "default-wrong" for remark in remarks):
             remarks += await defaults.check(module, values, self.renderer)
@@ -79,13 +81,7 @@ def _of_path(path: Path, found: Shelf) -> tuple[Module | None, str]:
 
 def _refused(path: Path, problem: str) -> ModuleRemark:
     """At the file that the problem names, if it is one of the module's."""
-    inside = next((name for name in ("module.yaml", "values.yaml") if str(path.absolute() / name) in problem), "")
-    name, pointer = of_rule(problem)
-    for schema in ("openapi/config-values.yaml", "openapi/values.yaml"):
-        if str(path.absolute() / schema) in problem:
-            inside = schema
-    place = in_yaml(path / name, pointer) if name else (1, 1)
-    return ModuleRemark(name or inside, place, "module-refused", problem)
+    return ModuleRemark(*of_file(problem, path), "module-refused", problem)
 
 
 def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:

@@ -6,7 +6,9 @@ from pathlib import Path
 import yaml
 
 _POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")
-_POSITION = re.compile(r"(?:^|\s)[\w.-]+/((?:templates|charts)/[^:\s]+):(\d+)(?::(\d+))?")
+_BARE_POINTER = re.compile(r"(?:^|\s)#(/\S*)")
+_LINE = re.compile(r"\bline (\d+)\b")
+_POSITION = re.compile(r"(?:^|\s)[\w.-]+/((?:templates|charts)/[^:,\s]+)(?::(\d+))?(?::(\d+))?")
 
 Position = tuple[int, int]
 """Line and column, from 1."""
@@ -23,7 +25,20 @@ def of_rule(message: str) -> tuple[str, str]:
 def of_template(message: str) -> tuple[str, Position]:
     """The template that a message of Helm names, in the module's directory, and where; empty if it names none."""
     found = _POSITION.search(message)
-    return (found[1], (int(found[2]), int(found[3] or 0) + 1)) if found else ("", START)
+    return (found[1], (int(found[2] or 1), int(found[3] or 0) + 1)) if found else ("", START)
+
+
+def of_file(message: str, directory: Path) -> tuple[str, Position]:
+    """The file in a module's directory that a message begins with, and where; empty if it names none."""
+    top = f"{directory.absolute()}/"
+    found = re.search(re.escape(top) + r"([^:,\s]+)", message)
+    if not found:
+        return "", START
+    rest, name = message[found.end() :], found[1]
+    if pointer := _BARE_POINTER.search(rest):
+        return name, in_yaml(directory / name, pointer[1])
+    line = _LINE.search(rest)
+    return name, (int(line[1]), 1) if line else START
 
 
 def in_yaml(path: Path, pointer: str) -> Position:

@@ -16,10 +16,16 @@ from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
 
 def check(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
     """Remarks on both schemas of a module."""
+    yield from enums(directory)
     for name, schema in ((CONFIG, schemas.config), (VALUES, schemas.values)):
-        yield from _enums(directory, name)
         if schema:
             yield from _defaults(directory, name, schema)
+
+
+def enums(directory: Path) -> Iterator[ModuleRemark]:
+    """Remarks on words that are none, also in a schema that does not load."""
+    for name in (CONFIG, VALUES):
+        yield from _enums(directory, name)
 
 
 def _enums(directory: Path, name: str) -> Iterator[ModuleRemark]:

@@ -25,7 +25,7 @@ CONFIG = "openapi/config-values.yaml"
 BAD = [
     ("module.yaml", "weight: heavy", "module-refused", "module.yaml:1", "weight must be of type integer"),
     ("values.yaml", "dns: []", "module-refused", "values.yaml:1", "`dns` must have keys with values"),
-    ("values.yaml", "dns: [", "module-refused", "values.yaml:1", "not YAML"),
+    ("values.yaml", "dns: [", "module-refused", "values.yaml:2", "not YAML"),
     (CONFIG, "type: objekt", "module-refused", f"{CONFIG}:1", "must be one of"),
     (CONFIG, "properties:\n  zone:\n    type: integer", "defaults-refused", f"{CONFIG}:3", "must be of type integer"),
     (
@@ -57,8 +57,10 @@ BAD = [
         "values.yaml:2",
         "values under `dns`",
     ),
+    ("module.yaml", "requires:\n  modules:\n  - nope", "requires-unknown", "module.yaml:3", "not beside it"),
+    (CONFIG, "properties:\n  zone:\n    type: strin", "module-refused", f"{CONFIG}:3", "must be one of"),
     ("enabled", "#!/bin/sh\n", "not-executable", "enabled:1", "chmod +x"),
-    ("crds/a.yaml", "kind: Pod", "crd-refused", "crds:1", "may be in crds/"),
+    ("crds/a.yaml", "kind: Pod", "crd-refused", "crds/a.yaml:1", "may be in crds/"),
     ("templates/dns.yaml", "a: 1\n{{ if }}", "chart-refused", "templates/dns.yaml:2", "missing value"),
     ("templates/dns.yaml", "a: 1\n{{ fail .Values.dns.zone }}", "render-failed", "templates/dns.yaml:2", "local"),
     ("hooks/a.sh", "#!/bin/sh\nexit 1", "refused", "hooks/a.sh:1", "cannot be asked"),
@@ -112,6 +114,14 @@ async def test_a_name_that_no_module_can_have_and_one_that_is_taken(modules: Mod
 async def test_a_comment_silences_a_warning(modules: ModuleLinter, tmp_path: Path) -> None:
     text = "dns: {zone: a}\nreplicas: 2 # hookrunner: ignore=value-lost"
     assert (await modules.lint([write(tmp_path, GOOD | {"values.yaml": text})])).findings == ()
+
+
+async def test_flags_of_modules_that_are_not_there_are_lost(modules: ModuleLinter, tmp_path: Path) -> None:
+    module = write(tmp_path, GOOD)
+    (module.parent / "values.yaml").write_text("global: {}\ndns: {}\ndsnEnabled: true")
+    [finding] = (await modules.lint([module])).findings
+    assert (finding.code, finding.line) == ("value-lost", 3)
+    assert "did you mean 'dns'?" in finding.text
 
 
 async def test_a_common_file_that_cannot_be_read_is_told(modules: ModuleLinter, tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""`hookrunner module lint`: exit codes and forms. What is told: `tests/linting/modules`."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.fakes.command_line import Command
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module with a warning, and one with an error."""
+    (tmp_path / "modules/010-warned").mkdir(parents=True)
+    (tmp_path / "modules/010-warned/module.yaml").write_text("colour: red")
+    (tmp_path / "modules/020-refused").mkdir()
+    (tmp_path / "modules/020-refused/module.yaml").write_text("weight: heavy")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "modules"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("modules/010-warned", 0, "1 module, 0 hooks: 1 warning"),
+        ("modules/010-warned --strict", 1, "1 module, 0 hooks: 1 warning"),
+        ("", 1, "2 modules, 0 hooks: 1 error, 1 warning"),
+        ("nowhere", 2, "Path 'nowhere' does not exist"),
+        ("empty", 2, "there is no module in it; `hookrunner new module NAME --dir empty` makes one"),
+    ],
+)
+def test_the_exit_code_says_how_bad_it_is(words: str, code: int, said: str, modules: Path, command: Command) -> None:
+    (modules.parent / "empty").mkdir()
+    ended = command("module", "lint", *words.split())
+    assert ended.code == code
+    assert said in ended.err
+    assert "level=" not in ended.err, "what is told is not logged, too"
+
+
+def test_findings_are_there_for_programs(modules: Path, command: Command) -> None:
+    found = orjson.loads(command("module", "lint", "-o", "json").out)
+    assert [(one["path"], one["line"], one["code"]) for one in found] == [
+        ("modules/010-warned/module.yaml", 1, "key-unknown"),
+        ("modules/020-refused/module.yaml", 1, "module-refused"),
+    ]
+    assert "::error file=modules/020-refused/module.yaml" in command("module", "lint", "-o", "github").out
