@@ -66,7 +66,9 @@ class ModulesStatus:
 
     def rows(self) -> list[ModuleDump]:
         """All modules in their order, then the directories that can be none."""
-        return [*map(_row, self._states), *map(_rejected_row, self._known.rejected)]
+        refused = self._known.deciding.refused
+        rows = [_row(state, str(refused.get(state.module.key, ""))) for state in self._states]
+        return [*rows, *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
         if unseen := self._known.deciding.unseen:
@@ -109,7 +111,7 @@ def reason(state: State) -> str:
     return f"waits for {state.waits_for}" if state.on and state.waits_for else ""
 
 
-def _row(state: State) -> ModuleDump:
+def _row(state: State, refused: str) -> ModuleDump:
     return ModuleDump(
         name=state.module.name,
         weight=state.module.weight,
@@ -123,6 +125,7 @@ def _row(state: State) -> ModuleDump:
         since=state.since,
         last_success=state.last_success,
         drift=tuple(map(str, state.drift.values())),
+        refused=refused,
     )
 
 

@@ -84,11 +84,15 @@ def test_under_its_predecessors_name_list_is_yaml(endpoint: Endpoint, command: C
     assert command("module", "list", *flags, program="addon-operator").out == "enabledModules: []\n"
 
 
-def test_the_table_tells_the_age_and_what_is_not_as_applied() -> None:
-    text = table([ROW | {"ready": True, "drift": ["kube-system/ConfigMap/dns"]}], 1000.0 + 7300)
+def test_the_table_tells_the_age_and_what_is_refused_or_not_as_applied() -> None:
+    bad = {"refused": "dns: size must be of type integer", "drift": ["kube-system/ConfigMap/dns"]}
+    text = table([ROW | {"ready": True, **bad}], 1000.0 + 7300)
     assert " 2h " in text
     assert "it failed" not in text
-    assert text.endswith("dns: not as applied: kube-system/ConfigMap/dns\n")
+    assert text.splitlines()[-2:] == [
+        "dns: size must be of type integer; the last good values stay in use",
+        "dns: not as applied: kube-system/ConfigMap/dns",
+    ]
 
 
 # ── of files ──────────────────────────────────────────────────────────────────────────────────────────────────────
