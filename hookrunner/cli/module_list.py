@@ -38,7 +38,11 @@ def module_list(ctx: click.Context, output: str | None, source: Source) -> None:
     """
     form = output or ("yaml" if ctx.find_root().info_name == Compat.ADDON else "table")
     if isinstance(source, Files):
-        show(_written(_rows_of(source), form))
+        # 0.3 s, which a look at a running hookrunner need not pay.
+        from hookrunner.cli import module_offline as files
+
+        rows = files.rows(source)
+        show(table(rows, time.time()) if form == "table" else files.written(_document(rows), form))
     elif form == "table":
         show(table(orjson.loads(ask(source, "/module/list.json"))["modules"], time.time()))
     else:
@@ -66,26 +70,9 @@ def module_graph(output: str, source: Source) -> None:
     show(module_offline.graph(source, output))
 
 
-def _rows_of(files: Files) -> list[JSON]:
-    # 0.3 s, which a look at a running hookrunner need not pay.
-    from hookrunner.cli import module_offline
-
-    return module_offline.rows(files)
-
-
-def _written(rows: list[JSON], form: str) -> str:
-    """The same forms as the debug endpoint's."""
-    document = {"enabledModules": sorted(row["name"] for row in rows if row["state"] == "on"), "modules": rows}
-    match form:
-        case "table":
-            return table(rows, time.time())
-        case "yaml":
-            # 0.1 s, which a look at a running hookrunner need not pay.
-            from hookrunner.testing.diffs import as_yaml
-
-            return as_yaml(document)
-        case _:
-            return orjson.dumps(document).decode()
+def _document(rows: Sequence[JSON]) -> JSON:
+    """As the debug endpoint has it."""
+    return {"enabledModules": sorted(row["name"] for row in rows if row["state"] == "on"), "modules": list(rows)}
 
 
 def table(rows: Sequence[JSON], now: float) -> str:

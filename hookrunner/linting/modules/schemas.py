@@ -58,12 +58,11 @@ def _schemas(value: JSON, pointer: str) -> Iterator[tuple[str, dict[str, JSON]]]
 
 def _defaults(directory: Path, name: str, schema: Schema) -> Iterator[ModuleRemark]:
     """A default that is refused refuses every value."""
-    for node in _nodes(schema.node, set()):
-        if node.default is not None and node.place.startswith(name):
-            for problem in problems(node, _filled(node), "the default", Terms(closed=False)):
-                if " is required " not in problem:
-                    where = in_yaml(directory / name, f"{node.at.removeprefix('#')}/default")
-                    yield ModuleRemark(name, where, "default-wrong", problem)
+    own = (node for node in _nodes(schema.node, set()) if node.default is not None and node.place.startswith(name))
+    for node in own:
+        where = in_yaml(directory / name, f"{node.at.removeprefix('#')}/default")
+        wrong = problems(node, _filled(node), "the default", Terms(closed=False))
+        yield from (ModuleRemark(name, where, "default-wrong", one) for one in wrong if " is required " not in one)
 
 
 def _filled(node: Node) -> JSON:
