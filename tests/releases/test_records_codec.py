@@ -81,6 +81,7 @@ def test_the_first_helm_3_did_not_pack() -> None:
     "text",
     ["", "no base64!", base64.b64encode(b"no JSON").decode(), helms_text(HELMS)[:80], helms_text([]), helms_text({}),
      helms_text(HELMS | {"version": "x"}), helms_text(HELMS | {"info": None})],
+    ids=["empty", "not base64", "not JSON", "half", "list", "nothing", "no revision", "no info"],
 )  # fmt: skip
 def test_what_is_no_record_is_refused(text: str) -> None:
     with pytest.raises(ReleaseFailed, match="no release record of Helm"):
