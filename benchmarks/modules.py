@@ -47,13 +47,11 @@ async def modules(bed: Bed, program: Program) -> Figures:
 
 
 async def memory(bed: Bed, program: Program) -> Figures:
-    """Resident memory after all objects were changed: `busy`, and `quiet` when every child has ended, as a process that
+    """Resident memory after everything was made: `busy`, and `quiet` when every child has ended, as a process that
     renders charts does when it has had nothing to do for a minute."""
     place = await _place(bed)
     with place.start(program) as operator:
         await _converged(operator)
-        await place.change_all()
-        await operator.wait(2, "afterAll")
         busy = await operator.steady_memory()
         await operator.until(lambda _: operator.children == 0, "the end of its children")
         quiet = await operator.steady_memory()

@@ -154,7 +154,7 @@ GROUPS = (
 )
 
 MODULES = (
-    Group("modules", modules, _MODULES),
+    Group("modules", modules, _MODULES, rounds=2),
     Group("modules-memory", memory, _MODULES_MEMORY, rounds=1),
 )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import charts
 from benchmarks.__main__ import main
 from benchmarks.measure import Measured, Result
 from benchmarks.programs import Program
@@ -42,6 +43,36 @@ def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
     assert len(samples["reviews"]["hookrunner"]["cost"]) == 10
     assert all(0 < own < 60 for own in samples["conversion"]["hookrunner"]["hook"])
     assert "/benchmark-" not in cluster.kubectl("get", "validatingwebhookconfigurations", "-o", "name")
+
+
+def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    quick = ["modules", "--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
+    code = main([*quick, "--only", "modules"])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    result = json.loads(told.out)
+    samples = result["samples"]["modules"]["hookrunner"]
+    assert {figure: len(found) for figure, found in samples.items()} == {
+        "cold": 1, "cold_cpu": 1, "restart": 2, "restart_cpu": 1, "one": 3, "all": 1, "settled": 1
+    }  # fmt: skip
+    assert all(0 < seconds < 60 for found in samples.values() for seconds in found)
+    assert {"objects", "turns", "told"} <= result["floors"].keys()
+
+
+def test_rows_of_another_suite_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["modules", "--only", "idle"])
+    assert "modules has modules, modules-memory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("count", "objects"), [(29, 249), (3, 27)])
+def test_modules_have_so_many_objects_and_every_kind_in_each(tmp_path: Path, count: int, objects: int) -> None:
+    names = charts.names(count)
+    charts.write(tmp_path, names)
+    found = [charts.manifests(name, number, "default") for number, name in enumerate(names)]
+    assert sum(map(len, found)) == objects
+    assert len(list(tmp_path.glob("modules/*/templates/*.yaml"))) == objects
+    assert {len({(obj["kind"], obj["metadata"]["name"]) for _, obj in one}) for one in found} <= {8, 9}
 
 
 def test_a_program_that_ends_at_once_is_an_error_with_its_last_words(
