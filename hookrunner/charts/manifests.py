@@ -1,8 +1,9 @@
 """What rendered templates become: objects in the order in which Helm installs kinds, Helm hooks, notes, a manifest.
 
-The texts are split as Helm splits them. Values mean what they mean to Helm, so `hostNetwork: yes` is true; but a key is
-the text that was written: `n: 1` is no `"false": 1` (addon-operator.md §13.14). Lists are taken apart. Labels go on
-objects and hooks, not on what lies inside them (§6.4).
+The texts are split as Helm splits them, and each part ends with one newline, which a block scalar at its end may show.
+Values mean what they mean to Helm, so `hostNetwork: yes` is true; but a key is the text that was written: `n: 1` is no
+`"false": 1` (addon-operator.md §13.14). Lists are taken apart. Labels go on objects and hooks, not on what lies inside
+them (§6.4).
 """
 
 import re
@@ -96,7 +97,7 @@ def _sources(path: str, text: str) -> Iterator[Source]:
     name = path.rsplit("/", 1)[-1]
     if name.startswith("_") or name.endswith(_NOTES):
         return
-    parts = [part for part in _BETWEEN.split(text.lstrip()) if part.strip()]
+    parts = [f"{part.rstrip()}\n" for part in _BETWEEN.split(text.lstrip()) if part.strip()]
     for number, part in enumerate(parts, start=1):
         place = f"{path}, document {number}"
         try:

@@ -47,6 +47,11 @@ CHARTS: dict[str, dict[str, str]] = {
         "templates/.hidden.yaml": "a: [",
         "templates/text.txt": configmap("txt"),
     },
+    "ends": {
+        "templates/clip.yaml": configmap("clip", "  v: |\n    one"),
+        "templates/keep.yaml": "\n---\n".join(configmap(name, "  v: |+\n    one\n\n\n") for name in ("k", "l")),
+        "templates/strip.yaml": configmap("strip", "  v: |-\n    one \n\n  \n"),
+    },
     "order": {
         f"templates/{number}.yaml": f"{NAMED.format(kind=kind)}---\n{configmap(f'y{number}')}"
         for number, kind in enumerate(KINDS)

@@ -32,6 +32,13 @@ def test_great_numbers_are_integers_as_long_as_they_are_whole() -> None:
     ]
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n\n", "\n\n---\n"])
+@pytest.mark.parametrize("mark", ["|", "|+"])
+def test_a_text_at_the_end_has_one_newline(mark: str, end: str) -> None:
+    [found] = objects(configmap("a", f"  v: {mark}\n    one{end}"))
+    assert found["data"] == {"v": "one\n"}
+
+
 def test_lists_are_taken_apart_and_their_items_sorted_among_the_others() -> None:
     nested = LIST + "- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Namespace, metadata: {name: ns}}]}\n"
     found = objects(configmap("c") + "---\n" + nested, team="t")
