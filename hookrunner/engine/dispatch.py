@@ -104,9 +104,11 @@ def for_conversion(hook: Hook, place: int, extra: JSON) -> HookRun:
 
 
 def for_lifecycle(hook: Hook, type: BindingType, activation: str = "") -> HookRun:
-    """The run of a `beforeAll` … `afterDeleteHelm` binding, with all snapshots of the hook (addon-operator.md §3.2)."""
-    places = tuple(Include(binding.name, place) for place, binding in enumerate(hook.config.kubernetes))
-    context = Context(type, ContextType.LIFECYCLE, includes=places)
+    """The run of a `beforeAll` … `afterDeleteHelm` binding, with all snapshots of the hook (addon-operator.md §3.2); of
+    several bindings of one name, that of the first."""
+    places = {binding.name: place for place, binding in reversed(tuple(enumerate(hook.config.kubernetes)))}
+    included = tuple(Include(name, place) for name, place in reversed(places.items()))
+    context = Context(type, ContextType.LIFECYCLE, includes=included)
     queue = own_queue(hook.module)
     return HookRun(hook.name, type, type, queue, (context,), merges=False, module=hook.module, activation=activation)
 

@@ -40,9 +40,10 @@ class Enabling:
         monitors = [await self._followed(hook, index) for index in range(len(hook.config.kubernetes))]
         await asyncio.gather(*(monitor.decided.wait() for monitor in monitors))
         late = [f"{monitor.binding.name}: {monitor.obstacle.reason}" for monitor in monitors if monitor.obstacle]
-        self._metrics.hook_enable_kubernetes_bindings_seconds.set(self._clock() - began, hook.name)
-        self._metrics.hook_enable_kubernetes_bindings_errors.add(len(late), hook.name)
-        self._metrics.hook_enable_kubernetes_bindings_success.set(0 if late else 1, hook.name)
+        labels = (hook.label, *hook.owner)
+        self._metrics.hook_enable_kubernetes_bindings_seconds.set(self._clock() - began, *labels)
+        self._metrics.hook_enable_kubernetes_bindings_errors.add(len(late), *labels)
+        self._metrics.hook_enable_kubernetes_bindings_success.set(0 if late else 1, *labels)
         for reason in late:
             _log.warn("A binding waits, everything else goes on.", hook=hook.name, reason=reason)
         return dispatch.synchronizations(hook, self._clock())
@@ -80,8 +81,9 @@ class Enabling:
         """Try a filter again that failed on an object."""
         monitor = self._monitors.get(broken.binding)
         reason = await monitor.refilter(broken.key, self._clock()) if monitor else ""
-        if reason:
-            self._metrics.filter_errors.inc(broken.binding.hook, monitor.binding.name if monitor else "")
+        if monitor and reason:
+            name, binding, _, *owner = monitor.projection.labels
+            self._metrics.filter_errors.inc(name, binding, *owner)
         return Failed(reason, park=True) if reason else Done()
 
     async def _followed(self, hook: Hook, index: int) -> Monitor:
@@ -89,4 +91,4 @@ class Enabling:
         if known := self._monitors.get(id):
             return known
         program = await self._jq.compile(binding.jq_filter) if binding.jq_filter else None
-        return self._monitors.add(id, binding, program)
+        return self._monitors.add(id, binding, program, hook.module)

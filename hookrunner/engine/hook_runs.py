@@ -59,8 +59,9 @@ class HookRuns:
 
     async def _timed(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
         began = self._clock()
-        self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *order.labels)
-        self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", order.hook, order.binding)
+        self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *order.labels, *order.owner)
+        where = (order.label, order.binding, *order.owner)
+        self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", *where)
         try:
             await self._executions.run(hook, order, task.tried)
         except (HookFailed, PatchFailed) as error:
@@ -68,7 +69,7 @@ class HookRuns:
         else:
             return Done()
         finally:
-            self._metrics.event_latency_seconds.observe(self._clock() - began, "done", order.hook, order.binding)
+            self._metrics.event_latency_seconds.observe(self._clock() - began, "done", *where)
 
     def _failed(self, hook: Hook, order: HookRun, task: Task, error: HookrunnerError) -> Outcome:
         """allowFailure, then the last attempt, then another try."""
@@ -88,7 +89,7 @@ class HookRuns:
 
     def _dropped(self, order: HookRun, task: Task, reason: str) -> Dropped:
         """Given up for good. Its events were told to nobody; later ones must not wait for it."""
-        self._metrics.tasks_dropped.inc(order.hook, order.binding, order.queue)
+        self._metrics.tasks_dropped.inc(order.label, order.binding, order.queue, *order.owner)
         self.given_up += 1
         self.last_given_up = task.describe()
         _log.error("Hook failed for the last time, the task is dropped.", error=reason, failed_count=task.failures + 1)

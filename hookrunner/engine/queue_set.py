@@ -42,7 +42,8 @@ class Queues:
         task = self._queues[order.queue].put(order)
         self._metrics.tasks_queue_action_duration_seconds.observe(self._clock() - began, order.queue, "AddLast")
         if isinstance(order, HookRun) and order.seen_at:
-            self._metrics.event_latency_seconds.observe(began - order.seen_at, "queued", order.hook, order.binding)
+            where = (order.label, order.binding, *order.owner)
+            self._metrics.event_latency_seconds.observe(began - order.seen_at, "queued", *where)
         return task
 
     def put_first(self, orders: Iterable[Order]) -> None:

@@ -94,7 +94,7 @@ class Status:
         if hook not in self._engine.hooks:
             return None
         mine = [monitor for monitor in self._monitors if monitor.id.hook == hook]
-        return [SnapshotDump(_named(m, mine), m.snapshot.read(), m.snapshot.operations()) for m in mine]
+        return [SnapshotDump(_distinct(m, mine), m.snapshot.read(), m.snapshot.operations()) for m in mine]
 
     def export(self, metrics: Metrics) -> None:
         """Let the gauges that describe states be read at each scrape."""
@@ -117,37 +117,43 @@ class Status:
     def _head_ages(self) -> Samples:
         for queue in self._queues:
             for task in list(queue)[:1]:
-                yield (queue.name, task.order.hook), self._clock() - task.created_at
+                yield (queue.name, *self._named(task.order.hook)), self._clock() - task.created_at
 
     def _compactions(self) -> Samples:
         for queue in self._queues:
             for hook, count in queue.compactions.items():
-                yield (queue.name, hook), count
+                yield (queue.name, *self._named(hook)), count
 
     def _crowds(self) -> Samples:
         for queue in self._queues:
             for hook, count in queue.runs.items():
                 if count > MANY:
-                    yield (queue.name, hook), count
+                    yield (queue.name, *self._named(hook)), count
 
     def _snapshot_sizes(self) -> Samples:
         """Bindings of one name are counted together."""
         sizes = Counter[LabelValues]()
         for monitor in self._monitors:
-            sizes[monitor.id.hook, monitor.binding.name, monitor.binding.queue] += len(monitor.snapshot)
+            sizes[monitor.projection.labels] += len(monitor.snapshot)
         yield from sizes.items()
 
     def _waiting(self) -> Samples:
         for monitor in self._monitors:
             if obstacle := monitor.obstacle:
-                yield (monitor.id.hook, monitor.binding.name, obstacle.word), 1
+                hook, binding, _, *owner = monitor.projection.labels
+                yield (hook, binding, obstacle.word, *owner), 1
 
     def _running(self) -> Samples:
         for order, began in self._executions.running.values():
-            yield order.labels, self._clock() - began
+            yield (*order.labels, *order.owner), self._clock() - began
+
+    def _named(self, name: str) -> tuple[str, ...]:
+        """A hook for metrics: its label, and its module if it is one's."""
+        hook = self._engine.hooks.get(name)
+        return (hook.label, *hook.owner) if hook else (name,)
 
 
-def _named(monitor: Monitor, among: list[Monitor]) -> str:
+def _distinct(monitor: Monitor, among: list[Monitor]) -> str:
     """The binding's name; where several bindings have it, with its place in the config."""
     alone = sum(other.binding.name == monitor.binding.name for other in among) == 1
     return monitor.binding.name if alone else f"{monitor.binding.name}[{monitor.id.index}]"

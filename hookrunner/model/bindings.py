@@ -174,3 +174,8 @@ class Hook:
     def label(self) -> str:
         """What it is called where its module is known."""
         return self.name.removeprefix(f"{self.module}/") if self.module else self.name
+
+    @property
+    def owner(self) -> tuple[str, ...]:
+        """Its module, for the label `module` of metrics that not every series has; nothing for a plain hook."""
+        return (self.module,) if self.module else ()

@@ -57,6 +57,11 @@ class HookRun:
         return self.hook.removeprefix(f"{self.module}/") if self.module else self.hook
 
     @property
+    def owner(self) -> tuple[str, ...]:
+        """The hook's module, for the label `module` of metrics that not every series has; nothing for one of none."""
+        return (self.module,) if self.module else ()
+
+    @property
     def lanes(self) -> frozenset[Lane]:
         """One for each binding that it is about."""
         return self.joined | {(self.hook, f"{self.binding_type}[{self.place}]")}

@@ -16,13 +16,16 @@ from hookrunner.model.watching import Item
 
 
 class Projection:
-    """Turns items into entries for one binding. `program` is its compiled jqFilter, None without one."""
+    """Turns items into entries for one binding. `labels` are its hook, name, queue and module (if any) for metrics;
+    `program` is its compiled jqFilter, None without one."""
 
-    def __init__(self, hook: str, binding: Kubernetes, program: Filter | None, jq: Jq, metrics: Metrics) -> None:
+    def __init__(
+        self, labels: tuple[str, ...], binding: Kubernetes, program: Filter | None, jq: Jq, metrics: Metrics
+    ) -> None:
+        self.labels = labels
         self._keep = binding.keep_full_objects
         self._program = program
         self._jq = jq
-        self._labels = (hook, binding.name, binding.queue)
         self._duration = metrics.kube_jq_filter_duration_seconds
 
     async def entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:
@@ -31,7 +34,7 @@ class Projection:
             return []
         began = time.perf_counter()
         results = await self._entries(items)
-        self._duration.observe((time.perf_counter() - began) / len(items), *self._labels, times=len(items))
+        self._duration.observe((time.perf_counter() - began) / len(items), *self.labels, times=len(items))
         return results
 
     async def _entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:

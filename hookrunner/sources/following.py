@@ -84,9 +84,8 @@ class Following:
         await self.monitor.take(scope, reports, began)
         changes = sum(isinstance(report, Item) and report.change is not None for report in reports)
         if changes:
-            binding = self.monitor.binding
             seconds = (self._clock() - began) / changes
-            self._duration.observe(seconds, self.monitor.id.hook, binding.name, binding.queue, times=changes)
+            self._duration.observe(seconds, *self.monitor.projection.labels, times=changes)
 
     async def _read_namespaces(self, scope: Scope) -> None:
         unseen: set[str] = set()

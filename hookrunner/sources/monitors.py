@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from hookrunner.background import Background
 from hookrunner.jq.program import Filter, Jq
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import Kubernetes
+from hookrunner.model.bindings import MAIN, Kubernetes
 from hookrunner.model.events import BindingId
+from hookrunner.model.tasks import own_queue
 from hookrunner.sources.filters import Projection
 from hookrunner.sources.following import Following
 from hookrunner.sources.monitor import Event, Monitor, Outbox
@@ -40,9 +41,9 @@ class Monitors:
         while True:
             yield await self._outbox.take()
 
-    def add(self, id: BindingId, binding: Kubernetes, program: Filter | None) -> Monitor:
-        """Start to follow a binding; `program` is its compiled jqFilter."""
-        projection = Projection(id.hook, binding, program, self._jq, self._metrics)
+    def add(self, id: BindingId, binding: Kubernetes, program: Filter | None, module: str = "") -> Monitor:
+        """Start to follow a binding of a hook, which may be a module's; `program` is its compiled jqFilter."""
+        projection = Projection(labels_of(id.hook, binding, module), binding, program, self._jq, self._metrics)
         monitor = Monitor(id, binding, projection, self._outbox)
         self._followings[id] = Following(monitor, self._streams, self._background, self._metrics, self._clock)
         return monitor
@@ -52,3 +53,11 @@ class Monitors:
         if following := self._followings.pop(id, None):
             following.stop()
             self._outbox.forget(id)
+
+
+def labels_of(hook: str, binding: Kubernetes, module: str) -> tuple[str, ...]:
+    """Hook, binding and queue for metrics, and the module if there is one; a module's own queue is its `main`."""
+    if not module:
+        return (hook, binding.name, binding.queue)
+    queue = MAIN if binding.queue == own_queue(module) else binding.queue
+    return (hook.removeprefix(f"{module}/"), binding.name, queue, module)

@@ -77,9 +77,8 @@ async def _failure(monitor: Monitor) -> str:
 async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON], jq: Jq) -> Monitor:
     binding = hook.config.kubernetes[index]
     program = await jq.compile(binding.jq_filter) if binding.jq_filter else None
-    monitor = Monitor(
-        BindingId(hook.name, index), binding, Projection(hook.name, binding, program, jq, Metrics("")), Outbox()
-    )
+    projection = Projection((hook.name, binding.name, binding.queue), binding, program, jq, Metrics(""))
+    monitor = Monitor(BindingId(hook.name, index), binding, projection, Outbox())
     if not binding.kind:
         monitor.watch_nothing()
         return monitor

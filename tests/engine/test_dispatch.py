@@ -112,3 +112,14 @@ def test_an_order_is_described_as_in_the_predecessors_dump() -> None:
     run = HookRun("h.sh", "every-min", BindingType.SCHEDULE, "q1", (), group="g1")
     task = Task(run, 0, failures=2, error="h.sh FAILED: boom")
     assert task.describe() == "HookRun:q1:schedule:h.sh:group=g1:every-min:failures 2:h.sh FAILED: boom"
+
+
+def test_a_lifecycle_run_has_each_snapshot_once() -> None:
+    """Of bindings of one name the first one's."""
+    bindings = (
+        Kubernetes("pods", "v1", "Pod"),
+        Kubernetes("kubernetes", "v1", "A"),
+        Kubernetes("kubernetes", "v1", "B"),
+    )
+    (context,) = dispatch.for_lifecycle(hook("h", kubernetes=bindings), BindingType.BEFORE_ALL).contexts
+    assert context.includes == (Include("pods", 0), Include("kubernetes", 1))
