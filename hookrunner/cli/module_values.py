@@ -36,6 +36,8 @@ def module_values(name: str, whole: bool, explain: bool, output: str | None, sou
     The layers, each over those before it: values.yaml, defaults of config-values.yaml, ConfigMap, Secret, defaults of
     the values schema, patches of hooks. What comes from the Secret is not shown by --explain.
     """
+    if explain and whole:
+        raise click.UsageError("--explain is about one section; for the other: hookrunner global values --explain")
     show_values(source, name, explain, output, whole)
 
 

@@ -161,6 +161,7 @@ def test_the_graph_of_files_has_all_unless_a_config_says_what_is_on(modules: Pat
             1,
             "dns: replicas must be of type integer, not string",
         ),
+        ("module values dns --explain --global --modules-dir modules", 2, "hookrunner global values --explain"),
         ("module list --modules-dir nowhere", 2, "there is no directory 'nowhere'"),
         ("module list --config sections.yaml", 2, "give --modules-dir, too"),
         ("module list --modules-dir modules --config modules/020-web/enabled", 2, "sections are wanted"),
