@@ -25,7 +25,6 @@ class Measured:
             answer = await self._scripts.ask(module, documents, enabled)
         except ScriptFailed:
             metrics.module_hook_errors.inc(*labels)
-            metrics.modules_discover_errors.inc()
             raise
         metrics.module_hook_success.inc(*labels)
         if usage := answer.usage:
