@@ -1,0 +1,74 @@
+"""A module's hooks come and go a thousand times (R4, R23)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from hookrunner.convergence.hooks import ModuleHooks
+from hookrunner.convergence.state import State
+from hookrunner.engine.direct import DirectRuns
+from hookrunner.engine.rates import Rates
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.model.bindings import Hook
+from hookrunner.model.modules import Module
+from hookrunner.model.tasks import own_queue
+from tests.engine.conftest import Bench, bench, client, jq  # noqa: F401
+from tests.fakes.cluster import configmap, settle
+
+QUIET = {"name": "cms", "kind": "ConfigMap", "executeHookOnSynchronization": False}
+CONFIG = {"kubernetes": [QUIET, {**QUIET, "name": "more", "queue": "other"}], "schedule": [{"crontab": "* * * * * *"}]}
+
+
+@pytest.fixture
+async def hooks(bench: Bench, jq: Jq, client: Client) -> AsyncIterator[ModuleHooks]:  # noqa: F811
+    """Those of a module `m` with one hook, which runs for events and ticks only."""
+    bench.hook("h.sh", CONFIG)
+    await bench.start(jq, client)
+    plain = bench.engine.hooks["h.sh"]
+    bench.engine.remove(plain)
+    await bench.idle()
+    hook: Hook = replace(plain, name="m/h.sh", module="m")
+    bench.engine.open(own_queue("m"))
+    bench.engine.modules_tick = True
+
+    async def load(module: Module) -> Catalog:
+        return Catalog((hook,), ())
+
+    clock = asyncio.get_running_loop().time
+    yield ModuleHooks(load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, clock))
+
+
+async def enable(hooks: ModuleHooks, state: State) -> None:
+    await hooks.load(state)
+    await hooks.synchronize(state)
+    await hooks.synchronized(state)
+    hooks.tick(state)
+
+
+async def test_after_a_thousand_times_nothing_is_left_and_nothing_is_twice(
+    bench: Bench,  # noqa: F811
+    hooks: ModuleHooks,
+) -> None:
+    state = State(Module("m", "m", 1, bench.directory, bench.directory))
+    await enable(hooks, state)
+    await settle()
+    tasks = len(asyncio.all_tasks())
+    for _ in range(1000):
+        hooks.still(state)
+        hooks.forget(state)
+        await enable(hooks, state)
+    await settle()
+    assert (len(asyncio.all_tasks()), len(list(bench.monitors)), bench.cluster.open_watches) == (tasks, 2, 1)
+    before = len(bench.runs("h.sh"))
+    bench.cluster.put(configmap("new"))
+    began = asyncio.get_running_loop().time()
+    told = [c["type"] for run in (await bench.ran("h.sh", before + 4))[before:] for c in run]
+    assert told.count("Event") == 2, "one for each binding"
+    assert told.count("Schedule") <= 2 + asyncio.get_running_loop().time() - began
+    hooks.forget(state)
+    await bench.idle()
+    assert (bench.engine.hooks, list(bench.monitors), bench.cluster.open_watches) == ({}, [], 0)
