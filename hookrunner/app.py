@@ -84,8 +84,8 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, face.metrics)
         built = assembled(settings, parts, face.hook_metrics, hooks)
-        face.shows(built.status, hooks)
         modules = await _look_after_modules(settings, parts, built, face, stack) if settings.modules.on else None
+        face.shows(built.status, hooks)  # not earlier: nobody is ready of whose modules nothing is known
         # A port that was asked for is one that a Service or a probe counts on, also while no hook needs it.
         if any(hook.config.answers_reviews for hook in hooks.hooks) or settings.webhooks.port is not None:
             await _let_be_asked(settings, parts, face, built, stack)

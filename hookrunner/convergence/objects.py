@@ -1,6 +1,7 @@
 """The ConfigMap in which users say what is on and with which values, and the Secret for what not everybody is to read
 (addon-operator.md §2.3)."""
 
+import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Mapping
@@ -33,7 +34,8 @@ class Contents:
 
 class ConfigObject:
     """One ConfigMap or Secret of a name. `unseen` says why it cannot be read at the moment. `taken` tells that whoever
-    reads `states` has done what was to be done about the last one."""
+    reads `states` has done what was to be done about the last one. Whoever writes holds `writing` until it is known
+    here what was written: it is no news then."""
 
     def __init__(
         self, client: Client, watches: Watches, kind: Literal["ConfigMap", "Secret"], place: tuple[str, str]
@@ -41,6 +43,8 @@ class ConfigObject:
         self.contents = Contents()
         self.unseen = "not read yet"
         self.taken = Progress()
+        self.writing = asyncio.Lock()
+        self._written = 0
         self.namespace, self.name = place
         self._client = client
         self._watches = watches
@@ -59,25 +63,29 @@ class ConfigObject:
                     match report:
                         case Listing():
                             listed = Contents()
+                            continue
                         case Item(change=None, obj=obj):
                             listed = self._contents(obj)
+                            continue
                         case Listed():
-                            self.contents, listed, self.unseen = listed or Contents(), None, ""
-                            yield self.contents
-                            self.taken.happened()
+                            self.contents, listed, self.unseen, self._written = listed or Contents(), None, "", 0
                         case Item(change=Change.DELETED):
                             self.contents = Contents()
-                            yield self.contents
-                            self.taken.happened()
+                        case Item(obj=obj) if int(obj["metadata"]["resourceVersion"]) < self._written:
+                            continue  # from before our last write, with which it was answered
                         case Item(obj=obj):
                             self.contents = self._contents(obj)
-                            yield self.contents
-                            self.taken.happened()
                         case Lost(reason):
                             self.unseen = reason
                             _log.error(f"{self} cannot be read.", error=reason)
+                            continue
                         case _:
                             self.unseen = ""
+                            continue
+                    async with self.writing:  # what we write may be told before we are answered
+                        pass
+                    yield self.contents
+                    self.taken.happened()
 
     async def read(self) -> Contents:
         """What it holds now, asked anew. Raises KubeError."""
@@ -104,6 +112,7 @@ class ConfigObject:
             self.contents = self._contents(await self._answer(call))
         except (AlreadyExists, NotFound) as error:
             raise Conflict(409, "Conflict", str(error)) from error
+        self._written = int(self.contents.version)
         return self.contents
 
     async def _answer(self, call: Call) -> JSON:

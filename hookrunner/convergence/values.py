@@ -33,7 +33,6 @@ class HookValues:
         self._store = store
         self._config_map = config_map
         self._keys = {**keys, GLOBAL: GLOBAL}
-        self._writing = asyncio.Lock()
 
     def files(self, module: str) -> Values:
         """The two documents for a hook of this module, as bytes."""
@@ -44,8 +43,7 @@ class HookValues:
         key, before = self._keys[module], self._store.effective(self._keys[module])
         patches.permitted((*answer.config, *answer.values), key)
         if lasting := patches.values_operations(answer.config):
-            async with self._writing:
-                await self._write(key, lasting)
+            await self._write(key, lasting)
         if passing := patches.values_operations(answer.values):
             self._store.patch(key, passing)
         if module == GLOBAL:
@@ -55,11 +53,12 @@ class HookValues:
     async def _write(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
         """Write the section; if somebody has changed the ConfigMap, when we have taken that in."""
         for attempt in range(1, _ATTEMPTS + 1):
-            section = self._store.patched_config(key, operations)
-            if section is None:
-                return
             try:
-                await self._config_map.write(key, sections.written(section))
+                async with self._config_map.writing:
+                    section = self._store.patched_config(key, operations)
+                    if section is not None:
+                        await self._config_map.write(key, sections.written(section))
+                        self._store.keep_config(key, section)
             except Conflict:
                 if attempt == _ATTEMPTS:
                     raise
@@ -67,7 +66,6 @@ class HookValues:
                     async with asyncio.timeout(_NEWS):
                         await self._config_map.taken.next()
             else:
-                self._store.keep_config(key, section)
                 return
 
     def _flag(self, operations: tuple[PatchOperation, ...]) -> None:

@@ -1,11 +1,13 @@
 """What goes wrong around modules, shows where users look, and heals by itself."""
 
+import asyncio
 import json
 
 from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
-from tests.flows.modules.hooks import configmap, hook
+from tests.flows.modules.hooks import configmap, hook, patch
 from tests.flows.modules.world import World
+from tests.flows.waiting import until
 from tests.releases.test_crds import definition
 
 A = {"templates/cm.yaml": configmap("a", "x: z")}
@@ -22,6 +24,18 @@ async def test_nobody_is_ready_before_the_configuration_was_read(world: World, s
     sandbox.faults.remove(fault)
     await world.operator.ready()
     assert await world.maps() == {"a": {"x": "z"}}
+
+
+async def test_nobody_is_ready_while_the_configuration_is_being_read(world: World, sandbox: Sandbox) -> None:
+    world.module("010-a", A)
+    await world.configure(aEnabled="true")
+    sandbox.faults.requests.clear()
+    fault = sandbox.faults.add(Fault("stall", "/configmaps"))
+    await world.start(ready=False)
+    await until(lambda: any("/configmaps/" in line for line in sandbox.faults.requests), "a look at the configuration")
+    assert world.operator.get("/readyz")[0] == 503
+    sandbox.faults.remove(fault)
+    await world.operator.ready()
 
 
 async def test_a_storm_of_edits_fails_nobody_and_the_last_one_counts(world: World) -> None:
@@ -56,3 +70,19 @@ async def test_definitions_that_somebody_takes_away_come_back_with_their_objects
 async def _names(world: World, plural: str) -> list[str] | None:
     found = await world.ask("GET", f"/apis/x.io/v1/{plural}", None)
     return found and [one["metadata"]["name"] for one in found["items"]]
+
+
+async def test_patches_of_the_configuration_by_many_hooks_and_a_user_are_all_kept_and_bring_nobody_back(
+    world: World,
+) -> None:
+    names = [f"p{number}" for number in range(6)]
+    for name in names:
+        world.module(f"010-{name}", {"hooks/h.sh": hook(patch(f"/{name}/x", "1", lasting=True), beforeHelm=1)})
+    await world.configure(**{f"{name}Enabled": "true" for name in names})
+    await world.start(ready=False)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(world.operator.ready())
+        for number in range(30):
+            await world.configure(**{"global": f"y: {number % 1}"})
+    assert {name: (await world.configuration())[name] for name in names} == dict.fromkeys(names, "x: 1\n")
+    assert world.counts() == {f"{name}/h.sh beforeHelm": 1 for name in names}
