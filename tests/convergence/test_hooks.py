@@ -1,0 +1,61 @@
+"""A module's hooks that come and go with it (user-pains.md R4, R23)."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from hookrunner.convergence.hooks import ModuleHooks
+from hookrunner.convergence.state import State
+from hookrunner.engine.direct import DirectRuns
+from hookrunner.engine.rates import Rates
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from hookrunner.model.modules import Module
+from hookrunner.model.tasks import own_queue
+from tests.engine.conftest import Bench
+from tests.fakes.cluster import configmap
+
+HOOK = {
+    "kubernetes": [{"name": "cms", "kind": "ConfigMap", "executeHookOnSynchronization": False}],
+    "schedule": [{"name": "tick", "crontab": "* * * * * *"}],
+}
+
+
+async def turn_on(hooks: ModuleHooks, state: State) -> None:
+    await hooks.load(state)
+    await hooks.synchronize(state)
+    await hooks.synchronized(state)
+    hooks.tick(state)
+
+
+async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
+    bench: Bench, jq: Jq, client: Client
+) -> None:
+    """One watch, one run for a change, one for each tick; and nothing is left when it is off."""
+    bench.hook("h.sh", HOOK)
+    await bench.start(jq, client)
+    hook = replace(bench.engine.hooks["h.sh"], name="m/h.sh", module="m")
+    bench.engine.remove(bench.engine.hooks["h.sh"])
+    bench.engine.modules_tick = True
+    bench.engine.open(own_queue("m"))
+
+    async def load(module: Module) -> Catalog:
+        return Catalog((hook,))
+
+    now = asyncio.get_running_loop().time
+    hooks = ModuleHooks(load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, now))
+    state = State(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
+    for _ in range(1000):
+        await turn_on(hooks, state)
+        hooks.still(state)
+        hooks.forget(state)
+    await bench.idle()
+    assert (bench.cluster.open_watches, bench.engine.hooks, bench.shown()) == (0, {}, [])
+    await turn_on(hooks, state)
+    bench.cluster.put(configmap("new"))
+    began = now()
+    runs = await bench.ran("h.sh", 4)
+    assert now() - began > 1.9
+    told = [context["binding"] for run in runs for context in run]
+    assert (told.count("cms"), bench.cluster.open_watches) == (1, 1)
