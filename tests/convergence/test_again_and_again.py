@@ -1,7 +1,6 @@
 """A module's hooks come and go a thousand times (R4, R23)."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -24,7 +23,7 @@ CONFIG = {"kubernetes": [QUIET, {**QUIET, "name": "more", "queue": "other"}], "s
 
 
 @pytest.fixture
-async def hooks(bench: Bench, jq: Jq, client: Client) -> AsyncIterator[ModuleHooks]:  # noqa: F811
+async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F811
     """Those of a module `m` with one hook, which runs for events and ticks only."""
     bench.hook("h.sh", CONFIG)
     await bench.start(jq, client)
@@ -39,7 +38,7 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> AsyncIterator[ModuleHoo
         return Catalog((hook,), ())
 
     clock = asyncio.get_running_loop().time
-    yield ModuleHooks(load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, clock))
+    return ModuleHooks(load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, clock))
 
 
 async def enable(hooks: ModuleHooks, state: State) -> None:

@@ -9,7 +9,7 @@ kind: Secret
 metadata: {name: restless}
 stringData: {ca: {{ genCA "ca" 30 | toJson | quote }}, revision: "{{ .Release.Revision }}"}
 """
-LOOKUP = configmap("looker", 'found: {{ (lookup "v1" "ConfigMap" "default" "alpha").data | toJson | quote }}')
+LOOKUP = configmap("looker", 'found: {{ (lookup "v1" "ConfigMap" .Release.Namespace "alpha").data | toJson | quote }}')
 
 
 async def test_a_restart_with_nothing_to_do_writes_nothing_at_all(world: World) -> None:

@@ -1,0 +1,108 @@
+"""What is cut off in the middle: the program by Ctrl-C and kill -9, the API, rights."""
+
+import asyncio
+import time
+from signal import SIGINT, SIGKILL
+
+import pytest
+
+from hookrunner.sandbox.faults import Fault
+from hookrunner.sandbox.sandbox import Sandbox
+from tests.controlplane.cluster import Cluster
+from tests.faults.proxy import Proxy
+from tests.flows.modules.hooks import configmap, hook
+from tests.flows.modules.test_leftovers import LOOKUP, RESTLESS
+from tests.flows.modules.world import World
+from tests.flows.waiting import until
+
+ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: b}\n"
+RULES = [
+    {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["*"]},
+    {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
+]
+
+
+def three(world: World) -> dict[str, str]:
+    """Modules with an object each; what turns them on."""
+    for name in ("010-a", "020-b", "030-c"):
+        world.module(name, {"templates/cm.yaml": configmap(name[4:], "x: z"), "hooks/h.sh": hook(beforeHelm=1)})
+    return {f"{name}Enabled": "true" for name in "abc"}
+
+
+@pytest.mark.parametrize("what", ["hook", "API"])
+async def test_ctrl_c_during_a_converge_ends_it_within_its_grace(world: World, sandbox: Sandbox, what: str) -> None:
+    """While a hook runs, and while an object is written that the API server keeps waiting."""
+    await world.configure(**three(world))
+    if what == "hook":
+        world.module("020-b", {"hooks/h.sh": hook("sleep 60", beforeHelm=1)})
+    else:
+        sandbox.faults.add(Fault("stall", "POST /api/v1/namespaces/default/configmaps"))
+    world.operator.flags = (*world.operator.flags, "--shutdown-grace=1s")
+    await world.start(ready=False)
+    await world.ran("b/h.sh beforeHelm" if what == "hook" else "a/h.sh beforeHelm")
+    began = time.monotonic()
+    assert await world.operator.stop(SIGINT) == (1 if what == "hook" else 0)
+    assert time.monotonic() - began < 6
+    sandbox.faults.clear()
+
+
+async def test_a_converge_that_was_killed_is_gone_on_with(world: World, sandbox: Sandbox) -> None:
+    await world.configure(**three(world))
+    stall = sandbox.faults.add(Fault("stall", "POST /api/v1/namespaces/default/configmaps"))
+    await world.start(ready=False)
+    await world.until(world.releases, ["a.v1 pending-install"], "releases")
+    assert await world.operator.stop(SIGKILL) != 0
+    sandbox.faults.remove(stall)
+    await world.again()
+    assert await world.maps() == {name: {"x": "z"} for name in "abc"}
+    assert [one for one in await world.releases() if "pending" in one] == []
+    world.writes()
+    await world.again()
+    assert world.writes() == []
+
+
+async def test_an_api_that_is_away_in_the_middle_is_shown_and_missed_by_nobody_else(
+    world: World, sandbox: Sandbox
+) -> None:
+    """First for the objects of one module, then for everybody."""
+    await world.configure(**three(world))
+    world.module("020-b", {"templates/cm.yaml": ACCOUNT})
+    fault = sandbox.faults.add(Fault("refuse", "POST /api/v1/namespaces/default/serviceaccounts"))
+    await world.start()
+    await world.module_is("b", ready=False, reason="ServiceAccount/b")
+    assert set(await world.maps()) == {"a", "c"}
+    sandbox.faults.remove(fault)
+    await world.module_is("b", ready=True)
+    away = sandbox.faults.add(Fault("refuse", "?"))
+    sandbox.faults.cut()
+    await world.operator.wait_log("watch is lost")
+    sandbox.faults.remove(away)
+    await world.configure(cEnabled="false")
+    await until(lambda: not world.modules()["c"]["phase"], "the end of c")
+    assert set(await world.maps()) == {"a"}
+
+
+async def test_a_right_that_is_missing_in_the_middle_is_shown_and_heals(
+    real: World, cluster: Cluster, proxy: Proxy
+) -> None:
+    """On the real control plane; definitions and API services may not be seen either. Then a restart writes nothing."""
+    user = await asyncio.to_thread(cluster.user, "operator", real.namespace, RULES)
+    real.operator.kubeconfig = proxy.kubeconfig_with(user.token)
+    await real.configure(**three(real), restlessEnabled="true", lookerEnabled="true")
+    real.module("040-restless", {"templates/s.yaml": RESTLESS})
+    real.module("050-looker", {"templates/cm.yaml": LOOKUP})
+    real.module("020-b", {"templates/account.yaml": ACCOUNT})
+    await real.start()
+    await real.module_is("b", ready=False, reason="serviceaccounts")
+    assert {"a", "c"} <= set(await real.maps())
+    role = {"metadata": {"name": "more"}, "rules": [{**RULES[0], "resources": ["serviceaccounts"]}]}
+    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{real.namespace}"
+    await real.ask("POST", f"{path}/roles", role)
+    subject = {"kind": "ServiceAccount", "name": "operator", "namespace": real.namespace}
+    to = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "more"}
+    await real.ask("POST", f"{path}/rolebindings", {"metadata": {"name": "more"}, "roleRef": to, "subjects": [subject]})
+    await real.module_is("b", ready=True)
+    real.writes()
+    await real.again()
+    await real.stop()
+    assert real.writes() == []
