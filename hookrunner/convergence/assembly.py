@@ -91,6 +91,7 @@ class Convergence:
             "changed flags": lambda: reactions.follow_flags(self._values.flagged),
             "snapshots for modules": lambda: reactions.follow_snapshots(built.engine.progress),
             "events": self._events.post,
+            "objects of releases": self.releasing.keep_following,
             "drift": lambda: reactions.follow_drift(helm.drift.findings()),
             "capabilities": lambda: reactions.follow_capabilities(helm.known),
             "served CRDs": lambda: helm.known.follow(0),

@@ -30,6 +30,9 @@ from hookrunner.values.store import Store
 MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
 
 _DEPLOYED = "deployed"
+_CALM = 0.5
+"""Seconds from a release at rest until its objects are followed, with those of all that came to rest meanwhile."""
+
 _log = log.get("helm")
 
 
@@ -63,6 +66,7 @@ class Releasing:
         self._maintained = maintained
         self._turns = asyncio.Semaphore(settings.concurrency)
         self._followed: dict[str, Head] = {}
+        self._settled: asyncio.Queue[tuple[State, Head, tuple[JSON, ...] | None]] = asyncio.Queue()
 
     async def heads(self, namespace: str = "") -> dict[str, Head]:
         """The latest revision of each release there, by name. Raises KubeError."""
@@ -210,7 +214,26 @@ class Releasing:
             await self.forget(state)
         elif self._followed.get(head.name) != head:
             self._followed[head.name] = head
+            self._settled.put_nowait((state, head, objects))
+
+    async def keep_following(self) -> None:
+        """For ever: follow the objects of what was settled. What that takes to begin, reading records and opening
+        watches, is not to be in the way of the next modules."""
+        while True:
+            settled = [await self._settled.get()]
+            await asyncio.sleep(_CALM)
+            settled += [self._settled.get_nowait() for _ in range(self._settled.qsize())]
+            for one in settled:
+                await self._begin_to_follow(*one)
+
+    async def _begin_to_follow(self, state: State, head: Head, objects: tuple[JSON, ...] | None) -> None:
+        try:
             objects = await self._helm.releases.manifest(head) if objects is None else objects
+        except (KubeError, ReleaseFailed) as error:
+            _log.debug("Objects cannot be followed yet.", module=head.name, error=str(error))
+            self._settled.put_nowait((state, head, objects))
+            return
+        if self._followed.get(head.name) is head:  # else something has been done with it meanwhile
             self._helm.drift.follow(Identity(head.name, head.namespace), objects, state.module.traits.drift)
 
     async def _refuse_to_move(self, module: Module) -> None:
