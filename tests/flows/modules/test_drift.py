@@ -1,0 +1,37 @@
+"""Objects that somebody deletes come back, whether anybody looked or not, and nothing else is written for that."""
+
+from tests.flows.modules.hooks import configmap
+from tests.flows.modules.world import World
+
+TWO = {"templates/one.yaml": configmap("one", "x: z"), "templates/two.yaml": configmap("two", "x: z")}
+
+
+async def test_what_is_deleted_comes_back(world: World) -> None:
+    world.module("010-a", TWO)
+    await world.configure(aEnabled="true")
+    await world.start()
+    world.writes()
+    await world.delete("one")
+    await world.becomes("one", x="z")
+    assert [line for line in world.writes() if line != "DELETE configmaps/one"] == ["POST configmaps"]
+
+
+async def test_what_was_deleted_while_nobody_looked_comes_back(world: World) -> None:
+    world.module("010-a", TWO)
+    await world.configure(aEnabled="true")
+    await world.start()
+    await world.stop()
+    await world.delete("two")
+    await world.start()
+    await world.becomes("two", x="z")
+    assert await world.releases() == ["a.v1 deployed"]
+
+
+async def test_what_is_deleted_right_after_an_upgrade_comes_back_as_the_upgrade_made_it(world: World) -> None:
+    world.module("010-a", {"templates/one.yaml": configmap("one", "x: {{ .Values.a.x | quote }}")})
+    await world.configure(aEnabled="true", a="x: old")
+    await world.start()
+    await world.configure(a="x: new")
+    await world.becomes("one", x="new")
+    await world.delete("one")
+    await world.becomes("one", x="new")
