@@ -60,10 +60,8 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
     except (OSError, BadModule):
         return
     for one in strange:
-        key = one.partition(";")[0]
-        text = f"`{one}` means nothing here and is ignored" + (
-            "" if ";" in one else "; docs/module-yaml.md has all keys"
-        )
+        key, _, hint = one.partition(";")
+        text = f"`{key}` means nothing here and is ignored;{hint or ' docs/module-yaml.md has all keys'}"
         yield ModuleRemark(MODULE_FILE, in_yaml(path, "/" + key.replace(".", "/")), "key-unknown", text)
 
 

@@ -49,7 +49,13 @@ BAD = [
         "openapi/values.yaml:1",
         "domain is required",
     ),
-    ("module.yaml", "weight: 1\nrequires:\n  modul: [a]", "key-unknown", "module.yaml:3", "did you mean 'modules'?"),
+    (
+        "module.yaml",
+        "weight: 1\nrequires:\n  modul: [a]",
+        "key-unknown",
+        "module.yaml:3",
+        "`requires.modul` means nothing here and is ignored; did you mean 'modules'?",
+    ),
     (
         "values.yaml",
         "dns: {zone: a}\nreplicas: 2",
