@@ -2,8 +2,8 @@
 # The shell framework for hooks: source it first, then define __config__ and handlers, then call `hook::run "$@"`.
 #
 # It makes bash stop at the first error and say where it was. It needs bash 4.4 and jq. The functions for hooks are in
-# context.sh, hook.sh and values.sh; every *.sh file below /frameworks/shell is sourced too, so an image can add its own. Where that
-# directory is missing (a laptop), the files beside this one are used. Behaviour: shell-operator.md §13.
+# context.sh, hook.sh and values.sh; every *.sh file below /frameworks/shell is sourced too, so an image can add its
+# own. Where that directory is missing (a laptop), the files beside this one are used. Behaviour: shell-operator.md §13.
 
 set -o errexit -o errtrace -o nounset -o pipefail
 shopt -s inherit_errexit

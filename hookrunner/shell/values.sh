@@ -50,8 +50,7 @@ values::is_false() {
 
 # values::array_has [--config] PATH TEXT: is TEXT an element of the list there?
 values::array_has() {
-  local element=${*: -1}
-  values::_json "${@:1:$#-1}" | jq -e --arg element "${element}" 'type == "array" and any(.[]; . == $element)' >/dev/null
+  values::_json "${@:1:$#-1}" | jq -e --arg text "${*: -1}" 'type == "array" and any(.[]; . == $text)' >/dev/null
 }
 
 # values::set [--config] PATH VALUE: VALUE is JSON, or a text. What it is put into must be there; a PATH that ends in .-
@@ -86,6 +85,8 @@ values::_ask() {
     shift
   fi
   context::_split "$1" || return 1
-  jq -nc --arg value "${3:-}" \
-    "(path(.${parent}${key}) | map(\"/\" + (tostring | gsub(\"~\"; \"~0\") | gsub(\"/\"; \"~1\"))) | add) as \$path | $2" >>"${file}"
+  jq -nc --arg value "${3:-}" "(path(.${parent}${key}) | map(${VALUES_STEP}) | add) as \$path | $2" >>"${file}"
 }
+
+# jq: a part of a path as it stands in a JSON pointer.
+VALUES_STEP='"/" + (tostring | gsub("~"; "~0") | gsub("/"; "~1"))'
