@@ -55,6 +55,7 @@ class Deciding:
         self._known = known
         self._kubernetes = ""
         self._config, self._secret = Config(), Config()
+        self._strangers: frozenset[str] | set[str] = frozenset()
 
     @property
     def bad(self) -> frozenset[str]:
@@ -153,8 +154,10 @@ class Deciding:
     def _warn_of_strangers(self) -> None:
         known = {GLOBAL, *(state.module.key for state in self._states)}
         named = {*self._config.sections, *self._config.problems, *self._secret.sections}
-        if strangers := sorted(named - known):
-            _log.warn("The configuration has sections of modules that are not there.", sections=", ".join(strangers))
+        before, self._strangers = self._strangers, named - known
+        if self._strangers - before:  # once, and not at every edit of another section
+            sections = ", ".join(sorted(self._strangers))
+            _log.warn("The configuration has sections of modules that are not there.", sections=sections)
 
 
 def _contradicts(flags: Decision, decision: Decision) -> bool:
