@@ -120,7 +120,9 @@ async def test_helm_upgrades_and_uninstalls_what_we_have_installed(
 async def test_a_release_of_helm_is_taken_over_without_touching_pods(
     real: Client, stock: Helm, chart: Callable[..., Path], namespace: str
 ) -> None:
-    await stock("install", "demo", chart(A, deployment("web")), "--wait", "--timeout", "60s")
+    """Of Helm 3, which applied on the client's side: what the first upgrade drops goes, too."""
+    before = chart(configmap("a", x="1", dropped="1"), deployment("web"))
+    await stock("install", "demo", before, "--server-side=false", "--wait", "--timeout", "60s")
     path = f"/api/v1/namespaces/{namespace}/pods"
     (pod,) = (await real.get(path))["items"]
     web = deployment("web")
@@ -130,6 +132,7 @@ async def test_a_release_of_helm_is_taken_over_without_touching_pods(
     assert [one["metadata"]["uid"] for one in (await real.get(path))["items"]] == [pod["metadata"]["uid"]]
     (found,) = (await real.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"))["items"]
     assert found["metadata"]["generation"] == 1
+    assert (await real.get(f"/api/v1/namespaces/{namespace}/configmaps/a"))["data"] == {"x": "2"}
     assert [one["status"] for one in await stock.json("history", "demo")] == ["superseded", "deployed"]
     await started(real).uninstall("demo", namespace)
     assert await stock.json("list") == []

@@ -1,0 +1,19 @@
+"""What a cluster serves decides what some charts make (design.md §4.1)."""
+
+from tests.flows.modules.hooks import configmap
+from tests.flows.modules.test_overtaking import CRD
+from tests.flows.modules.world import World
+
+TOLD = 'things: {{ .Capabilities.APIVersions.Has "example.com/v1/Thing" | quote }}'
+
+
+async def test_a_chart_that_asks_for_a_kind_is_rendered_again_when_it_comes_and_goes(world: World) -> None:
+    world.module("010-a", {"templates/cm.yaml": configmap("a", TOLD)})
+    world.module("020-b", {"templates/crd.yaml": CRD})
+    await world.configure(aEnabled="true")
+    await world.start()
+    assert await world.map("a") == {"things": "false"}
+    await world.configure(bEnabled="true")
+    await world.becomes("a", things="true")
+    await world.configure(bEnabled="false")
+    await world.becomes("a", things="false")
