@@ -8,7 +8,7 @@ from hookrunner.metrics.series import DEFAULT_BUCKETS, Counter, Family, Gauge, H
 F = TypeVar("F", bound=Family)
 
 MODULE = ("module",)
-"""The label that only series of module hooks have: values of the others go without one."""
+"""The label that series of hooks of modules have, and of global ones (`global`); others go without it."""
 
 
 class Rows:
