@@ -8,7 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import AbstractContextManager, aclosing
+from contextlib import AbstractContextManager, aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -172,16 +172,13 @@ async def _converged(operator: Running) -> float:
 
 
 async def _seen(events: AsyncIterator[bytes], names: Collection[str], enough: Callable[[Any], bool]) -> float:
-    """When a watch has shown all these objects so that it is enough."""
+    """When a watch has shown all these objects so that it is enough. Raises TookTooLong."""
     missing = set(names)
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(LIMIT):
-            async for event in events:
-                obj = json.loads(event)["object"]
-                if enough(obj):
-                    missing.discard(obj["metadata"]["name"])
-                if not missing:
-                    break
-    except TimeoutError:
-        raise TookTooLong(f"not as it was to be after {LIMIT:g} s: {', '.join(sorted(missing))}") from None
+            while missing:
+                obj = json.loads(await anext(events))["object"]
+                missing -= {obj["metadata"]["name"]} if enough(obj) else set()
+    if missing:
+        raise TookTooLong(f"not as it was to be after {LIMIT:g} s: {', '.join(sorted(missing))}")
     return time.perf_counter()
