@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
+from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.charts.engine import Cluster
 from hookrunner.charts.renderer import Limits, Renderer
@@ -40,11 +41,14 @@ from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
 from hookrunner.modules.scripts import Scripts
 from hookrunner.modules.shelf import Shelf
+from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.store import Store
+
+_log = log.get("config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Convergence:
             self._deciding.unseen = str(error)
         else:
             self._deciding.adopt(*contents)
+            if not contents[0].version and config.name != Compat.ADDON:
+                await _look_for_predecessors(config)
 
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge."""
@@ -103,6 +109,14 @@ class Convergence:
             followed[f"records in {namespace}"] = partial(reactions.follow_records, helm.releases, namespace)
         for name, follow in followed.items():
             background.keep(name, follow)
+
+
+async def _look_for_predecessors(config: ConfigObject) -> None:
+    """Whoever comes from addon-operator may have left the ConfigMap under its name, and nothing would say so."""
+    theirs = config.called(Compat.ADDON)
+    with suppress(KubeError):
+        if (await theirs.read()).version:
+            _log.warn(f"{config} does not exist, but {theirs} does.", hint=f"to use it: --config-map {theirs.name}")
 
 
 @asynccontextmanager

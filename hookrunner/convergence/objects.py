@@ -53,6 +53,11 @@ class ConfigObject:
     def __str__(self) -> str:
         return f"{self._resource.kind} {self.namespace}/{self.name}"
 
+    def called(self, name: str) -> "ConfigObject":
+        """The one of another name beside it."""
+        kind: Literal["ConfigMap", "Secret"] = "Secret" if self._resource.kind == "Secret" else "ConfigMap"
+        return ConfigObject(self._client, self._watches, kind, (self.namespace, name))
+
     async def states(self) -> AsyncIterator[Contents]:
         """What it holds, as soon as that is known and then at every change, for ever."""
         selection = Selection("v1", self._resource.kind, self.namespace, fields=f"metadata.name={self.name}")
