@@ -189,6 +189,7 @@ class Rounds:
 
     def _first_is_over(self) -> None:
         self.converged.set()
+        self._tasks.activation = ""
         self._engine.modules_tick = True
         _log.info("Startup converge done.", modules=len(self._states.enabled))
 
@@ -221,5 +222,5 @@ class Rounds:
             with suppress(asyncio.CancelledError):
                 await round_
             self.phase = ""
-            if interrupted:
+            if interrupted and self._urgent.is_set():  # else all of it ends
                 _log.info("converge begins anew", cause=self._cause)

@@ -70,7 +70,7 @@ class Scripts:
                 raise ScriptFailed(f"the values of {module.name} cannot be written for its script: {error}") from None
             except OSError as error:
                 raise ScriptFailed(
-                    f"the enabled script of {module.name} was not run: {error.filename}: {error.strerror}; free space "
+                    f"the enabled script of {module.name} was not run: {error.strerror}; free space "
                     f"in {self._settings.tmp_dir}, or set --tmp-dir"
                 ) from None
 
