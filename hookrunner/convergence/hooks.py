@@ -2,6 +2,7 @@
 (addon-operator.md §4)."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from hookrunner import log
@@ -46,9 +47,9 @@ class ModuleHooks:
         """Run those that have such a binding, one after another. Raises the first failure."""
         if type is BindingType.ON_STARTUP:
             for order in dispatch.startup_runs(state.hooks):
-                await self._direct.run(self._engine.hooks[order.hook], order)
+                await self._direct.run(self._engine.hooks[order.hook], replace(order, activation=state.activation))
         for hook in dispatch.by_lifecycle(state.hooks, type):
-            await self._direct.run(hook, dispatch.for_lifecycle(hook, type))
+            await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
     async def synchronize(self, state: State) -> None:
         """Let the hooks follow their objects, and run each Synchronization that was not run yet: here what belongs to
@@ -60,7 +61,7 @@ class ModuleHooks:
                 if order.queue != mine:
                     self._engine.put_once(order)
             for order in _grouped(order for order in orders if order.queue == mine):
-                await self._direct.run(hook, order)
+                await self._direct.run(hook, replace(order, activation=state.activation))
 
     async def see(self, state: State, *types: BindingType) -> None:
         """Let hooks with such bindings have snapshots, if they follow their objects not yet."""

@@ -89,7 +89,7 @@ class Releasing:
     async def settle(self, state: State) -> None:
         """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
         self._store.for_helm(state.module.key)
-        with self._timed(self._metrics.module_helm_seconds.observe, state.module):
+        with self._timed(self._metrics.module_helm_seconds.observe, state):
             async with self._turns:
                 await self._settle(state)
 
@@ -107,7 +107,7 @@ class Releasing:
     async def rollback(self, state: State, revision: int | None) -> Head:
         """Bring an earlier revision back, for as long as nothing else is wanted."""
         module = state.module
-        digest_, _ = await self._sought(module, await self.head(state))
+        digest_, _ = await self._sought(state, await self.head(state))
         head = await self._helm.releases.rollback(module.name, self._namespace(module), revision, digest_)
         state.revision = head.revision
         await self._follow(state, head)
@@ -163,32 +163,32 @@ class Releasing:
         if settled and left_alone:
             await self._at_work(state, settled)
             return
-        current, rendered = await self._sought(module, head)
+        current, rendered = await self._sought(state, head)
         if settled and settled.digest == current:
             await self._at_work(state, settled)
             return
-        rendered = rendered or await self._rendered(module, head)
+        rendered = rendered or await self._rendered(state, head)
         values = self._store.document(module.key)
         terms = self._terms(module)
         await self._upgrade(state, Wanted(module.name, self._namespace(module), rendered, values, current, terms))
 
-    async def _sought(self, module: Module, head: Head | None) -> tuple[str, Rendered | None]:
+    async def _sought(self, state: State, head: Head | None) -> tuple[str, Rendered | None]:
         """What the release is to be made from, as a digest. Where templates look into the cluster only the result
         tells, which then comes along."""
-        current = await self._digest(module)
-        if not scan(module.directory).looks_up:
+        current = await self._digest(state.module)
+        if not scan(state.module.directory).looks_up:
             return current, None
-        rendered = await self._rendered(module, head)
+        rendered = await self._rendered(state, head)
         return together(current, rendered.manifest), rendered
 
-    async def _rendered(self, module: Module, head: Head | None) -> Rendered:
-        with self._timed(self._operation("template"), module):
-            return await self._helm.renderer.render(await self._order(module, head))
+    async def _rendered(self, state: State, head: Head | None) -> Rendered:
+        with self._timed(self._operation("template"), state):
+            return await self._helm.renderer.render(await self._order(state.module, head))
 
     async def _upgrade(self, state: State, wanted: Wanted) -> None:
         self._helm.drift.pause(Identity(wanted.name, wanted.namespace))
         self._followed.pop(wanted.name, None)
-        with self._timed(self._operation("upgrade"), state.module):
+        with self._timed(self._operation("upgrade"), state):
             settled = await self._helm.releases.settle(wanted)
         if settled.changed:
             _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
@@ -287,9 +287,9 @@ class Releasing:
         return observe
 
     @contextmanager
-    def _timed(self, observe: Callable[..., None], module: Module) -> Iterator[None]:
+    def _timed(self, observe: Callable[..., None], state: State) -> Iterator[None]:
         began = time.monotonic()
         try:
             yield
         finally:
-            observe(time.monotonic() - began, module.name, "")
+            observe(time.monotonic() - began, state.module.name, state.activation)

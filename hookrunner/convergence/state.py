@@ -24,7 +24,8 @@ class State:
     `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
     `kinds` are those that its definitions define, once `crds` says that these are applied.
-    `drift` are its objects that are not as they were applied; `repair` says that they are to be.
+    `drift` are its objects that are not as they were applied; `repair` says that they are to be. `activation` is what
+    set off the converge that the present attempt is part of, empty for most: a label in metrics.
     """
 
     module: Module
@@ -44,6 +45,7 @@ class State:
     kinds: frozenset[str] = frozenset()
     waits_for: str = ""
     restless: int = 0
+    activation: str = ""
     repair: bool = False
     drift: dict[str, Finding] = field(default_factory=dict)
 

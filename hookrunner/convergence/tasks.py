@@ -72,7 +72,7 @@ class Tasks:
 
     async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
         began, state.begun, failed_before = self._clock(), state.asked, state.parked
-        state.busy_since = began
+        state.busy_since, state.activation = began, self.activation
         try:
             await (self._deleting if order.deletes else self._running).run(state)
         except HookrunnerError as error:
@@ -86,7 +86,7 @@ class Tasks:
                 self._healed(state)
             return Done()
         finally:
-            self._metrics.module_run_seconds.observe(self._clock() - began, order.module, self.activation)
+            self._metrics.module_run_seconds.observe(self._clock() - began, order.module, state.activation)
             state.busy_since = None if state.done == state.asked or state.parked else self._clock()
             self._states.moved.happened()
 
