@@ -14,6 +14,7 @@ from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module
 from hookrunner.model.status import ConvergeDump, ModuleDump
 from hookrunner.model.tasks import HookRun, ModuleTask, Order
+from hookrunner.modules.enabled import REQUIRES
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
 """The predecessor's words, for probes and scripts that look for them (§8.3)."""
@@ -79,7 +80,7 @@ class ModulesStatus:
 
     def _troubles(self) -> Iterator[str]:
         for state in self._states:
-            if text := reason(state):
+            if text := reason(state) or _unmet(state):
                 yield f"{state.module.name}: {text}"
         for module in self._known.rejected:
             yield f"{module.directory}: {module.problem}"
@@ -109,6 +110,13 @@ def reason(state: State) -> str:
     if state.error:
         return state.error
     return f"waits for {state.waits_for}" if state.on and state.waits_for else ""
+
+
+def _unmet(state: State) -> str:
+    """Why a module that somebody has turned on is off nevertheless, for want of another one or another cluster."""
+    return (
+        f"off: {state.decision.reason}" if state.decision.choice is Choice.OFF and state.decision.by == REQUIRES else ""
+    )
 
 
 def _row(state: State, refused: str) -> ModuleDump:
