@@ -46,10 +46,13 @@ PENDING = frozenset({Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PEND
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own."""
+    """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own. `known` are the
+    manifest's objects as JSON where somebody has read them before: Python takes longer to read YAML than Helm to
+    render it."""
 
     document: JSON
     labels: Mapping[str, str] = field(default_factory=dict)
+    known: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -79,6 +82,8 @@ class Record:
     @property
     def objects(self) -> tuple[JSON, ...]:
         """The manifest's objects, lists taken apart. Raises ReleaseFailed."""
+        if self.known:
+            return tuple(orjson.loads(self.known))
         return tuple(part for obj in self._read(self.manifest) for part in _parts(obj))
 
     @property
@@ -128,7 +133,7 @@ def recorded(wanted: Wanted, revision: int, status: Status, first_deployed: str 
         "namespace": wanted.namespace,
         "apply_method": APPLY_METHOD,
     }
-    return Record(document)
+    return Record(document, known=orjson.dumps(wanted.rendered.objects))
 
 
 def packed(document: JSON) -> str:

@@ -12,7 +12,7 @@ Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 wa
 import asyncio
 import base64
 import time
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import orjson
 
@@ -33,6 +33,17 @@ _LARGEST = 1024 * 1024
 """Bytes that the data of a Secret or a ConfigMap may have.
 Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
 
+_WORTH_KEEPING = 256 * 1024
+"""Bytes of a release's objects that are kept in memory."""
+
+
+class _Kept(NamedTuple):
+    """A record that we have written: its text, and its objects as JSON unless they are many."""
+
+    revision: Revision
+    text: str
+    objects: bytes
+
 
 class Records:
     """The records of one cluster. Everything raises KubeError where the API does not do what is asked."""
@@ -40,7 +51,7 @@ class Records:
     def __init__(self, client: Client, driver: Driver) -> None:
         self._client = client
         self._driver = driver
-        self._latest: dict[tuple[str, str], tuple[Revision, str]] = {}
+        self._latest: dict[tuple[str, str], _Kept] = {}
 
     def selection(self, namespace: str) -> Selection:
         """The records of a namespace, to be watched."""
@@ -61,9 +72,8 @@ class Records:
 
     async def read(self, revision: Revision) -> Record:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
-        written, text = self._latest.get((revision.namespace, revision.name), (None, ""))
-        if revision == written:
-            return Record(unpacked(text), revision.labels)
+        if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
+            return Record(unpacked(kept.text), revision.labels, kept.objects)
         path = self._path(revision.namespace, revision.name, revision.number)
         data = (await self._client.get(path)).get("data") or {}
         try:
@@ -84,7 +94,7 @@ class Records:
 
     async def delete(self, revision: Revision) -> None:
         """What is not there is deleted already."""
-        if self._latest.get((revision.namespace, revision.name), (None, ""))[0] == revision:
+        if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             del self._latest[revision.namespace, revision.name]
         try:
             await self._client.send(Call("DELETE", self._path(revision.namespace, revision.name, revision.number)))
@@ -103,7 +113,7 @@ class Records:
             written = f"somebody else has written revision {record.revision} of it"
             raise ReleaseFailed(f"{written}; what there is will be looked at anew the next time") from error
         assert revision is not None, "it has the labels of a record"
-        self._remember(revision, text)
+        self._remember(_Kept(revision, text, record.known if len(record.known) <= _WORTH_KEEPING else b""))
         return revision
 
     def _body(self, record: Record, text: str, known: Revision | None) -> JSON:
@@ -120,11 +130,11 @@ class Records:
             body |= {"type": "helm.sh/release.v1", "data": {"release": base64.b64encode(text.encode()).decode()}}
         return body
 
-    def _remember(self, revision: Revision, text: str) -> None:
+    def _remember(self, kept: _Kept) -> None:
         """The latest record that we have written of each release is the one that is needed next, and small."""
-        key = revision.namespace, revision.name
-        if key not in self._latest or self._latest[key][0].number <= revision.number:
-            self._latest[key] = revision, text
+        key = kept.revision.namespace, kept.revision.name
+        if key not in self._latest or self._latest[key].revision.number <= kept.revision.number:
+            self._latest[key] = kept
 
     def _path(self, namespace: str, name: str = "", number: int = 0) -> str:
         path = f"/api/v1/namespaces/{namespace}/{_PLURAL[self._driver]}"
