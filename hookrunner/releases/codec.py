@@ -46,8 +46,8 @@ PENDING = frozenset({Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PEND
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own. `known` are the
-    manifest's objects as JSON where somebody has read them before: Python takes longer to read YAML than Helm to
+    """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own. `known` are
+    the manifest's objects as JSON where somebody has read them before: Python takes longer to read YAML than Helm to
     render it."""
 
     document: JSON
