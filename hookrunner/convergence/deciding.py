@@ -153,11 +153,14 @@ class Deciding:
 
     def _warn_of_strangers(self) -> None:
         known = {GLOBAL, *(state.module.key for state in self._states)}
-        named = {*self._config.sections, *self._config.problems, *self._secret.sections}
+        both = self._config, self._secret
+        named = {key for one in both for key in (*one.sections, *one.problems, *one.enabled, *one.maintenance)}
         before, self._strangers = self._strangers, named - known
         if self._strangers - before:  # once, and not at every edit of another section
             sections = ", ".join(sorted(self._strangers))
             _log.warn("The configuration has sections of modules that are not there.", sections=sections)
+        for key in sorted(self._strangers - before):
+            self._states.news.tell(Item(key, "UnknownModule", f"{key}: there is no module of this name"))
 
 
 def _contradicts(flags: Decision, decision: Decision) -> bool:

@@ -74,7 +74,7 @@ def find_global(directory: Path) -> list[HookFile]:
     try:
         found = _hooks(_survey(top, ("lib",)), top)
     except OSError as error:
-        mend = "create it or set --global-hooks-dir"
+        mend = "create it (an empty one will do) or set --global-hooks-dir"
         raise StartRefused(f"global hooks directory: '{error.filename}': {error.strerror}; {mend}") from None
     return [replace(file, name=prefix + file.name, module=GLOBAL) for file in found]
 
