@@ -32,7 +32,7 @@ class ModuleMetrics(Rows):
     helm_operation_seconds = histogram(
         "{}helm_operation_seconds",
         (*_STEP, "operation"),
-        "Time of one step of that: template, check-upgrade or upgrade.",
+        "Time of one step of that: template or upgrade.",
         _BUCKETS,
     )
     modules_helm_release_redeployed = counter(

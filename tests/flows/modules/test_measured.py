@@ -22,6 +22,7 @@ async def test_what_belongs_to_the_start_is_measured_apart_from_what_comes_later
     await world.module_is("a", ready=True)
     _measured(world, START, runs=1)
     _measured(world, "", runs=1)
+    assert world.operator.metric("helm_operation_seconds_count", operation="check-upgrade") == 0
     await world.delete("a")
     await world.becomes("a", x="1")
     await world.module_is("a", drift=[])
