@@ -1,4 +1,4 @@
-"""A module's hooks that come and go with it (user-pains.md R4, R23)."""
+"""A module's hooks that come and go with it (user-pains.md R4, R23), and are run on its behalf."""
 
 import asyncio
 from dataclasses import replace
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.state import State
+from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.rates import Rates
 from hookrunner.hooks.catalog import Catalog
@@ -59,3 +60,14 @@ async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
     assert now() - began > 1.9
     told = [context["binding"] for run in runs for context in run]
     assert (told.count("cms"), bench.cluster.open_watches) == (1, 1)
+
+
+async def test_a_rate_limit_holds_back_runs_on_behalf_of_the_module_too(bench: Bench, jq: Jq, client: Client) -> None:
+    bench.hook("h.sh", {"onStartup": 1, "settings": {"executionMinInterval": "500ms", "executionBurst": 1}})
+    await bench.start(jq, client)
+    await bench.ran("h.sh", 1)
+    hook, now = bench.engine.hooks["h.sh"], asyncio.get_running_loop().time
+    direct, began = DirectRuns(bench.executions, Rates(), bench.engine.progress, now), now()
+    for order in dispatch.startup_runs([hook]) * 3:
+        await direct.run(hook, order)
+    assert now() - began >= 1
