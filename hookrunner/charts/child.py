@@ -99,4 +99,4 @@ class Child:
 
 def _program() -> str:
     """Our package may not be on the interpreter's own path: we may run from a checkout."""
-    return f"import sys; sys.path.insert(0, {_ROOT!r}); from hookrunner.charts.worker import main; main()"
+    return f"import sys; sys.path.append({_ROOT!r}); from hookrunner.charts.worker import main; main()"

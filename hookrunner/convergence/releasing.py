@@ -66,6 +66,7 @@ class Releasing:
         self._maintained = maintained
         self._turns = asyncio.Semaphore(settings.concurrency)
         self._followed: dict[str, Head] = {}
+        self._as_good: dict[str, tuple[Head, str]] = {}
         self._settled: asyncio.Queue[tuple[State, Head, tuple[JSON, ...] | None]] = asyncio.Queue()
 
     async def heads(self, namespace: str = "") -> dict[str, Head]:
@@ -164,13 +165,18 @@ class Releasing:
             await self._at_work(state, settled)
             return
         current, rendered = await self._sought(state, head)
-        if settled and settled.digest == current:
+        if settled and current in (settled.digest, self._known_as(settled)):
             await self._at_work(state, settled)
             return
         rendered = rendered or await self._rendered(state, head)
         values = self._store.document(module.key)
         terms = self._terms(module)
         await self._upgrade(state, Wanted(module.name, self._namespace(module), rendered, values, current, terms))
+
+    def _known_as(self, head: Head) -> str:
+        """The digest that has led to just this revision, though its record may tell another."""
+        known, digest_ = self._as_good.get(head.name, (None, ""))
+        return digest_ if known == head else ""
 
     async def _sought(self, state: State, head: Head | None) -> tuple[str, Rendered | None]:
         """What the release is to be made from, as a digest. Where templates look into the cluster only the result
@@ -190,6 +196,7 @@ class Releasing:
         self._followed.pop(wanted.name, None)
         with self._timed(self._operation("upgrade"), state):
             settled = await self._helm.releases.settle(wanted)
+        self._as_good[wanted.name] = settled.head, wanted.digest
         if settled.changed:
             _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
         await self._at_work(state, settled.head, wanted.rendered.objects)

@@ -18,6 +18,8 @@ ROLLED_BACK = "rolled-back"
 
 _VERBS = {Status.PENDING_INSTALL: "install", Status.PENDING_ROLLBACK: "rollback"}
 _FAILED = " failed: "
+_WHEN = "modtime"
+"""What tells of a chart only when it was packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,9 @@ def noted(past: Past, wanted: Wanted) -> Record | None:
     new = recorded(wanted, latest.revision, Status.DEPLOYED)
     if (latest.manifest, _hooks(latest)) != (new.manifest, _hooks(new)):
         return None
-    noted = latest.document | {"config": wanted.values, "chart": wanted.rendered.chart}
+    old, chart = latest.document.get("chart") or {}, wanted.rendered.chart
+    chart = old if chart | {_WHEN: ""} == old | {_WHEN: ""} else chart
+    noted = latest.document | {"config": wanted.values, "chart": chart}
     return Record(noted, _labels(past, wanted, latest.revision, new.manifest))
 
 

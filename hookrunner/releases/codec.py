@@ -80,6 +80,11 @@ class Record:
         return str(self.document.get("manifest") or "")
 
     @property
+    def json(self) -> bytes:
+        """The document, to be compared with another."""
+        return orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)
+
+    @property
     def objects(self) -> tuple[JSON, ...]:
         """The manifest's objects, lists taken apart. Raises ReleaseFailed."""
         if self.known:

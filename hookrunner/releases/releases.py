@@ -119,8 +119,11 @@ class Releases:
     async def _settled(self, release: Release, wanted: Wanted) -> int:
         past = await release.past()
         if noted := attempts.noted(past, wanted):
-            with _about(release):
-                await release.update(noted)
+            # That the cluster serves other kinds than before is no reason to write, if nothing came of it.
+            ours = past.latest if past.history[-1].head.digest else None
+            if ours is None or noted.json != ours.json:
+                with _about(release):
+                    await release.update(noted)
             return 0
         attempt = attempts.attempt(past, wanted)
         try:

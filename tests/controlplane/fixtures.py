@@ -68,6 +68,16 @@ def own_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
         yield OwnCluster(plane, directory)
 
 
+@pytest.fixture
+def whole_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
+    """All of a cluster for this test alone, with controllers, scheduler and nodes: for what would be in others' way. An
+    APIService that nobody answers, for one, keeps every namespace in a cluster from going."""
+    directory = tmp_path / "whole-cluster"
+    directory.mkdir()
+    with ControlPlane(find_binaries(), directory, controllers=True) as plane:
+        yield OwnCluster(plane, directory)
+
+
 @pytest.fixture(scope="session")
 def helm() -> Path:
     """The helm program."""

@@ -1,6 +1,7 @@
 """What becomes of a release, step by step, on the sandbox."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +63,14 @@ async def test_another_digest_of_the_same_manifest_is_only_noted(releases: Relea
     assert world.writes() == ["PUT secrets/sh.helm.release.v1.demo.v1"]
     (revision,) = await world.revisions()
     assert (await world.records.read(revision)).document["config"]["demo"] == {"digest": "d2"}
+
+
+async def test_a_digest_that_leads_to_the_very_same_record_writes_nothing(releases: Releases, world: World) -> None:
+    """The cluster serves other kinds than before, and the chart asks for them."""
+    await releases.settle(wanted("d1", A))
+    world.writes()
+    assert (await releases.settle(replace(wanted("d1", A), digest="d2"))).changed == 0
+    assert world.writes() == []
 
 
 async def test_a_release_of_addon_operator_is_taken_over_where_it_is(releases: Releases, world: World) -> None:

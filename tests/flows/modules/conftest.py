@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,13 @@ async def world(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
 @pytest.fixture
 async def real(cluster: Cluster, namespace: str, proxy: Proxy, tmp_path: Path) -> AsyncIterator[World]:
     """On the real control plane, through the fault proxy."""
+    async with on(cluster, proxy, namespace, tmp_path) as world:
+        yield world
+
+
+@asynccontextmanager
+async def on(cluster: Cluster, proxy: Proxy, namespace: str, tmp_path: Path) -> AsyncIterator[World]:
+    """A story on this cluster."""
 
     async def ask(method: str, path: str, body: object) -> Any:
         reply = await asyncio.to_thread(cluster.request, method, path, body)

@@ -10,8 +10,10 @@ import pytest
 
 from hookrunner.cli.debug import ask
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
-from tests.controlplane.cluster import Cluster
+from tests.controlplane.cluster import OwnCluster
 from tests.fakes.transports import all_closed
+from tests.faults.proxy import Proxy
+from tests.flows.modules.conftest import on
 from tests.flows.modules.world import World
 
 ROOT = Path(__file__).parents[3]
@@ -93,19 +95,20 @@ async def test_all_modules_that_ship_run_side_by_side(shipped: World) -> None:
 
 
 @pytest.fixture
-async def everything(real: World, cluster: Cluster) -> AsyncIterator[World]:
-    """A copy of the modules, of which all are on. In our namespace, as far as possible; and the webhook, which no
-    fake Pod answers, stops nobody else's Ingress. What stands in everybody's way does not outlive a test that fails."""
+async def everything(whole_cluster: OwnCluster, tmp_path: Path) -> AsyncIterator[World]:
+    """A copy of the modules, of which all are on, in a cluster of their own: neither their APIService nor their webhook
+    is answered by a fake Pod."""
+    async with Proxy(whole_cluster.access, tmp_path) as proxy, on(whole_cluster, proxy, "default", tmp_path) as real:
+        await _enable(real)
+        yield real
+
+
+async def _enable(real: World) -> None:
     shutil.copytree(ROOT / "modules", real.directory / "modules")
     flags = {f"{key}Enabled": "true" for key in KEYS.values()}
     here = f"namespace: {real.namespace}\n"
     harmless = "admissionWebhook: {failurePolicy: Ignore, timeoutSeconds: 1}\n"
     await real.configure(**flags, metricsServer=here, kubernetesDashboard=here, ingressNginx=here + harmless)
-    try:
-        yield real
-    finally:
-        for obstacle in ("apiservice/v1beta1.metrics.k8s.io", "validatingwebhookconfiguration/ingress-nginx-admission"):
-            await asyncio.to_thread(cluster.kubectl, "delete", "--ignore-not-found", obstacle)
 
 
 async def test_on_a_real_control_plane_they_come_change_and_go(everything: World) -> None:
