@@ -2,6 +2,10 @@
 
 import asyncio
 import os
+from itertools import groupby
+from pathlib import Path
+
+import pytest
 
 # looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.
 asyncio.set_event_loop(None)
@@ -12,3 +16,26 @@ pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures")
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: much of the contract is waiting for a real API server."""
     return (os.cpu_count() or 1) + 1
+
+
+WAITING = Path(__file__).with_name("flows")
+"""Stories of whole processes, which wait most of their time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of stories stand evenly among the others: while one waits, others compute. Alone at the end of a run they
+    would leave the processors idle for minutes."""
+    files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
+    items[:] = [item for _, file in sorted(_placed(files), key=lambda placed: placed[0]) for item in file]
+
+
+def _placed(files: list[list[pytest.Item]]) -> list[tuple[float, list[pytest.Item]]]:
+    """Each file with its place between 0 and 1, stories and others each spread over all of it."""
+    placed = []
+    for waiting in (True, False):
+        kind = [file for file in files if file[0].path.is_relative_to(WAITING) is waiting]
+        total, before = sum(map(len, kind)), 0
+        for file in kind:
+            placed.append(((before + len(file) / 2) / total, file))
+            before += len(file)
+    return placed

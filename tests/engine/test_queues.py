@@ -330,7 +330,7 @@ def test_runs_that_never_merge_cost_little_each_too() -> None:
     began = time.process_time()
     for number in range(600):
         bench.queue.put(run("h", str(number), merges=False))
-    assert time.process_time() - began < 0.3
+    assert time.process_time() - began < 0.6
     assert len(bench.queue) == 600
 
 
