@@ -109,8 +109,6 @@ class Tasks:
     def _put(self, order: ModuleTask) -> None:
         queue = self._queues[order.queue]
         waiting = [task for task in queue if task is not queue.running and task.order.lanes == order.lanes]
-        if waiting and waiting[-1].order.name == order.name:
-            queue.hurry(("", order.module))
-            return
-        queue.put(order)
+        if not (waiting and waiting[-1].order.name == order.name):
+            queue.put(order)
         queue.hurry(("", order.module))
