@@ -6,6 +6,7 @@ ever for a body. Here the time for both runs from the first byte of the request.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeAlias
 
 from aiohttp import StreamReader, web
@@ -29,6 +30,8 @@ class Connections(web.Server):
         super().__init__(self._answered, handler_cancellation=True)
         self._answer = answer
         self._limits = limits
+        self._open = set[asyncio.WriteTransport]()
+        self._left = asyncio.Event()
 
     def __call__(self) -> "Connection":
         return Connection(self, self._limits)
@@ -71,11 +74,35 @@ class Connections(web.Server):
         # aiohttp waits twice: for the answer, then for the task of the connection.
         await self.shutdown(None if grace is None else grace / 2)
 
+    async def part(self) -> None:
+        """Wait until the clients of closed connections have hung up in their turn, and cut those that do not within
+        `Limits.parting`: an event loop that ends meanwhile would leave their sockets open."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.parting):
+                await self._all_left()
+        for transport in tuple(self._open):
+            transport.abort()
+        await self._all_left()
+
+    async def _all_left(self) -> None:
+        while self._open:
+            self._left.clear()
+            await self._left.wait()
+
+    def opened(self, transport: asyncio.WriteTransport) -> None:
+        """A connection stands."""
+        self._open.add(transport)
+
+    def closed(self, transport: asyncio.WriteTransport) -> None:
+        """It does no more, for both sides."""
+        self._open.discard(transport)
+        self._left.set()
+
 
 class Connection(web.RequestHandler):
     """aiohttp's protocol, with a limit on the time from a request's first byte to its last."""
 
-    __slots__ = ("_arrival", "_body", "_timer", "answers")
+    __slots__ = ("_arrival", "_body", "_connections", "_stands", "_timer", "answers")
 
     def __init__(self, connections: Connections, limits: Limits) -> None:
         super().__init__(
@@ -86,6 +113,8 @@ class Connection(web.RequestHandler):
             keepalive_timeout=limits.idle,
             lingering_time=limits.arrival,
         )
+        self._connections = connections
+        self._stands: asyncio.WriteTransport | None = None
         self._arrival = limits.arrival
         self._body: StreamReader | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -120,9 +149,17 @@ class Connection(web.RequestHandler):
             self._hurry()
         super().data_received(data)
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._stands = transport  # aiohttp forgets its own when it closes it
+        self._connections.opened(transport)
+        super().connection_made(transport)
+
     def connection_lost(self, exc: BaseException | None) -> None:
         self._unhurried()
         super().connection_lost(exc)
+        if self._stands is not None:
+            self._connections.closed(self._stands)
 
     def handle_error(
         self,

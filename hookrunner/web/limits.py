@@ -43,6 +43,8 @@ class Limits:
     handshake: float = 10.0
     farewell: float = 5.0
     """For the client to end TLS in its turn."""
+    parting: float = 1.0
+    """The same when the program stops."""
     taking: float = 30.0
     """For the client to take its answer."""
     grace: float = 10.0

@@ -107,6 +107,7 @@ class TlsListener:
         """Accept no more, let what runs end within its grace, close."""
         await self._shut()
         await self._connections.finish(self._limits.grace)
+        await self._connections.part()
 
     async def _shut(self) -> None:
         """No new connections."""

@@ -4,6 +4,7 @@ import asyncio
 import os
 import resource
 import socket
+import ssl
 from contextlib import AsyncExitStack, closing, suppress
 
 import aiohttp
@@ -292,3 +293,17 @@ async def test_whoever_leaves_answers_as_before_and_closes_each_connection() -> 
                 asks.write(WHOLE)
                 assert b"Connection: close" in await head(answers)
                 assert await answers.read() == b""
+
+
+def still(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
+    """A client that has said hello and then neither reads nor writes."""
+    return context.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="localhost")
+
+
+async def test_the_end_leaves_no_socket_open_also_of_a_client_that_does_not_hang_up() -> None:
+    before = descriptors()
+    limits = Limits(parting=0.05)  # shorter than `farewell`, within which TLS would end by itself
+    async with asyncio.timeout(4), served(Told(), Setup(limits=limits)) as server:
+        client = await asyncio.to_thread(still, server.port, server.ca.client_context())
+    with closing(client):
+        assert descriptors() == before + 1
