@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,10 +165,10 @@ class Operator:
         return sample_sum(self.get("/metrics/hooks")[1], name, labels)
 
     def queue_list(self) -> dict[str, list[str]]:
-        """The descriptions of the tasks in each queue."""
+        """The descriptions of the tasks in each queue; none for one that is not shown (§11.4)."""
         shown = json.loads(ask((self.directory / "debug.socket",), "/queue/list.json?showEmpty=true"))
         queues = [*shown["active"], *shown.get("empty", [])]
-        return {queue["name"]: [task["description"] for task in queue.get("tasks", [])] for queue in queues}
+        return defaultdict(list, {q["name"]: [task["description"] for task in q.get("tasks", [])] for q in queues})
 
     def command(self, *words: str) -> str:
         """What a debug command prints."""

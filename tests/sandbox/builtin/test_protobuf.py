@@ -60,6 +60,15 @@ def fetched(cluster: Cluster, path: str, accept: str) -> bytes:
         return connection.getresponse().read()
 
 
+def in_both_forms(cluster: Cluster, path: str) -> tuple[Any, Any]:
+    """JSON and protobuf of one state: the scheduler writes what it thinks of a Pod at any time."""
+    while True:
+        as_json = orjson.loads(fetched(cluster, path, "application/json"))
+        read = protobuf.decoded(fetched(cluster, path, "application/vnd.kubernetes.protobuf"))
+        if as_json["metadata"]["resourceVersion"] == read["metadata"]["resourceVersion"]:
+            return as_json, read
+
+
 def without_zeros(value: Any) -> Any:
     """JSON leaves out what protobuf writes as "", 0, false or an empty message, and the other way round."""
     if isinstance(value, dict):
@@ -73,9 +82,8 @@ def test_an_object_says_the_same_in_both_forms(cluster: Cluster, namespace: str,
     body = orjson.loads(orjson.dumps(OBJECTS[plural]).replace(b'"default"', orjson.dumps(namespace)))
     path = f"/api/v1/namespaces/{namespace}/{plural}"
     cluster.create(path, body)
-    as_json = orjson.loads(fetched(cluster, f"{path}/x", "application/json"))
+    as_json, read = in_both_forms(cluster, f"{path}/x")
     assert as_json["metadata"]["name"] == "x"
-    read = protobuf.decoded(fetched(cluster, f"{path}/x", "application/vnd.kubernetes.protobuf"))
     assert without_zeros(read) == without_zeros(as_json)
 
 
