@@ -40,7 +40,7 @@ async def test_a_configuration_that_comes_later_counts_and_its_end_too(one: Worl
     await one.becomes("a", size="3")
     await one.delete("hookrunner")
     await one.becomes("a")
-    assert await one.releases() == []
+    await one.until(one.releases, [], "the release's records")
 
 
 async def test_values_in_the_configuration_are_there_again_when_a_module_comes_again(one: World) -> None:

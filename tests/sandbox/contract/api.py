@@ -90,13 +90,11 @@ class Api:
         """Send one request and return the answer, whatever it is. `body` is JSON, or bytes to send as they are."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         sent = self._headers(content_type) | dict(headers or {})
-        try:
-            return self._send(method, path, data, sent)
-        except (http.client.HTTPException, OSError):
-            # A kept connection may have been closed by the server meanwhile.
-            self._connection.close()
-            self._connection = self._connect()
-            return self._send(method, path, data, sent)
+        reply = self._send(method, path, data, sent)
+        while reply.status == http.HTTPStatus.TOO_MANY_REQUESTS and "storage is (re)initializing" in str(reply.body):
+            time.sleep(0.02)  # a kind's definition has just changed
+            reply = self._send(method, path, data, sent)
+        return reply
 
     def get(self, path: str) -> Any:
         """What is at the path, which must be there."""
@@ -200,7 +198,7 @@ class Api:
     def _until_served(self, kind: CustomKind, spec: dict[str, Any]) -> None:
         for version in spec.get("versions", [{"name": "v1"}]):
             if version.get("served", True):
-                self._until_found(kind.path(version=version["name"]) + "?limit=1")
+                self._until_found(kind.path(version=version["name"]))  # asked as cases do: each way has its own cache
 
     def _until_found(self, path: str) -> None:
         until(lambda: self.request("GET", path).status == http.HTTPStatus.OK, path)
@@ -212,6 +210,15 @@ class Api:
         return reply.body
 
     def _send(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Reply:
+        try:
+            return self._exchanged(method, path, data, headers)
+        except (http.client.HTTPException, OSError):
+            # A kept connection may have been closed by the server meanwhile.
+            self._connection.close()
+            self._connection = self._connect()
+            return self._exchanged(method, path, data, headers)
+
+    def _exchanged(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Reply:
         self._connection.request(method, path, data, headers)
         response = self._connection.getresponse()
         raw = response.read()
