@@ -91,7 +91,9 @@ def _modules(source: Path, unnumbered: int) -> Iterator[Module]:
     for entry in found:
         if entry.name.startswith(".") or entry.name in (VALUES_FILE, "README.md"):
             continue
-        if entry.is_dir() or (entry.is_symlink() and not os.path.exists(entry.path)):
+        if not entry.name.isprintable():
+            _log.error("a name among modules cannot be written, so that it is passed over; rename it", path=entry.path)
+        elif os.path.isdir(entry.path) or (entry.is_symlink() and not os.path.exists(entry.path)):
             yield _module(entry, source, unnumbered)
         else:
             _log.warn("a file among modules is ignored", path=entry.path)
@@ -145,6 +147,8 @@ def _script(path: Path) -> Path | None:
 
 def _unusable(module: Module, taken: dict[str, Module]) -> str:
     """Why a directory can be no module, empty if it can."""
+    if "/" in module.name or not module.name.isprintable():
+        return f"{module.name!r} can be no name: it has characters that cannot stand in one; change it in module.yaml"
     restored = kebab(module.key)
     if restored != module.name:
         return (

@@ -85,6 +85,28 @@ def test_a_link_gives_its_own_name_and_number_and_leads_to_the_directory(tree: M
     assert module.directory == Path(os.path.realpath(top / "elsewhere/099-other"))
 
 
+def test_a_link_to_itself_is_a_module_with_a_problem_and_stops_no_other(tree: MakeTree) -> None:
+    top = tree({"b/": ""})
+    (top / "a").symlink_to("a")
+    assert [(one.name, "Too many levels" in one.problem) for one in find([top], 1).modules] == [
+        ("a", True),
+        ("b", False),
+    ]
+
+
+def test_a_name_that_is_no_text_is_passed_over(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
+    top = tree({"a/": ""})
+    os.mkdir(os.fsencode(top) + b"/b\xff")
+    assert names(find([top], 1)) == ["1 a"]
+    assert r"b\udcff" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["../b", "b/c", r"b\0"])
+def test_a_name_that_would_be_a_path_is_none(tree: MakeTree, name: str) -> None:
+    found = find([tree({"a/module.yaml": f'name: "{name}"'})], 1)
+    assert (found.modules, "in module.yaml" in found.rejected[0].problem) == ((), True)
+
+
 def test_a_link_that_leads_nowhere_is_a_module_with_a_problem_lest_its_release_be_taken_for_left_over(
     tree: MakeTree,
 ) -> None:
