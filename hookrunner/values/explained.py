@@ -18,7 +18,7 @@ PATCH = "patch of a hook"
 
 
 class Origin(NamedTuple):
-    """A value that is no map (or an empty one), and the layer that has set it. Lists count as a whole."""
+    """A value that is no map (or an empty one inside), and the layer that has set it. Lists count as a whole."""
 
     pointer: str
     value: JSON
@@ -28,17 +28,17 @@ class Origin(NamedTuple):
 def origins(section: Section) -> list[Origin]:
     """All values of a section, in the order of their pointers."""
     static, below, _, _ = layers.stages(section.static, section.config, section.schemas)
-    patched = list(section.patches.places())
+    patched = set(section.patches.places())
     said = ((SECRET, section.secret), (CONFIG_MAP, section.plain), (STATIC, static), (CONFIG_DEFAULT, below))
 
     def layer(place: Pointer) -> str:
         whole = (section.key, *place)
-        if any(whole[: len(one)] == one for one in patched):
+        if any(whole[: depth + 1] in patched for depth in range(len(whole))):
             return PATCH
         return next((name for name, document in said if _has(document, place)), VALUES_DEFAULT)
 
     leaves = sorted(_leaves(section.effective, ()), key=lambda leaf: leaf[0])
-    return [Origin(pointers.text((section.key, *place)), value, layer(place)) for place, value in leaves]
+    return [Origin(pointers.text((section.key, *place)), value, layer(place)) for place, value in leaves if place]
 
 
 def _leaves(value: JSON, place: Pointer) -> Iterator[tuple[Pointer, JSON]]:

@@ -304,3 +304,7 @@ def test_every_value_says_which_layer_has_set_it() -> None:
         ("/foo/s", 1, "values.yaml"),
         ("/foo/v", 1, "default of values.yaml schema"),
     ]
+
+
+def test_nobody_has_set_a_section_in_which_there_is_nothing() -> None:
+    assert Store({"foo": {}}, {}).explain("foo") == []
