@@ -5,7 +5,6 @@ ingressNginx: {replicas: 2}
 """
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,5 +77,5 @@ def _text(value: JSON) -> str:
 def _decoded(key: str, value: JSON, path: Path) -> str:
     try:
         return base64.b64decode(str(value), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise BadInput(f"{path}: `data.{key}` of the Secret is no base64 of a text: {error}") from None

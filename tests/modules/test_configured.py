@@ -1,0 +1,56 @@
+"""What users configure, read from files. What becomes of it is tested in tests/cli/test_module.py."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.modules.configured import read
+
+
+@pytest.mark.parametrize(
+    ("text", "sections"),
+    [
+        ("dns: {a: 1}\ndnsEnabled: true", {"dns": {"a": 1}}),
+        ("kind: {a: 1}", {"kind": {"a": 1}}),
+        ("{kind: ConfigMap, data: {dns: 'a: 1'}}", {"dns": {"a": 1}}),
+        ("{kind: ConfigMap}", {}),
+        ("dns: {a: 1}\n---\ndns: {b: 1}", {"dns": {"b": 1}}),
+    ],
+)
+def test_sections_stand_in_a_config_map_or_by_themselves(
+    tmp_path: Path, text: str, sections: dict[str, object]
+) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    assert read([tmp_path / "config.yaml"]).plain.sections == sections
+
+
+@pytest.mark.parametrize(
+    ("said", "sections"),
+    [("data: {dns: YTogMQ==}", {"a": 1}), ("data: {dns: YTogMQ==}, stringData: {dns: 'b: 1'}", {"b": 1})],
+)
+def test_what_a_secret_has_is_kept_apart(tmp_path: Path, said: str, sections: dict[str, int]) -> None:
+    (tmp_path / "secret.yaml").write_text(f"{{kind: Secret, {said}}}")
+    found = read([tmp_path / "secret.yaml"])
+    assert found.secret
+    assert (found.plain.sections, found.secret.sections) == ({}, {"dns": sections})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[a]", "a ConfigMap, a Secret or sections are wanted"),
+        ("kind: Pod", "not a Pod"),
+        ("{kind: ConfigMap, data: text}", "must be a mapping of sections to texts"),
+        ("{kind: Secret, data: {a: é}}", "`data.a` of the Secret is no base64 of a text"),
+        ("{kind: Secret, data: {a: YQ}}", "`data.a` of the Secret is no base64 of a text"),
+        ("{kind: Secret, data: {a: gA==}}", "`data.a` of the Secret is no base64 of a text"),
+        ("a: [", "document 1: not YAML"),
+    ],
+)
+def test_what_is_no_configuration_is_told_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput) as raised:
+        read([tmp_path / "config.yaml"])
+    assert str(raised.value).startswith(f"{tmp_path}/config.yaml: ")
+    assert problem in str(raised.value)
