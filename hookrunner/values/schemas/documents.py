@@ -5,6 +5,7 @@ A relative path begins where the file stands that it is written in; if nothing i
 the predecessor looks.
 """
 
+import os
 from pathlib import Path
 
 from hookrunner import yaml_values
@@ -29,7 +30,7 @@ class Documents:
         if not file:
             return f"{here}#{pointer}"
         beside = (self._directory / here).parent / file
-        return f"{(beside if beside.exists() else Path(file)).absolute()}#{pointer}"
+        return f"{(beside if os.path.exists(beside) else Path(file)).absolute()}#{pointer}"
 
     def at(self, place: str) -> JSON:
         """The value at a place. Raises NotThere. Source: RFC 6901."""
@@ -50,8 +51,8 @@ class Documents:
             try:
                 found = yaml_values.documents(Path(file).read_bytes(), yaml_values.YAML_1_1)
                 self._read[file] = next(found, None)
-            except OSError as error:
-                raise NotThere(f"refers to a file that cannot be read: {error.strerror}") from None
             except yaml_values.BadDocument as error:
                 raise NotThere(f"refers to a file that is {error}") from None
+            except (OSError, ValueError) as error:
+                raise NotThere(f"refers to a file that cannot be read: {error.args[-1]}") from None
         return self._read[file]
