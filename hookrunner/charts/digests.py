@@ -10,7 +10,7 @@ from hookrunner.model.resources import JSON
 
 
 def digest(fingerprint: str, values: JSON, capabilities: Capabilities | None, labels: Mapping[str, str]) -> str:
-    """40 hex digits. `capabilities` are None for a chart that does not read them (`files.reads_capabilities`), so that
+    """40 hex digits. `capabilities` are None for a chart that does not read them (`files.Scan`), so that
     a new CRD is nobody's business."""
     versions = None if capabilities is None else [capabilities.kube_version, list(capabilities.api_versions)]
     parts = [fingerprint, values, versions, dict(labels)]

@@ -35,31 +35,18 @@ File = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the files say: `fingerprint` stands for all that count."""
+    """What the files say. `fingerprint` is a hash, as hex, of all that can make a difference: a hook or a README is
+    none, unless a template reads files (`.Files`). `looks_up`: a template, a helper or a subchart might ask the cluster
+    (`lookup`), so that a render is never known beforehand. `reads_capabilities`: it might depend on what the cluster
+    can do."""
 
     fingerprint: str
     looks_up: bool
     reads_capabilities: bool
 
 
-def fingerprint(directory: Path) -> str:
-    """A hash of all files that can make a difference, as hex: a hook or a README is none, unless a template reads files
-    (`.Files`). Raises BadChart if they cannot be read."""
-    return scan(directory).fingerprint
-
-
-def looks_up(directory: Path) -> bool:
-    """Might a template ask the cluster (`lookup`)? Then a render is never known beforehand. Raises BadChart."""
-    return scan(directory).looks_up
-
-
-def reads_capabilities(directory: Path) -> bool:
-    """Might templates, helpers and subcharts included, depend on what the cluster can do? Raises BadChart."""
-    return scan(directory).reads_capabilities
-
-
 def scan(directory: Path) -> Scan:
-    """All three at once. Raises BadChart."""
+    """What can be told of the chart in a directory. Raises BadChart if its files cannot be read."""
     return _scanned(directory, tuple(_files(directory)))
 
 
@@ -102,9 +89,12 @@ def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     """The files of a packed chart with their paths in it. Raises BadChart."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            opened = ((member.name, archive.extractfile(member)) for member in archive)
-            yield from ((path.partition("/")[2], file.read()) for path, file in opened if file is not None)
-    except (tarfile.TarError, OSError, EOFError) as error:
+            for member in archive:
+                if member.size > _LARGEST:
+                    raise BadChart(f"{name}: {member.name} is larger than Helm loads ({_LARGEST} bytes)")
+                if file := archive.extractfile(member):
+                    yield member.name.partition("/")[2], file.read()
+    except (tarfile.TarError, OSError, EOFError, KeyError) as error:  # KeyError: a link that leads nowhere
         raise BadChart(f"{name} is not a packed chart: {error}") from None
 
 
@@ -123,7 +113,11 @@ def _walk(directory: Path, prefix: str, ignore: Sequence[Rule] | None, above: tu
     with os.scandir(directory) as entries:
         for entry in entries:
             name, is_directory = prefix + entry.name, entry.is_dir()
-            if _left_out(entry.name, is_directory) if ignore is None else ignored(ignore, name, is_directory):
+            if ignore is None:
+                left_out = is_directory and entry.name in NOT_CHART
+            else:
+                left_out = ignored(ignore, name, is_directory)
+            if left_out:
                 continue
             if is_directory:
                 yield from _walk(directory / entry.name, name + "/", ignore, (*above, inode))
@@ -137,8 +131,6 @@ def _file(name: str, entry: os.DirEntry[str]) -> File:
         raise BadChart(f"{entry.path} is neither a file nor a directory, and Helm loads no such things")
     if found.st_size > _LARGEST:
         raise BadChart(f"{entry.path} is larger than Helm loads ({_LARGEST} bytes): put it in .helmignore")
+    if name != name.encode(errors="replace").decode():
+        raise BadChart(f"{entry.path!r}: its name is no UTF-8, so that no release can hold it; rename it")
     return name, found.st_size, found.st_ino, found.st_mtime_ns
-
-
-def _left_out(name: str, is_directory: bool) -> bool:
-    return is_directory and name in NOT_CHART

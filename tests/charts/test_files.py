@@ -12,11 +12,11 @@ from hookrunner.errors import BadChart
 from tests.charts.conftest import CHART, Write
 
 
-def packed(text: str) -> bytes:
+def packed(text: str, kind: bytes = tarfile.REGTYPE) -> bytes:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as tar:
         member = tarfile.TarInfo("sub/templates/s.yaml")
-        member.size = len(text)
+        member.type, member.linkname, member.size = kind, "nowhere", len(text)
         tar.addfile(member, io.BytesIO(text.encode()))
     return archive.getvalue()
 
@@ -63,14 +63,14 @@ def test_two_stars_are_refused(write: Write) -> None:
 
 def test_the_fingerprint_is_of_names_and_contents(write: Write) -> None:
     directory = write({"templates/a": "1", "hooks/b": "1"})
-    before = files.fingerprint(directory)
+    before = files.scan(directory).fingerprint
     write({"hooks/b": "2", "crds/c": "3"})
     os.utime(directory / "templates/a", (1, 1))
-    assert files.fingerprint(directory) == before
+    assert files.scan(directory).fingerprint == before
     write({"templates/a": "2"})
-    changed = files.fingerprint(directory)
+    changed = files.scan(directory).fingerprint
     (directory / "templates/a").rename(directory / "templates/b")
-    assert len({before, changed, files.fingerprint(directory)}) == 3
+    assert len({before, changed, files.scan(directory).fingerprint}) == 3
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_the_fingerprint_is_of_names_and_contents(write: Write) -> None:
 )
 def test_a_hook_of_a_chart_counts_only_if_a_template_reads_files(write: Write, template: str, counts: bool) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a": template, "hooks/b": "1"})
-    before = files.fingerprint(directory)
+    before = files.scan(directory).fingerprint
     write({"hooks/b": "22"})
-    assert (files.fingerprint(directory) != before) is counts
+    assert (files.scan(directory).fingerprint != before) is counts
 
 
 def test_links_are_followed_but_not_round_in_circles(write: Write, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_links_are_followed_but_not_round_in_circles(write: Write, tmp_path: Pat
     assert files.contents(directory)["linked/b"] == b"text"
     (directory / "circle").symlink_to(directory)
     with pytest.raises(BadChart, match="is a link to a directory that it lies in"):
-        files.fingerprint(directory)
+        files.scan(directory)
 
 
 @pytest.mark.parametrize("name", ["broken", "pipe"])
@@ -102,7 +102,7 @@ def test_what_is_no_file_is_refused_by_name(write: Write, name: str) -> None:
     else:
         (directory / "broken").symlink_to(directory / "nowhere")
     with pytest.raises(BadChart, match=name):
-        files.fingerprint(directory)
+        files.scan(directory)
 
 
 @pytest.mark.parametrize(
@@ -119,17 +119,38 @@ def test_what_is_no_file_is_refused_by_name(write: Write, name: str) -> None:
 )
 def test_what_a_render_may_depend_on(write: Write, path: str, text: str, looks_up: bool, capable: bool) -> None:
     directory = write({"Chart.yaml": CHART, path: text})
-    assert files.looks_up(directory) is looks_up
-    assert files.reads_capabilities(directory) is capable
+    assert files.scan(directory).looks_up is looks_up
+    assert files.scan(directory).reads_capabilities is capable
 
 
 def test_packed_subcharts_are_searched_too(write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "charts/README": ""})
     (directory / "charts" / "sub.tgz").write_bytes(packed("{{ lookup `v1` `Secret` `` `` }}"))
-    assert files.looks_up(directory)
-    assert not files.reads_capabilities(directory)
+    assert files.scan(directory).looks_up
+    assert not files.scan(directory).reads_capabilities
 
 
 def test_a_broken_packed_subchart_is_named(write: Write) -> None:
     with pytest.raises(BadChart, match=r"charts/sub.tgz is not a packed chart"):
-        files.looks_up(write({"Chart.yaml": CHART, "charts/sub.tgz": "no"}))
+        files.scan(write({"Chart.yaml": CHART, "charts/sub.tgz": "no"}))
+
+
+@pytest.mark.parametrize(
+    ("archive", "problem"),
+    [
+        (packed("", tarfile.SYMTYPE), "is not a packed chart: .*nowhere"),
+        (packed("x" * (5 << 20) + "x"), "sub/templates/s.yaml is larger than Helm loads"),
+    ],
+)
+def test_a_packed_subchart_that_helm_does_not_load_is_named(write: Write, archive: bytes, problem: str) -> None:
+    directory = write({"Chart.yaml": CHART, "charts/README": ""})
+    (directory / "charts" / "sub.tgz").write_bytes(archive)
+    with pytest.raises(BadChart, match=f"charts/sub.tgz:? {problem}"):
+        files.scan(directory)
+
+
+def test_a_file_whose_name_is_no_text_is_refused(write: Write) -> None:
+    directory = write({"templates/a": "1"})
+    (directory / os.fsdecode(b"\xff")).touch()
+    with pytest.raises(BadChart, match=r"udcff': its name is no UTF-8"):
+        files.scan(directory)
