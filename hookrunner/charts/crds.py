@@ -10,7 +10,7 @@ from hookrunner.yaml_values import YAML_1_2, BadDocument, documents
 _VERSION, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 
 
-def crds(directory: Path, skip_prefixes: Sequence[str] = ("doc-", "_")) -> list[JSON]:
+def crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
     """All of them, in the order of their files. Files whose name begins with one of `skip_prefixes` are left out.
 
     Raises BadChart for what is no CRD, naming file and document.

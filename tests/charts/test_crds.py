@@ -18,7 +18,7 @@ def test_every_document_of_every_file_that_is_no_doc(write: Write) -> None:
         "crds/x.md": "",
     }
     directory = write(files | {"crds/_x.yaml": "a"})
-    assert [crd["metadata"]["name"] for crd in crds(directory)] == ["c", "a", "b"]
+    assert [crd["metadata"]["name"] for crd in crds(directory, ("doc-", "_"))] == ["c", "a", "b"]
 
 
 def test_other_prefixes_can_be_skipped(write: Write) -> None:
@@ -26,7 +26,7 @@ def test_other_prefixes_can_be_skipped(write: Write) -> None:
 
 
 def test_a_module_without_crds_has_none(write: Write) -> None:
-    assert crds(write({})) == []
+    assert crds(write({}), ()) == []
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_a_module_without_crds_has_none(write: Write) -> None:
 )
 def test_what_is_no_crd_is_refused_by_file_and_document(write: Write, text: str) -> None:
     with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: only CustomResourceDefinition of apiextensions"):
-        crds(write({"crds/a.yaml": CRD + "---\n" + text}))
+        crds(write({"crds/a.yaml": CRD + "---\n" + text}), ())
 
 
 def test_bad_yaml_is_refused_by_file_and_document(write: Write) -> None:
     with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: not YAML: line 6"):
-        crds(write({"crds/a.yaml": CRD + "---\na: ]\n"}))
+        crds(write({"crds/a.yaml": CRD + "---\na: ]\n"}), ())
