@@ -31,6 +31,8 @@ SPACE = r"\t\n\f\r "
 NOT_SPACE = r"\x00-\x08\x0b\x0e-\x1f!-\U0010ffff"
 REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}", re.ASCII)
 HEX_BRACES = re.compile(r"\{([0-9A-Fa-f]+)\}")
+OCTAL = re.compile(r"[1-7][0-7]{1,2}|0[0-7]{0,2}")
+NAMED = re.compile(r"\[:(\^?)(\w+):\]")
 GROUP = re.compile(r"\(\?(?:P?<(\w+)>|(-?[imsU]*(?:-[imsU]+)?)([:)]))", re.ASCII)
 BAD_RANGE = re.compile(r"bad character range (.*) at position")
 SAME_IN_BOTH = "dDwWbBAaftnrv"
@@ -175,12 +177,11 @@ class _Rewriter:
             return self._hexadecimal(rest[1:])
         if char in "pPC":
             raise NotDoneHere(f"pattern {self._pattern}: \\{char}")
+        if octal := OCTAL.match(rest):  # two digits are a group for Python
+            self._at += len(octal[0]) - 1
+            return rf"\U{int(octal[0], 8):08x}"
         known = SAME_IN_BOTH if not in_class else "dDwWaftnrv"
-        if (
-            char in known
-            or not (char.isalnum() and char.isascii())
-            or (char in "01234567" and rest[1:2] in tuple("01234567"))
-        ):
+        if char in known or not (char.isalnum() and char.isascii()):
             return f"\\{char}"
         raise self._wrong("invalid escape sequence", f"\\{char}")
 
@@ -212,7 +213,7 @@ class _Rewriter:
         return "".join(parts) + "]"
 
     def _in_class(self) -> str:
-        named = re.compile(r"\[:(\^?)(\w+):\]").match(self._pattern, self._at)
+        named = NAMED.match(self._pattern, self._at)
         if named:
             self._at = named.end()
             if named[1] or named[2] not in POSIX:

@@ -27,6 +27,8 @@ from hookrunner.patterns import BadPattern, compiled
         ("^a{1,2}?$", ["aa"], ["aaa"]),
         (r"^a\$$", ["a$"], ["a"]),
         (r"^\+?\++$", ["++"], [""]),
+        (r"^\12[\0]\018\400$", ["\n\0\x018\u0100"], ["\n0\x018\u0100"]),
+        (r"^" + "(a)" * 10 + r"\10$", ["a" * 10 + "\x08"], ["a" * 11]),
     ],
 )
 def test_a_pattern_means_what_it_means_in_go(pattern: str, found: list[str], not_found: list[str]) -> None:
@@ -39,7 +41,7 @@ def test_a_pattern_means_what_it_means_in_go(pattern: str, found: list[str], not
     "pattern",
     [
         *("(", "a)", "[", "*", "a**", "a++", "a{2}+", "(?=a)", "(?!a)", "(?<=a)", "(?>a)", r"(a)\1", r"\pL", r"\Z"),
-        *("[[:none:]]", "[[:^alpha:]]", "(?P=x)", "a(?i)b", "\\", "(?U)a", r"\x{110000}"),
+        *("[[:none:]]", "[[:^alpha:]]", "(?P=x)", "a(?i)b", "\\", "(?U)a", r"\x{110000}", r"\18"),
     ],
 )
 def test_what_go_does_not_take_or_python_cannot_do_is_told(pattern: str) -> None:
