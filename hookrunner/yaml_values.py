@@ -20,7 +20,7 @@ from hookrunner.model.resources import JSON
 
 _WORDS = (
     r"(?P<null>~|null|Null|NULL|)|(?P<bool>{bools})"
-    r"|(?P<int>[-+]?(?:0|[1-9][0-9_]*|0[0-7_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+))"
+    r"|(?P<int>[-+]?(?:0|[1-9][0-9_]*|0[0-7_]+|0o_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*))"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*|(?=[eE])))(?:[eE][-+]?[0-9]+)?)"
 )
 _BOOLS = "true|True|TRUE|false|False|FALSE"
