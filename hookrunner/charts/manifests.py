@@ -166,7 +166,7 @@ def _hook(source: Source) -> HelmHook:
         text=dump(source.obj),
         obj=source.obj,
         events=_events(source),
-        weight=int(weight) if re.fullmatch(r"[-+]?[0-9]+", weight) else 0,
+        weight=int(weight) if re.fullmatch(r"[-+]?[0-9]{1,18}", weight) else 0,
         delete_policies=_words(annotations.get(DELETE_POLICY)) or ("before-hook-creation",),
     )
 

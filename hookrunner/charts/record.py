@@ -43,9 +43,9 @@ def metadata(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 def missing(files: Mapping[str, bytes], metadata: Mapping[str, Any]) -> list[str]:
     """Subcharts that `Chart.yaml` names and `charts/` has not."""
-    there = {_document(data).get("name") for name, data in files.items() if _SUBCHART.fullmatch(name)}
-    wanted = [item.get("name") for item in metadata.get("dependencies", ()) if isinstance(item, dict)]
-    return [str(name) for name in wanted if name not in there]
+    there = {str(_document(data).get("name")) for name, data in files.items() if _SUBCHART.fullmatch(name)}
+    wanted = (str(item.get("name")) for item in metadata.get("dependencies", ()) if isinstance(item, dict))
+    return [name for name in wanted if name not in there]
 
 
 def chart(files: Mapping[str, bytes]) -> JSON:

@@ -182,13 +182,5 @@ def _rendered(order: Render, found: dict[str, Any], chart: JSON) -> Rendered:
 
 
 def _hook(found: dict[str, Any]) -> HelmHook:
-    return HelmHook(
-        name=found["name"],
-        kind=found["kind"],
-        path=found["path"],
-        text=found["text"],
-        obj=found["obj"],
-        events=tuple(found["events"]),
-        weight=found["weight"],
-        delete_policies=tuple(found["delete_policies"]),
-    )
+    tuples = {key: tuple(found[key]) for key in ("events", "delete_policies")}
+    return HelmHook(**found | tuples)

@@ -114,6 +114,8 @@ class Charts:
         except RenderFailed as error:
             kind = b"C" if of_syntax(str(error)) else b"R"
             return kind + brief(str(error)).encode(errors="replace")
+        except orjson.JSONEncodeError as error:  # nested deeper than orjson writes (254 levels)
+            return b"R" + f"an object in {order['directory']} cannot be written as JSON: {error}".encode()
 
     def _rendered(self, order: dict[str, Any]) -> dict[str, object]:
         directory = Path(order["directory"])

@@ -65,6 +65,7 @@ def test_labels_go_on_objects_and_hooks_and_not_inside() -> None:
         ('"helm.sh/hook": " pre-install,Post-Upgrade "', ("pre-install", "post-upgrade"), 0, ("before-hook-creation",)),
         ('"helm.sh/hook": test-success, "helm.sh/hook-weight": "-5"', ("test",), -5, ("before-hook-creation",)),
         ('"helm.sh/hook": pre-delete, "helm.sh/hook-weight": "x"', ("pre-delete",), 0, ("before-hook-creation",)),
+        (f'"helm.sh/hook": test, "helm.sh/hook-weight": "{2**64}"', ("test",), 0, ("before-hook-creation",)),
         (
             '"helm.sh/hook": test, "helm.sh/hook-delete-policy": "hook-succeeded, hook-failed"',
             ("test",),
