@@ -8,7 +8,7 @@ from hookrunner import log
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import States
-from hookrunner.errors import HookrunnerError, KubeError
+from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
 
 _log = log.get("converge")
@@ -31,8 +31,8 @@ class Leftovers:
         if self._looked:
             return
         try:
-            heads = [await self._releasing.head(state) for state in self._states]
-        except KubeError as error:
+            heads = [await self._releasing.inherit(state) for state in self._states]
+        except (KubeError, ReleaseFailed) as error:
             _log.error("Releases of an earlier life cannot be looked for.", error=str(error))
             return
         self._looked = True

@@ -87,6 +87,10 @@ class Releasing:
         """The latest revision of a module's release, from memory if it is known."""
         return await self._helm.releases.head(state.module.name, self._namespace(state.module))
 
+    async def inherit(self, state: State) -> Head | None:
+        """The same, in the first look at what an earlier life has left. Raises KubeError, ReleaseFailed."""
+        return await self._helm.releases.inherit(state.module.name, self._namespace(state.module))
+
     async def settle(self, state: State) -> None:
         """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
         self._store.for_helm(state.module.key)

@@ -5,17 +5,18 @@
         await release.past()                 # whole records, as few as needed
         await release.create(record)
 
-Nothing of ours touches a release that is in somebody's hands.
+Nothing of ours touches a release that is in somebody's hands. One whose records are of the other kind, since its last
+life had another `--helm-driver`, is seen as it is there; in our hands its records become those of our kind.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hookrunner import log
-from hookrunner.errors import ReleaseFailed
+from hookrunner.errors import Denied, ReleaseFailed
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
@@ -31,10 +32,12 @@ _LOG = log.get("releases.archive")
 
 
 class Archive:
-    """The records of one cluster. Everything raises KubeError where the API does not do what is asked."""
+    """The records of one cluster, and `others`, those of the other kind. Everything raises KubeError where the API does
+    not do what is asked."""
 
-    def __init__(self, records: Records, watches: Watches) -> None:
+    def __init__(self, records: Records, others: Records, watches: Watches) -> None:
         self._records = records
+        self._others = others
         self._watches = watches
         self._ledgers: defaultdict[str, Ledger] = defaultdict(Ledger)
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -42,11 +45,13 @@ class Archive:
         self._trusted: set[str] = set()
         self._looked_at: set[str] = set()
         self._unreadable: list[Revision] = []
+        self._elsewhere: dict[str, dict[str, Release]] = {}
 
     async def heads(self, namespace: str) -> dict[str, Head]:
         """The latest revision of each release, by name, after a look at the cluster."""
-        revisions, version = await self._records.listed(namespace)
-        self._ledgers[namespace].relisted(revisions, version)
+        self._ledgers[namespace].relisted(*await self._records.listed(namespace))
+        if namespace not in self._elsewhere:
+            self._elsewhere[namespace] = await self._look_elsewhere(namespace)
         self._trusted.add(namespace)
         self._looked_at.add(namespace)
         return self._ledgers[namespace].heads()
@@ -56,8 +61,12 @@ class Archive:
         """A release, which nobody else here touches meanwhile. After an error its records are looked at anew: what we
         know of them may be what was wrong."""
         async with self._locks[namespace, name]:
-            release = await self.seen(name, namespace)
+            await self._look(namespace)
+            release = self._release(name, namespace)
             try:
+                if there := self._elsewhere[namespace].get(name):
+                    await _bring_over(there, release)
+                    del self._elsewhere[namespace][name]
                 yield release
             except BaseException:
                 self._trusted.discard(namespace)
@@ -66,7 +75,13 @@ class Archive:
     async def seen(self, name: str, namespace: str) -> "Release":
         """A release, to be read: it may be in somebody's hands."""
         await self._look(namespace)
-        return Release(name, namespace, self._ledgers[namespace], self._records, self._unreadable)
+        here, there = self._release(name, namespace), self._elsewhere[namespace].get(name)
+        return there if there and _part(here, there) else here
+
+    async def elsewhere(self, name: str, namespace: str) -> bool:
+        """Are there records of the other kind?"""
+        await self._look(namespace)
+        return name in self._elsewhere[namespace]
 
     async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """The name of each release whose latest revision somebody else has changed, when that is done; for ever,
@@ -82,6 +97,19 @@ class Archive:
         async with self._looking:
             if namespace not in self._trusted:
                 await self.heads(namespace)
+
+    async def _look_elsewhere(self, namespace: str) -> dict[str, "Release"]:
+        ledger, kind = Ledger(), self._others.kind
+        try:
+            ledger.relisted(*await self._others.listed(namespace))
+        except Denied:
+            if not any(head.owned for head in self._ledgers[namespace].heads().values()):
+                hint = f"if an earlier life had another --helm-driver, let it get, list and delete {kind}s"
+                _LOG.info(f"records of releases that are {kind}s are not looked for: no right to list them", hint=hint)
+        return {name: Release(name, namespace, ledger, self._others, self._unreadable) for name in ledger.heads()}
+
+    def _release(self, name: str, namespace: str) -> "Release":
+        return Release(name, namespace, self._ledgers[namespace], self._records, self._unreadable)
 
 
 class _Reader:
@@ -131,6 +159,11 @@ class Release:
     _read: dict[tuple[int, int], Record] = field(default_factory=dict)
 
     @property
+    def kind(self) -> str:
+        """Of its records."""
+        return self._records.kind
+
+    @property
     def history(self) -> tuple[Revision, ...]:
         """The labels of its records, the latest last."""
         return self._ledger.history(self.name)
@@ -177,3 +210,27 @@ class Release:
         """Drop a revision."""
         await self._records.delete(revision)
         self._ledger.remove(self.name, revision.number)
+
+
+async def _bring_over(there: Release, here: Release) -> None:
+    """Write the records of the other kind anew as ours, the latest last, then remove them: wherever the process dies,
+    one history is a part of the other. If neither is, both were written for themselves, and ours counts."""
+    kind, release = there.kind, f"{there.namespace}/{there.name}"
+    if not (_part(here, there) or _part(there, here)):
+        hint = f"kubectl delete {kind.lower()} -n {there.namespace} -l owner=helm,name={there.name}"
+        _LOG.warn(f"a release has a second history, of {kind}s, which is left alone", release=release, hint=hint)
+        return
+    _LOG.info(f"the records of a release, which are {kind}s, become {here.kind}s", release=release)
+    present = {revision.number for revision in here.history}
+    readable = [(revision, record) for revision in there.history if (record := await there.readable(revision))]
+    for revision, record in readable:
+        if revision.number not in present:
+            await here.create(record)
+    for revision, _ in readable:
+        await there.delete(revision)
+
+
+def _part(one: Release, other: Release) -> bool:
+    """Is each revision of one also the other's?"""
+    others = [replace(revision, version=0) for revision in other.history]
+    return all(replace(revision, version=0) in others for revision in one.history)

@@ -12,6 +12,7 @@ Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 wa
 import asyncio
 import base64
 import time
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import orjson
@@ -24,6 +25,7 @@ from hookrunner.releases.codec import Record, packed, unpacked
 from hookrunner.releases.ledger import Revision, revision_of
 
 Driver = Literal["secret", "configmap"]
+OTHER: Mapping[Driver, Driver] = {"secret": "configmap", "configmap": "secret"}
 
 _LOG = log.get("releases.records")
 _PLURAL = {"secret": "secrets", "configmap": "configmaps"}
@@ -46,16 +48,18 @@ class _Kept(NamedTuple):
 
 
 class Records:
-    """The records of one cluster. Everything raises KubeError where the API does not do what is asked."""
+    """The records of one cluster that are of one `kind`. Everything raises KubeError where the API does not do what is
+    asked."""
 
     def __init__(self, client: Client, driver: Driver) -> None:
+        self.kind = _KIND[driver]
         self._client = client
         self._driver = driver
         self._latest: dict[tuple[str, str], _Kept] = {}
 
     def selection(self, namespace: str) -> Selection:
         """The records of a namespace, to be watched."""
-        return Selection("v1", _KIND[self._driver], namespace, "owner=helm", metadata_only=True)
+        return Selection("v1", self.kind, namespace, "owner=helm", metadata_only=True)
 
     async def listed(self, namespace: str) -> tuple[list[Revision], int]:
         """The labels of all records of a namespace, and the list's resourceVersion.
@@ -81,7 +85,7 @@ class Records:
             return Record(unpacked(base64.b64decode(text) if self._driver == "secret" else text), revision.labels)
         except (KeyError, ValueError, ReleaseFailed) as error:
             raise ReleaseFailed(
-                f"{_KIND[self._driver]} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
+                f"{self.kind} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
             ) from None
 
     async def create(self, record: Record) -> Revision:
@@ -125,7 +129,7 @@ class Records:
             "labels": {**record.labels, **system, **stamp},
             **({"resourceVersion": str(known.version)} if known else {}),
         }
-        body = {"apiVersion": "v1", "kind": _KIND[self._driver], "metadata": metadata, "data": {"release": text}}
+        body = {"apiVersion": "v1", "kind": self.kind, "metadata": metadata, "data": {"release": text}}
         if self._driver == "secret":
             body |= {"type": "helm.sh/release.v1", "data": {"release": base64.b64encode(text.encode()).decode()}}
         return body

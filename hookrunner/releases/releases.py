@@ -28,7 +28,7 @@ from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ledger import Revision
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records import Driver, Records
+from hookrunner.releases.records import OTHER, Driver, Records
 from hookrunner.releases.rollouts import Rollout, Tools
 
 _DELETING = "Deletion in progress (or silently failed)"
@@ -47,16 +47,26 @@ class Releases:
         hooks = HelmHooks(client, discovery, readiness)
         self.kinds = Kinds(discovery)
         self._tools = Tools(Applying(client, self.kinds), hooks, readiness)
-        self._archive = Archive(Records(client, driver), watches)
+        self._archive = Archive(Records(client, driver), Records(client, OTHER[driver]), watches)
         self._keep = keep
 
     async def heads(self, namespace: str) -> dict[str, Head]:
-        """The latest revision of each release there, by name: one request, of metadata only."""
+        """The latest revision of each release there, by name: one request, of metadata only, and at the first look
+        one more, for records of the other kind."""
         return await self._archive.heads(namespace)
 
     async def head(self, name: str, namespace: str) -> Head | None:
         """The latest revision of one release, from memory where the records were looked at before."""
         return (await self._archive.seen(name, namespace)).head
+
+    async def inherit(self, name: str, namespace: str) -> Head | None:
+        """The same, after records of ours that are of the other kind have become of this one: the last life of the
+        operator had another driver."""
+        head = await self.head(name, namespace)
+        if head and head.owned and await self._archive.elsewhere(name, namespace):
+            async with self._archive.held(name, namespace) as release:
+                return release.head
+        return head
 
     async def settle(self, wanted: Wanted) -> Settled:
         """Install or upgrade the release, or do nothing if it is as it is wanted.

@@ -1,0 +1,90 @@
+"""Records of releases as ConfigMaps (`--helm-driver configmap`), and what there was when the driver is changed."""
+
+import asyncio
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hookrunner.cli.debug import ask
+from tests.controlplane.cluster import Cluster
+from tests.flows.modules.hooks import configmap
+from tests.flows.modules.world import World
+
+RECORD = "sh.helm.release.v1."
+
+
+async def said(program: Path, cluster: Cluster, world: World, driver: str, *words: str) -> Any:
+    """What the stock helm says with this driver."""
+    environ = os.environ | {"KUBECONFIG": str(cluster.kubeconfig), "HELM_DRIVER": driver}
+    command: list[str | Path] = [program, *words, "-n", world.namespace, "-o", "json"]
+    told = await asyncio.to_thread(lambda: subprocess.run(command, env=environ, capture_output=True, check=True).stdout)
+    return json.loads(told)
+
+
+async def records(world: World, resource: str) -> list[str]:
+    items = (await world.ask("GET", world.path(resource=resource), None))["items"]
+    return sorted(one["metadata"]["name"].removeprefix(RECORD) for one in items if RECORD in one["metadata"]["name"])
+
+
+async def alpha(world: World) -> Any:
+    return (await world.ask("GET", world.path("alpha"), None) or {}).get("data")
+
+
+async def begun(world: World) -> None:
+    """Two modules are installed by the driver `configmap`, and one is upgraded."""
+    world.operator.flags = (*world.operator.flags, "--helm-driver=configmap")
+    world.module("010-alpha", {"templates/cm.yaml": configmap("alpha", "x: {{ .Values.alpha.x | quote }}")})
+    world.module("020-beta", {"templates/cm.yaml": configmap("beta", "x: z")})
+    await world.configure(alphaEnabled="true", betaEnabled="true", alpha="x: one")
+    await world.start()
+    assert await alpha(world) == {"x": "one"}
+    await world.configure(alpha="x: two")
+    await world.until(lambda: records(world, "configmaps"), ["alpha.v1", "alpha.v2", "beta.v1"], "records")
+    await world.until(lambda: alpha(world), {"x": "two"}, "the upgrade")
+
+
+async def test_records_may_be_configmaps(real: World, cluster: Cluster, helm: Path) -> None:
+    """Installed, upgraded, rolled back, uninstalled, and left alone at a restart."""
+    await begun(real)
+    await asyncio.to_thread(ask, (real.directory / "debug.socket",), "/module/alpha/rollback?revision=1", {})
+    assert await alpha(real) == {"x": "one"}
+    listed = await said(helm, cluster, real, "configmap", "list")
+    assert [(one["name"], one["revision"], one["status"]) for one in listed] == [
+        ("alpha", "3", "deployed"),
+        ("beta", "1", "deployed"),
+    ]
+    history = await said(helm, cluster, real, "configmap", "history", "alpha")
+    assert [(one["status"], one["description"]) for one in history][1:] == [
+        ("superseded", "Upgrade complete"),
+        ("deployed", "Rollback to 1"),
+    ]
+    assert await records(real, "secrets") == []
+    await real.stop()
+    real.writes()
+    await real.again()
+    assert real.writes() == []
+    await real.configure(alphaEnabled="false")
+    await real.until(lambda: records(real, "configmaps"), ["beta.v1"], "records")
+    assert await alpha(real) is None
+
+
+async def test_a_change_of_driver_takes_records_along(real: World, cluster: Cluster, helm: Path) -> None:
+    """Also of what was turned off meanwhile; nothing else is written, and the next upgrade goes on from there."""
+    await begun(real)
+    await real.stop()
+    real.writes()
+    await real.configure(betaEnabled="false")
+    real.operator.flags = tuple(flag for flag in real.operator.flags if "helm-driver" not in flag)
+    await real.again()
+    assert await records(real, "secrets") == ["alpha.v1", "alpha.v2"]
+    assert await records(real, "configmaps") == []
+    assert await real.ask("GET", real.path("beta"), None) is None
+    written = [line for line in real.writes() if "sh.helm" not in line and "secrets" not in line]
+    assert written == ["DELETE configmaps/beta"]
+    history = await said(helm, cluster, real, "secret", "history", "alpha")
+    assert [(one["revision"], one["status"]) for one in history] == [(1, "superseded"), (2, "deployed")]
+    assert await said(helm, cluster, real, "configmap", "list") == []
+    await real.configure(alpha="x: three")
+    await real.until(lambda: records(real, "secrets"), ["alpha.v1", "alpha.v2", "alpha.v3"], "records")

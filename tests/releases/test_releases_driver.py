@@ -1,0 +1,113 @@
+"""Another `--helm-driver` than in the last life: releases are seen where they are, and their records come over."""
+
+import pytest
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.releases.codec import Record, Status, recorded
+from hookrunner.releases.records import Records
+from hookrunner.sandbox.faults import Fault
+from hookrunner.sandbox.sandbox import Sandbox
+from hookrunner.settings import KubeSettings
+from tests.releases.mortal import Died, Mortal
+from tests.releases.wants import configmap, wanted
+from tests.releases.world import MAPS, World, started
+
+A, B = configmap("a", x="1"), configmap("b", x="1")
+
+
+@pytest.fixture
+async def before(client: Client, world: World) -> list[str]:
+    """Two revisions by the driver `configmap`; the records as they are to be."""
+    releases = started(client, driver="configmap")
+    await releases.settle(wanted("d1", A, B))
+    await releases.settle(wanted("d2", configmap("a", x="2"), B))
+    world.writes()
+    return ["1 superseded", "2 deployed"]
+
+
+async def elsewhere(client: Client) -> list[str]:
+    found, _ = await Records(client, "configmap").listed("default")
+    return sorted(f"{one.number} {one.status}" for one in found)
+
+
+async def test_to_look_changes_nothing(client: Client, world: World, before: list[str]) -> None:
+    releases = started(client)
+    head = await releases.head("demo", "default")
+    assert head
+    assert (head.revision, head.digest, head.owned) == (2, "d2", True)
+    assert [obj["data"]["x"] for obj in await releases.manifest(head)] == ["2", "1"]
+    assert await releases.heads("default") == {}
+    assert (world.writes(), await elsewhere(client)) == ([], before)
+
+
+async def test_what_is_ours_is_inherited_with_its_whole_history(
+    client: Client, world: World, before: list[str]
+) -> None:
+    releases = started(client)
+    head = await releases.inherit("demo", "default")
+    assert head
+    assert (head.revision, head.digest) == (2, "d2")
+    assert (await world.history(), await elsewhere(client)) == (before, [])
+    assert (await releases.settle(wanted("d2", A))).changed == 0
+    await releases.rollback("demo", "default", 1, "d2")
+    assert (await world.maps())["a"] == {"x": "1"}
+
+
+async def test_the_next_upgrade_knows_what_there_was(client: Client, world: World, before: list[str]) -> None:
+    assert (await started(client).settle(wanted("d3", A))).head.revision == 3
+    assert await world.maps() == {"a": {"x": "1"}}
+    assert await world.history() == ["1 superseded", "2 superseded", "3 deployed"]
+    assert await elsewhere(client) == []
+
+
+async def test_a_release_of_helm_is_inherited_when_it_is_wanted_and_not_before(client: Client, world: World) -> None:
+    await started(client, driver="configmap").settle(wanted("d1", A, B))
+    (revision,), _ = await Records(client, "configmap").listed("default")
+    record = await Records(client, "configmap").read(revision)
+    await Records(client, "configmap").update(Record(record.document), revision)
+    releases = started(client)
+    head = await releases.inherit("demo", "default")
+    assert (head and head.owned, await world.history()) == (False, [])
+    assert (await releases.settle(wanted("d1", A))).head.revision == 2
+    assert (sorted(await world.maps()), await elsewhere(client)) == (["a"], [])
+
+
+@pytest.mark.parametrize("writes", range(4))
+async def test_wherever_that_ends_it_goes_on_there(
+    client: Client, world: World, sandbox: Sandbox, before: list[str], writes: int
+) -> None:
+    credentials = Credentials(KubeSettings(), Connection(sandbox.url))
+    async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
+        with pytest.raises(Died):
+            await started(mortal).settle(wanted("d3", A))
+    releases = started(client)
+    head = await releases.head("demo", "default")
+    assert head
+    assert (head.revision, head.digest) == (2, "d2")
+    await releases.inherit("demo", "default")
+    assert (await world.history(), await elsewhere(client)) == (before, [])
+
+
+async def test_of_two_histories_that_of_our_kind_counts_and_the_other_is_told_of(
+    client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    await world.foreign(recorded(wanted("", B), 7, Status.DEPLOYED))
+    head = await started(client).head("demo", "default")
+    assert head
+    assert head.revision == 7
+    assert (await started(client).settle(wanted("d1", A))).head.revision == 8
+    assert await elsewhere(client) == before
+    assert "kubectl delete configmap -n default -l owner=helm,name=demo" in capfd.readouterr().err
+
+
+async def test_who_may_not_look_for_the_other_kind_is_told_unless_there_are_releases_of_its_own(
+    client: Client, world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world.sandbox.faults.add(Fault("answer", f"GET {MAPS}?labelSelector", status=403))
+    assert (await started(client).settle(wanted("d1", A))).head.revision == 1
+    assert "let it get, list and delete ConfigMaps" in capfd.readouterr().err
+    await started(client).head("demo", "default")
+    assert capfd.readouterr().err == ""
