@@ -144,9 +144,9 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
         built.executions.values, built.engine.modules = values, tasks
         for state in states:
             built.engine.open(own_queue(state.module.name))
-        known = Known(deciding, tuple(filter(None, sources)), shelf.loaded.found.rejected, leftovers)
+        known = Known(deciding, releasing, tuple(filter(None, sources)), shelf.loaded.found.rejected, leftovers)
         status = ModulesStatus(states, rounds, known, built.queues)
-        Gauges(states, deciding, built.queues).export(parts.metrics)
+        Gauges(states, deciding, releasing, built.queues).export(parts.metrics)
         diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
         seen = Seen(states, status, store, built.engine, releasing, tasks, diffs, built.status.snapshots)
         views = ModuleViews(seen)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from hookrunner.convergence.deciding import Deciding
+from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import State, States
 from hookrunner.engine.queue_set import Queues
 from hookrunner.metrics.names import Metrics
@@ -17,9 +18,10 @@ Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 class Gauges:
     """What is true of all modules at a moment."""
 
-    def __init__(self, states: States, deciding: Deciding, queues: Queues) -> None:
+    def __init__(self, states: States, deciding: Deciding, releasing: Releasing, queues: Queues) -> None:
         self._states = states
         self._deciding = deciding
+        self._releasing = releasing
         self._queues = queues
 
     def export(self, metrics: Metrics) -> None:
@@ -68,7 +70,7 @@ class Gauges:
 
     def _drifted(self) -> Samples:
         for state in self._states:
-            yield (state.module.name,), len(state.drift)
+            yield (state.module.name,), len(self._releasing.drift(state))
 
     def _errors(self) -> Samples:
         yield (), self._deciding.trouble.count

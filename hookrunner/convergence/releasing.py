@@ -118,9 +118,12 @@ class Releasing:
         await self._follow(state, head)
         return head
 
+    def drift(self, state: State) -> tuple[Finding, ...]:
+        """Its objects that are not as they were applied."""
+        return self._helm.drift.found(self.identity(state.module))
+
     def found(self, state: State, finding: Finding) -> bool:
         """An object is not as it was applied; is something to be done about it?"""
-        state.drift[str(finding)] = finding
         fields = ", ".join(finding.fields)
         _log.warn(
             "An object is gone." if finding.missing else "An object was changed.", object=str(finding), fields=fields
@@ -138,7 +141,6 @@ class Releasing:
 
     async def forget(self, state: State) -> None:
         """Its objects are nobody's business any more."""
-        state.drift.clear()
         if head := self._followed.pop(state.module.name, None):
             self._helm.drift.forget(Identity(head.name, head.namespace))
 
@@ -213,11 +215,10 @@ class Releasing:
                 f"{head.name}: the last upgrade failed and was rolled back; change its values or its chart, see "
                 f"`hookrunner module list`"
             )
-        if lost := [one for one in state.drift.values() if one.missing or state.module.traits.drift == "repair"]:
+        if lost := [one for one in self.drift(state) if one.missing or state.module.traits.drift == "repair"]:
             await self._helm.releases.repair(head.name, head.namespace, lost, self._terms(state.module))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
-            for one in lost:
-                state.drift.pop(str(one), None)
+            self._helm.drift.repaired(self.identity(state.module), lost)
         await self._follow(state, head, objects)
 
     async def _follow(self, state: State, head: Head, objects: tuple[JSON, ...] | None = None) -> None:

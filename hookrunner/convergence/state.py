@@ -12,7 +12,6 @@ from hookrunner.convergence.news import News
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
-from hookrunner.model.releases import Finding
 
 NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 
@@ -24,8 +23,7 @@ class State:
     `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
     `kinds` are those that its definitions define, once `crds` says that these are applied.
-    `drift` are its objects that are not as they were applied; `repair` says that they are to be. `activation` is what
-    set off the converge that the present attempt is part of, empty for most: a label in metrics.
+    `activation` is what set off the converge that the present attempt is part of, empty for most: a label in metrics.
     """
 
     module: Module
@@ -46,8 +44,6 @@ class State:
     waits_for: str = ""
     restless: int = 0
     activation: str = ""
-    repair: bool = False
-    drift: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def on(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.objects import ConfigObject
+from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.state import State, States
 from hookrunner.engine.queue_set import Queues
@@ -26,10 +27,11 @@ REJECTED = "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What else is told: decisions and the configuration they come from, directories that are no modules, and what
-    became of what an earlier life had left."""
+    """What else is told: decisions and the configuration they come from, drift, directories that are no modules, and
+    what became of what an earlier life had left."""
 
     deciding: Deciding
+    releasing: Releasing
     sources: tuple[ConfigObject, ...]
     rejected: tuple[Module, ...]
     leftovers: Leftovers
@@ -68,7 +70,7 @@ class ModulesStatus:
     def rows(self) -> list[ModuleDump]:
         """All modules in their order, then the directories that can be none."""
         refused = self._known.deciding.refused
-        rows = [_row(state, str(refused.get(state.module.key, ""))) for state in self._states]
+        rows = [_row(state, str(refused.get(state.module.key, "")), self._drift(state)) for state in self._states]
         return [*rows, *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
@@ -82,8 +84,13 @@ class ModulesStatus:
         for state in self._states:
             if text := reason(state) or _unmet(state):
                 yield f"{state.module.name}: {text}"
+            if drift := self._drift(state):
+                yield f"{state.module.name}: not as applied: {', '.join(drift)}"
         for module in self._known.rejected:
             yield f"{module.directory}: {module.problem}"
+
+    def _drift(self, state: State) -> tuple[str, ...]:
+        return tuple(map(str, self._known.releasing.drift(state)))
 
     def _complaints(self) -> Iterator[str]:
         deciding = self._known.deciding
@@ -119,7 +126,7 @@ def _unmet(state: State) -> str:
     )
 
 
-def _row(state: State, refused: str) -> ModuleDump:
+def _row(state: State, refused: str, drift: tuple[str, ...]) -> ModuleDump:
     return ModuleDump(
         name=state.module.name,
         weight=state.module.weight,
@@ -132,7 +139,7 @@ def _row(state: State, refused: str) -> ModuleDump:
         revision=state.revision,
         since=state.since,
         last_success=state.last_success,
-        drift=tuple(map(str, state.drift.values())),
+        drift=drift,
         refused=refused,
     )
 

@@ -15,7 +15,7 @@ which the cluster tidies away.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Collection, Iterable
 from contextlib import aclosing
 from functools import partial
 
@@ -91,6 +91,11 @@ class Drift:
         """What is known to be wrong with a release now."""
         release = self._followed.release(identity)
         return tuple(release.found.values()) if release else ()
+
+    def repaired(self, identity: Identity, findings: Collection[Finding]) -> None:
+        """These are as they should be again."""
+        if release := self._followed.release(identity):
+            release.found = {one: found for one, found in release.found.items() if found not in findings}
 
     async def findings(self) -> AsyncGenerator[Finding, None]:
         """What is found out, for ever; for one reader. A change is told once, until it is another or was undone."""

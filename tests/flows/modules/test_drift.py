@@ -35,3 +35,19 @@ async def test_what_is_deleted_right_after_an_upgrade_comes_back_as_the_upgrade_
     await world.becomes("one", x="new")
     await world.delete("one")
     await world.becomes("one", x="new")
+
+
+async def test_a_change_is_shown_for_as_long_as_it_is_there(world: World) -> None:
+    """With `driftDetection: warn` nobody but its author undoes it."""
+    world.module("010-a", TWO | {"module.yaml": "driftDetection: warn\n"})
+    await world.configure(aEnabled="true")
+    await world.start()
+    await world.configure("one", x="edited")
+    await world.module_is("a", drift=["default/ConfigMap/one"], ready=True)
+    assert world.operator.metric("module_drift", module="a") == 1
+    assert "a: not as applied: default/ConfigMap/one" in world.operator.get("/readyz?output=json")[1]
+    await world.configure("one", x="z")
+    await world.module_is("a", drift=[])
+    assert world.operator.metric("module_drift", module="a") == 0
+    assert "not as applied" not in world.operator.get("/readyz?output=json")[1]
+    assert await world.releases() == ["a.v1 deployed"]
