@@ -280,7 +280,7 @@ class _Output:
     def __init__(self) -> None:
         self.level = "info"
         self.render: Callable[[Event], str] = _text
-        self.lines = LineWriter(sys.__stderr__ or open(os.devnull, "w"))  # noqa: SIM115 (None: started without one)
+        self.lines = LineWriter(sys.__stderr__ or open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (None: started without one)
 
     def write(self, event: Event) -> None:
         if self.lines.write(self.render(event) + "\n") and (lost := self.lines.lost):

@@ -92,7 +92,7 @@ def _program(path: str) -> Program:
 def _limit(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":  # macOS does not count data
-        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
         most = pages * resource.getpagesize() + memory
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 

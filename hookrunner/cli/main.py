@@ -96,7 +96,7 @@ def run(arguments: list[str], program: str) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:  # `| head` has seen enough; whatever is still in our buffers must not fail at the exit
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         return 1
     except HookrunnerError as error:
         click.echo(f"Error: {error}", err=True)

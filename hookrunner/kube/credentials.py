@@ -74,7 +74,7 @@ def _load_pair(context: ssl.SSLContext, cert: str, key: str) -> None:
     """`ssl` takes client keys from files only."""
     with tempfile.TemporaryDirectory(prefix="hookrunner-") as directory:
         path = Path(directory, "pair.pem")
-        path.write_text(f"{cert}\n{key}")
+        path.write_text(f"{cert}\n{key}", "utf-8")
         context.load_cert_chain(path)
 
 
@@ -133,7 +133,7 @@ class Credentials:
         """The kubelet replaces the file well before the old token ends, so a failure now is not yet one."""
         self._read_at = time.monotonic()
         try:
-            authorization = f"Bearer {Path(self._connection.token_file).read_text().strip()}"
+            authorization = f"Bearer {Path(self._connection.token_file).read_text('utf-8').strip()}"
         except OSError as error:
             _LOG.warn("cannot read the token file again", file=self._connection.token_file, error=error)
             return

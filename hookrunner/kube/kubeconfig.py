@@ -87,7 +87,7 @@ def in_cluster(directory: Path) -> dict[str, Any]:
     return _described(configuration) | {
         "origin": "service account of this pod",
         "in_pod": True,
-        "namespace": namespace.read_text().strip() if namespace.is_file() else "",
+        "namespace": namespace.read_text("utf-8").strip() if namespace.is_file() else "",
         "token_file": str(token),
     }
 
@@ -107,7 +107,7 @@ def _described(configuration: Any) -> dict[str, Any]:
 
 
 def _text(path: str | None) -> str:
-    return Path(path).read_text() if path else ""
+    return Path(path).read_text("utf-8") if path else ""
 
 
 def _token_file(config: Any, user: str | None) -> str:

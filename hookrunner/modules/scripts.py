@@ -145,7 +145,7 @@ def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
 def _read(path: Path) -> str:
     """What the script wrote; nothing if it removed the file, or made a FIFO of it, for whose writer nobody waits."""
     try:
-        with open(path, errors="replace", opener=_unwaiting) as file:
+        with open(path, encoding="utf-8", errors="replace", opener=_unwaiting) as file:
             return file.read(_LONGEST)
     except OSError:
         return ""

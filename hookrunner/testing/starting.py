@@ -41,11 +41,11 @@ class Starter:
 
     def _make(self, path: Path, template: str, mode: int, undo: ExitStack) -> None:
         """With the user's umask, and not over what somebody else has made meanwhile."""
-        text = (files("hookrunner.testing.starters") / template).read_text()
+        text = (files("hookrunner.testing.starters") / template).read_text("utf-8")
         path.touch(mode, exist_ok=False)
         undo.callback(path.unlink)
         named = {"@FILE@": self.hook.name, "@PATH@": shlex.quote(str(self.hook)), "@WEBHOOK@": self._webhook}
-        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text))
+        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text), "utf-8")
 
     @property
     def _webhook(self) -> str:

@@ -95,6 +95,6 @@ def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(errors="replace") if path.is_file() else ""
+        return path.read_text("utf-8", "replace") if path.is_file() else ""
     except OSError:
         return ""

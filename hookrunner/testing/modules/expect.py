@@ -62,18 +62,15 @@ def _rendered(expect: JSON, made: Made) -> Iterator[Difference]:
 
 def _golden(path: Path, shown: str, made: Made) -> Iterator[Difference]:
     try:
-        expected = path.read_text()
+        expected = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
         yield Difference(GOLDEN, (f"{path} is not there; --update writes it",))
         return
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from None
-    found = made.rendered.everything
+    found, names = made.rendered.everything.splitlines(), (f"{shown}: expected", f"{shown}: actual")
     if expected != found:
-        names = f"{shown}: expected", f"{shown}: actual"
-        yield Difference(
-            GOLDEN, tuple(difflib.unified_diff(expected.splitlines(), found.splitlines(), *names, lineterm=""))
-        )
+        yield Difference(GOLDEN, tuple(difflib.unified_diff(expected, found, *names, lineterm="")))
 
 
 def _now(key: str, expected: JSON, made: Made) -> JSON:
@@ -114,6 +111,6 @@ def _named(case: ModuleCase) -> str:
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, "utf-8")
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror}") from None

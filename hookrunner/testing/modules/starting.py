@@ -61,7 +61,7 @@ class ModuleStarter:
     def _make(self, template: str, path: Path) -> None:
         """With the user's umask; a script can be executed."""
         with as_file(files("hookrunner.testing.starters")) as starters:
-            text = (starters / "module" / f"{template}.txt").read_text()
+            text = (starters / "module" / f"{template}.txt").read_text("utf-8")
         named = {
             "@NAME@": self.name,
             "@KEY@": camel(self.name),
@@ -70,7 +70,7 @@ class ModuleStarter:
         }
         path.parent.mkdir(exist_ok=True)
         path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
-        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text))
+        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text), "utf-8")
 
 
 def module_starter(name: str, weight: int | None, directory: Path) -> ModuleStarter:

@@ -145,6 +145,12 @@ def test_a_case_that_expects_nothing_is_given_a_golden_file(tmp_path: Path) -> N
     assert list(differences(case(expect), file, MADE)) == []
 
 
+def test_a_golden_file_holds_notes_of_any_kind(tmp_path: Path) -> None:
+    file, made = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ()), Made(Rendered("", (), (), "ä\r\nb", None))
+    expect = updated(case({}), file, made)
+    assert list(differences(case(expect), file, made)) == []
+
+
 @pytest.mark.parametrize(
     ("text", "line"), [(None, "golden/x.yaml is not there; --update writes it"), ("kind: Pod\n", "-kind: Pod")]
 )
