@@ -84,7 +84,7 @@ def _body(value: JSON) -> JSON:
 def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
     """What is wrong with a document whose own fields have the right types."""
     if verb in _CREATES:
-        yield from _unlike(body, _OBJECT, "object", "an object")
+        yield from _unlike(body, _OBJECT, "object")
         return
     for key in ("kind", "name"):
         if not fields.get(key):
@@ -92,14 +92,14 @@ def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
     if verb is Verb.JQ_PATCH and not fields.get("jqFilter"):
         yield Problem("jqFilter", "is required for JQPatch; write a jq program such as '.spec.replicas = 2'")
     if verb is Verb.MERGE_PATCH:
-        yield from _unlike(body, Table({}, open=True), "mergePatch", "an object")
+        yield from _unlike(body, Table({}, open=True), "mergePatch")
     if verb is Verb.JSON_PATCH:
         missing = list(_missing(body, "jsonPatch", "a list"))
         yield from missing or steps.problems(body, "jsonPatch")
 
 
-def _unlike(body: JSON, shape: Table, key: str, kind: str) -> Iterator[Problem]:
-    yield from list(_missing(body, key, kind)) or check(body, shape, key)
+def _unlike(body: JSON, shape: Table, key: str) -> Iterator[Problem]:
+    yield from list(_missing(body, key, "an object")) or check(body, shape, key)
 
 
 def _missing(body: JSON, key: str, kind: str) -> Iterator[Problem]:

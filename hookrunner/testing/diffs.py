@@ -36,7 +36,7 @@ def as_yaml(value: JSON) -> str:
     return text.removesuffix("...\n")
 
 
-def unified(before: JSON, after: JSON, name_before: str, name_after: str, context: int = 3) -> Iterator[str]:
+def unified(before: JSON, after: JSON, name_before: str, name_after: str) -> Iterator[str]:
     """The lines of a unified diff without newlines; none if the values are equal."""
     first, second = as_yaml(before).splitlines(), as_yaml(after).splitlines()
-    yield from difflib.unified_diff(first, second, name_before, name_after, lineterm="", n=context)
+    yield from difflib.unified_diff(first, second, name_before, name_after, lineterm="")

@@ -60,7 +60,7 @@ class ValuesFiles:
 
 
 @contextmanager
-def values_files(values: JSON, config_values: JSON, key: str = "") -> Iterator[ValuesFiles]:
+def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[ValuesFiles]:
     """Make the files. Config values that nobody gave are an empty section for each key of the values. `key` is that of
     the hook's module, if it is known."""
     if config_values is None:
