@@ -12,6 +12,14 @@ ROOT = Path(__file__).parents[1]
 CODE = sorted((ROOT / "hookrunner").rglob("*.py"))
 FILES = [*CODE, *(file for room in ("tests", "benchmarks") for file in sorted((ROOT / room).rglob("*.py")))]
 LONGEST_FILE, LONGEST_FUNCTION = 400, 50
+READS = re.compile(r"os\.environb?(?!\.clear)|getenv|TYPE_CHECKING")
+SETTINGS = "hookrunner/settings/"
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    """All our code, read once."""
+    return {file: ast.parse(file.read_text()) for file in FILES}
 
 
 def named(file: Path) -> str:
@@ -25,11 +33,11 @@ def test_rooms_import_downwards_only() -> None:
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
-@pytest.mark.parametrize("file", FILES, ids=named)
-def test_a_file_opens_with_a_docstring_and_stays_short(file: Path) -> None:
-    text = file.read_text()
-    assert len(text.splitlines()) <= LONGEST_FILE
-    assert not text or ast.get_docstring(ast.parse(text)), "the first thing in a module is what it does, and why"
+def test_a_file_opens_with_a_docstring_and_stays_short(trees: dict[Path, ast.Module]) -> None:
+    """The first thing in a module is what it does, and why."""
+    silent = [named(file) for file, tree in trees.items() if tree.body and not ast.get_docstring(tree)]
+    long = [named(file) for file in FILES if len(file.read_text().splitlines()) > LONGEST_FILE]
+    assert (silent, long) == ([], [])
 
 
 def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -38,17 +46,21 @@ def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
-@pytest.mark.parametrize("file", FILES, ids=named)
-def test_functions_stay_short(file: Path) -> None:
-    functions = [
-        node
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+def functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def test_functions_stay_short(trees: dict[Path, ast.Module]) -> None:
+    long = [
+        f"{named(file)}: {function.name} has {length(function)} lines"
+        for file, tree in trees.items()
+        for function in functions(tree)
+        if length(function) > LONGEST_FUNCTION
     ]
-    assert {f.name: length(f) for f in functions if length(f) > LONGEST_FUNCTION} == {}
+    assert long == []
 
 
-@pytest.mark.parametrize("file", CODE, ids=named)
-def test_only_the_settings_read_the_environment_and_no_import_hides(file: Path) -> None:
-    found = set(re.findall(r"os\.environb?(?!\.clear)|getenv|TYPE_CHECKING", file.read_text()))
-    assert found <= ({"os.environ"} if file.parent.name == "settings" else set())
+def test_only_the_settings_read_the_environment_and_no_import_hides() -> None:
+    found = {named(file): set(READS.findall(file.read_text())) for file in CODE}
+    allowed = {name: {"os.environ"} for name in found if name.startswith(SETTINGS)}
+    assert {name: words for name, words in found.items() if words - allowed.get(name, set())} == {}
