@@ -16,7 +16,7 @@ from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
 from tests.engine.conftest import Bench, bench, client, jq  # noqa: F401
-from tests.fakes.cluster import configmap, settle
+from tests.fakes.cluster import configmap, settle, until
 
 QUIET = {"name": "cms", "kind": "ConfigMap", "executeHookOnSynchronization": False}
 CONFIG = {"kubernetes": [QUIET, {**QUIET, "name": "more", "queue": "other"}], "schedule": [{"crontab": "* * * * * *"}]}
@@ -60,8 +60,8 @@ async def test_after_a_thousand_times_nothing_is_left_and_nothing_is_twice(
         hooks.still(state)
         hooks.forget(state)
         await enable(hooks, state)
-    await settle()
-    assert (len(asyncio.all_tasks()), len(list(bench.monitors)), bench.cluster.open_watches) == (tasks, 2, 1)
+    await until(lambda: len(asyncio.all_tasks()) <= tasks)  # the run of a tick may have to end
+    assert (len(list(bench.monitors)), bench.cluster.open_watches) == (2, 1)
     before = len(bench.runs("h.sh"))
     bench.cluster.put(configmap("new"))
     began = asyncio.get_running_loop().time()

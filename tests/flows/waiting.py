@@ -10,13 +10,14 @@ INTERVAL, PATIENCE = 0.02, 60.0
 
 
 async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -> T:
-    """The first true result of `reached()`, asked for every few milliseconds. Raises TimeoutError naming `what`."""
-    deadline = asyncio.get_running_loop().time() + within
-    while not (result := reached()):
-        if asyncio.get_running_loop().time() > deadline:
-            raise TimeoutError(f"waited {within:g} s for: {what}")
+    """The first true result of `reached()`, asked for every few milliseconds. Raises TimeoutError naming `what`.
+
+    Patience is a number of looks: while the machine stands still, or is slow, none is lost."""
+    for _ in range(int(within / INTERVAL)):
+        if result := reached():
+            return result
         await asyncio.sleep(INTERVAL)
-    return result
+    raise TimeoutError(f"waited {within:g} s for: {what}")
 
 
 async def stays(holds: Callable[[], bool], what: str, seconds: float) -> None:

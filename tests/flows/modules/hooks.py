@@ -34,6 +34,11 @@ def unless(word: str, body: str = "echo broken >&2; exit 1") -> str:
     return f'[ -e "$TOLD/{word}" ] || {{ {body}; }}\n'
 
 
+def until_told(word: str) -> str:
+    """Wait until the test tells a word."""
+    return f'until [ -e "$TOLD/{word}" ]; do sleep 0.02; done\n'
+
+
 def enabled(body: str) -> str:
     """An `enabled` script."""
     return SCRIPT + body + "\n"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from hookrunner.cli.debug import ask
-from tests.flows.modules.hooks import configmap, hook, patch, unless, watching
+from tests.flows.modules.hooks import configmap, hook, patch, unless, until_told, watching
 from tests.flows.modules.world import World
+from tests.flows.waiting import until
 
 SCHEMA = "type: object\nproperties:\n  size: {type: integer}\n  password: {type: string, enum: [hunter2, hunter3]}\n"
 SIZE = "size: {{ .Values.a.size | quote }}"
@@ -47,6 +48,12 @@ async def set_secret(world: World, **data: str) -> None:
     there = await world.ask("GET", world.path("vals", "secrets"), None)
     where = world.path("vals" if there else "", "secrets")
     await world.ask("PATCH" if there else "POST", f"{where}?story=yes", {"data": texts} if there else secret)
+
+
+def conditions(world: World) -> dict[str, str]:
+    """What `/readyz` says of each condition."""
+    found = json.loads(world.operator.get("/readyz?output=json")[1])["conditions"]
+    return {condition["name"]: condition["message"] for condition in found}
 
 
 @pytest.fixture
@@ -157,10 +164,10 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
     await world.configure(aEnabled="true", bEnabled="true", cEnabled="true", c="{")
     await world.start()
     assert world.operator.get("/readyz") == (200, "Startup converge done.\n")
-    messages = {c["name"]: c["message"] for c in json.loads(world.operator.get("/readyz?output=json")[1])["conditions"]}
-    assert "a/h.sh: none: " in messages["watches"].replace("hooks/", "")
+    await until(lambda: conditions(world)["purge"].startswith("nothing was purged: "), "the end of the start")
+    await until(lambda: "a/h.sh: none: " in conditions(world)["watches"].replace("hooks/", ""), "what a waits for")
+    messages = conditions(world)
     assert all(word in messages["modules"] for word in ("a: ", "Missing", "Bad_Name"))
-    assert messages["purge"].startswith("nothing was purged: ")
     assert world.modules()["Bad_Name"]["state"] == "rejected"
     metrics = world.operator.get("/metrics")[1]
     assert 'module_phase{module="c",phase="Startup",reason="undecided"} 1' in metrics
@@ -171,9 +178,8 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
 @pytest.mark.parametrize(("flags", "unready"), [((), 503), (("--compat=addon-operator",), 500)])
 async def test_how_far_the_start_is(world: World, flags: tuple[str, ...], unready: int) -> None:
     world.operator.flags = (*world.operator.flags, *flags, "--config-map=hookrunner")
-    wait = 'until [ -e "$TOLD/{0}" ]; do sleep 0.02; done'
-    world.write("global-hooks/g.sh", hook(wait.format("first"), onStartup=1))
-    world.module("010-a", {"hooks/h.sh": hook(wait.format("second"), beforeHelm=1)})
+    world.write("global-hooks/g.sh", hook(until_told("first"), onStartup=1))
+    world.module("010-a", {"hooks/h.sh": hook(until_told("second"), beforeHelm=1)})
     await world.configure(aEnabled="true")
     await world.start(ready=False)
     get = world.operator.get

@@ -12,7 +12,7 @@ from typing import Any
 
 from hookrunner.cli.debug import ask as ask_debug
 from tests.flows.operator import Operator
-from tests.flows.waiting import until
+from tests.flows.waiting import PATIENCE, until
 
 Ask = Callable[[str, str, object], Awaitable[Any]]
 
@@ -120,7 +120,7 @@ class World:
         """Wait until something asked for anew is what is wanted."""
         last: list[object] = []
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 while (found := await get()) != wanted:
                     last[:] = [found]
                     await asyncio.sleep(0.02)
@@ -175,16 +175,28 @@ class World:
         """Wait until the row of a module says so; of texts a part is enough."""
 
         def holds() -> bool:
-            row = self.modules()[name]
-            return all(
+            row = self.modules().get(name)
+            return row is not None and all(
                 value in row[key] if isinstance(value, str) and value else row[key] == value
                 for key, value in wanted.items()
             )
 
         try:
-            await until(holds, "", within=25)
+            await until(holds, "")
         except TimeoutError:
-            raise TimeoutError(f"wanted {wanted}: {self.modules()[name]}\n{self.operator.story()}") from None
+            raise TimeoutError(f"wanted {wanted}: {self.modules().get(name)}\n{self.operator.story()}") from None
+
+    async def fails_often(self, name: str) -> None:
+        """Have a module that fails do so six times, by edits: its next attempt then is 21 s away, so that who waits
+        for that is seen to."""
+        for number in range(1, 7):
+            await until(lambda count=number: self.failures(name) >= count, f"failure {number} of {name}")  # type: ignore[misc]
+            if number < 6:
+                await self.configure(**{name: f"n: {number}"})
+
+    def failures(self, name: str) -> float:
+        """How often a module has failed."""
+        return self.operator.metric("module_run_errors_total", module=name)
 
     async def _send(self, method: str, path: str, body: dict[str, Any] | None) -> None:
         kind = {"apiVersion": "v1", "kind": "ConfigMap"} if method == "POST" else {}
