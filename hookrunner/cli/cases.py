@@ -79,8 +79,3 @@ def write_junit(path: Path | None, all_told: Sequence[Told], seconds: float) -> 
             path.write_bytes(junit.document(all_told, seconds))
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def relative(path: Path) -> Path:
-    """As short as it can be said."""
-    return path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path

@@ -12,6 +12,7 @@ import orjson
 
 from hookrunner import settings
 from hookrunner.cli import cases, ending
+from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
@@ -39,7 +40,7 @@ class _Test(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         said = ctx.params
         paths = said["paths"] or (settings.load({}, ctx.find_root().info_name or "").hooks.directory,)
-        files = suite.load(suite.find(cases.relative(path) for path in paths))
+        files = suite.load(suite.find(relative(path) for path in paths))
         asked = _Asked(files, said["named"], said["at_once"], said["timeout"], said["update"])
         began = time.perf_counter()
         outcomes = ending.run(_run(ctx, asked, quiet=said["output"] == "json"))

@@ -7,11 +7,11 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Limits, Renderer
-from hookrunner.cli import cases, ending
-from hookrunner.cli.lint import FORMATS, counted
+from hookrunner.cli import ending
+from hookrunner.cli.findings import many, tell, told
+from hookrunner.cli.here import relative
 from hookrunner.cli.quiet import quiet
 from hookrunner.jq.program import Jq
-from hookrunner.linting.findings import Severity
 from hookrunner.linting.lint import Linter
 from hookrunner.linting.modules.lint import LintedModules, ModuleLinter
 from hookrunner.modules.paths import modules_in
@@ -22,9 +22,7 @@ from hookrunner.settings import Settings
 
 @click.command("lint")
 @click.argument("paths", metavar="[DIR]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("-o", "--output", type=click.Choice(list(FORMATS)), default="text", show_default=True)
-@click.option("--strict", is_flag=True, help="End with 1 for warnings, too.")
-@click.option("-v", "--verbose", is_flag=True, help="Also show when schedules fire next.")
+@told
 @click.pass_context
 def module_lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict: bool, verbose: bool) -> int:
     """Check modules. DIR is a module, or a directory of modules (default: the modules directory).
@@ -42,15 +40,11 @@ def module_lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict
     named = paths or loaded.modules.directories
     if not named:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
-    modules = list(dict.fromkeys(module for path in named for module in modules_in(cases.relative(path))))
+    modules = list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))
     with quiet():
         linted = ending.run(_linted(loaded, modules))
-    shown = [one for one in linted.findings if verbose or one.code != "next-runs"]
-    click.echo(FORMATS[output](shown), nl=False)
-    if output == "text":
-        click.echo(f"{_many(linted.modules, 'module')}, {_many(linted.hooks, 'hook')}: {counted(shown)}", err=True)
-    bad = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
-    return int(any(one.severity in bad for one in shown))
+    subject = f"{many(linted.modules, 'module')}, {many(linted.hooks, 'hook')}"
+    return tell(subject, linted.findings, output, strict, verbose)
 
 
 async def _linted(loaded: Settings, modules: list[Path]) -> LintedModules:
@@ -58,7 +52,3 @@ async def _linted(loaded: Settings, modules: list[Path]) -> LintedModules:
     async with Jq() as jq, Renderer(limits) as renderer:
         hooks = Linter(loaded.hooks, Children(Patience(kill=5.0)), jq, datetime.now().astimezone())
         return await ModuleLinter(loaded.modules, hooks, renderer).lint(modules)
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"

@@ -12,6 +12,7 @@ import orjson
 from hookrunner import settings
 from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.cli import cases, ending
+from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.cli.hook_test import is_stale
 from hookrunner.cli.hook_test import rewrite as rewrite_hooks
@@ -94,7 +95,7 @@ def _asked(ctx: click.Context) -> _Asked:
     paths = said["paths"] or loaded.modules.directories
     if not paths:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
-    modules = list(dict.fromkeys(module for path in paths for module in modules_in(cases.relative(path))))
+    modules = list(dict.fromkeys(module for path in paths for module in modules_in(relative(path))))
     files = reading.read_all(modules)
     hooks = [file for module in modules for file in _of_hooks(module)]
     if not files and not hooks:
