@@ -29,7 +29,7 @@ def use(server: Served, pair: Pair) -> None:
 
 
 async def test_new_connections_get_the_new_certificate_and_old_ones_are_closed_after_an_answer() -> None:
-    async with served(Told()) as server, asyncio.timeout(5):
+    async with served(Told()) as server, asyncio.timeout(60):
         new = server.ca.server()
         async with connected(server) as (reader, writer):
             use(server, new)
@@ -43,7 +43,7 @@ async def test_new_connections_get_the_new_certificate_and_old_ones_are_closed_a
 async def test_a_review_that_runs_during_the_exchange_is_answered() -> None:
     told = Told()
     told.going_on.clear()
-    async with served(told) as server, asyncio.timeout(5):
+    async with served(told) as server, asyncio.timeout(60):
         running = asyncio.create_task(server.post("/hooks/a", admission()))
         await told.until_asked(1)
         use(server, server.ca.server())
@@ -126,7 +126,7 @@ DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEOHGPwh2gJWHMH5DIO8xQUgEgZDC
 async def test_nobody_is_answered_before_there_is_a_certificate_and_then_everybody() -> None:
     ca = Authority()
     pair, sock = ca.server(), on_port("127.0.0.1", 0, "--webhook-port")
-    async with asyncio.timeout(5), listening(sock, hello) as listener:
+    async with asyncio.timeout(60), listening(sock, hello) as listener:
         early = asyncio.create_task(
             asyncio.open_connection("127.0.0.1", sock.getsockname()[1], ssl=ca.client_context())
         )
@@ -220,7 +220,7 @@ async def test_with_a_client_ca_only_its_clients_are_let_in(tmp_path: Path) -> N
         "foreign": Authority("a stranger").client(),
         "a server's": clients.ca.server(),
     }
-    async with served(told, clients.setup) as server, asyncio.timeout(5):
+    async with served(told, clients.setup) as server, asyncio.timeout(60):
         let_in = [name for name, pair in pairs.items() if await clients.let_in(server, pair)]
     assert (let_in, len(told.asked)) == (["right"], 1)
 
@@ -234,7 +234,7 @@ async def test_between_a_client_and_its_ca_there_may_be_another(tmp_path: Path, 
         clients.file.write_bytes(between.certificate)
     else:
         pair = replace(pair, certificate=pair.certificate + between.certificate)
-    async with served(Told(), clients.setup) as server, asyncio.timeout(5):
+    async with served(Told(), clients.setup) as server, asyncio.timeout(60):
         assert await clients.let_in(server, pair)
         assert not await clients.let_in(server, Authority("between").client())
 
@@ -243,7 +243,7 @@ async def test_client_cas_that_change_are_followed(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(tls, "FOLLOW_EVERY", 0.001)
     clients, new = Clients(tmp_path), Authority("new CA")
     old_pair, new_pair = clients.ca.client(), new.client()
-    async with served(Told(), clients.setup) as server, asyncio.timeout(5):
+    async with served(Told(), clients.setup) as server, asyncio.timeout(60):
         following = asyncio.create_task(server.listener.follow_client_cas())
         assert (await clients.let_in(server, old_pair), await clients.let_in(server, new_pair)) == (True, False)
         clients.file.write_bytes(new.certificate)
@@ -258,7 +258,7 @@ async def test_client_cas_that_change_are_followed(tmp_path: Path, monkeypatch: 
 
 async def test_a_new_certificate_does_not_forget_the_client_cas(tmp_path: Path) -> None:
     clients = Clients(tmp_path)
-    async with served(Told(), clients.setup) as server, asyncio.timeout(5):
+    async with served(Told(), clients.setup) as server, asyncio.timeout(60):
         use(server, server.ca.server())
         assert [await clients.let_in(server, pair) for pair in (None, clients.ca.client())] == [False, True]
 
