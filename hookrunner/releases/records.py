@@ -40,7 +40,7 @@ _WORTH_KEEPING = 256 * 1024
 
 
 class _Kept(NamedTuple):
-    """A record that we have written: its text, and its objects as JSON unless they are many."""
+    """A record that we have written or read: its text, and its objects as JSON if they are known and not many."""
 
     revision: Revision
     text: str
@@ -78,15 +78,18 @@ class Records:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             return Record(unpacked(kept.text), revision.labels, kept.objects)
-        path = self._path(revision.namespace, revision.name, revision.number)
-        data = (await self._client.get(path)).get("data") or {}
+        found = await self._client.get(self._path(revision.namespace, revision.name, revision.number))
         try:
-            text = data["release"]
-            return Record(unpacked(base64.b64decode(text) if self._driver == "secret" else text), revision.labels)
+            text = (found.get("data") or {})["release"]
+            text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
+            record = Record(unpacked(text), revision.labels)
         except (KeyError, ValueError, ReleaseFailed) as error:
             raise ReleaseFailed(
                 f"{self.kind} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
             ) from None
+        if known := revision_of(found["metadata"]):
+            self._remember(_Kept(known, text, b""))
+        return record
 
     async def create(self, record: Record) -> Revision:
         """Raises ReleaseFailed if there is one of this number."""
@@ -135,7 +138,7 @@ class Records:
         return body
 
     def _remember(self, kept: _Kept) -> None:
-        """The latest record that we have written of each release is the one that is needed next, and small."""
+        """The latest record of each release is the one that is needed next, and small."""
         key = kept.revision.namespace, kept.revision.name
         if key not in self._latest or self._latest[key].revision.number <= kept.revision.number:
             self._latest[key] = kept

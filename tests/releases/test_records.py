@@ -43,6 +43,18 @@ async def test_all_releases_are_listed_by_one_request_for_metadata(client: Clien
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}?labelSelector=owner%3Dhelm"]
 
 
+async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it(
+    client: Client, sandbox: Sandbox
+) -> None:
+    theirs, ours = Records(client, "secret"), Records(client, "secret")
+    known = await theirs.create(record())
+    assert [(await ours.read(known)).status for _ in range(2)] == ["deployed"] * 2
+    changed = await theirs.update(record().turned(Status.FAILED, ""), known)
+    sandbox.faults.requests.clear()
+    assert [(await ours.read(changed)).status for _ in range(2)] == ["failed"] * 2
+    assert list(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.a.v1"]
+
+
 async def test_what_somebody_else_has_written_is_not_overwritten(client: Client) -> None:
     records = Records(client, "secret")
     known = await records.create(record())
