@@ -1,14 +1,20 @@
 """The control plane's programs as child processes that never outlive the process which started them."""
 
+import itertools
 import os
 import random
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 TETHER = Path(__file__).with_name("tether.py")
+
+BLOCK = 200
+"""Ports for one process with tests."""
 
 
 class Processes:
@@ -60,9 +66,11 @@ class Processes:
 
 
 def free_port() -> int:
-    """Return a free loopback port from below the range of outgoing connections, so that it stays free while unused."""
+    """Return a free loopback port that nobody else is given: no other process with tests on this machine, and not this
+    one again soon. They are below the range of outgoing connections, so that they stay free while unused."""
+    _, ports = _block()
     while True:
-        port = random.randint(20_000, 32_000)
+        port = next(ports)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -70,3 +78,19 @@ def free_port() -> int:
             except OSError:
                 continue
             return port
+
+
+@cache
+def _block() -> tuple[socket.socket, Iterator[int]]:
+    """The ports of this process in turn, and what keeps others off them as long as it lives: an abstract name."""
+    blocks = list(range(20_000, 32_000, BLOCK))
+    random.SystemRandom().shuffle(blocks)
+    for first in blocks:
+        name = socket.socket(socket.AF_UNIX)
+        try:
+            name.bind(f"\0hookrunner-test-ports-{first}")
+        except OSError:
+            name.close()
+        else:
+            return name, itertools.cycle(range(first, first + BLOCK))
+    raise OSError(f"{len(blocks)} processes with tests run on this machine: no ports are left for another")

@@ -46,7 +46,7 @@ async def operator(cluster: Cluster, tmp_path: Path) -> AsyncIterator[Start]:
         try:
             if one.running():
                 await one.stop()
-            assert one.left_behind() == []
+            await one.alone()
         finally:
             one.kill()
             print(one.story())

@@ -1,6 +1,7 @@
 """A running `hookrunner start` as a story sees it: its hooks' records, its log, its ports, its end."""
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -90,9 +91,7 @@ class Operator:
 
     def runs(self, hook: str) -> list[list[Any]]:
         """The contexts that each run of a hook got, in order."""
-        file = self.told / f"{hook}.jsonl"
-        text = file.read_text() if file.exists() else ""
-        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+        return [json.loads(line) for line in whole_lines(self.told / f"{hook}.jsonl")]
 
     def contexts(self, hook: str) -> list[Any]:
         """The contexts of all its runs."""
@@ -116,9 +115,7 @@ class Operator:
 
     def logs(self) -> list[dict[str, Any]]:
         """All log records so far. What `--sandbox` tells about itself comes before them."""
-        file = self.directory / "log"
-        text = file.read_text() if file.exists() else ""
-        lines = text[: text.rfind("\n") + 1].splitlines()
+        lines = whole_lines(self.directory / "log")
         return [json.loads(line) for line in lines if not line.startswith(("sandbox: ", "export KUBECONFIG="))]
 
     async def wait_log(self, words: str) -> dict[str, Any]:
@@ -129,7 +126,7 @@ class Operator:
     def story(self) -> str:
         """The last words of the log, for whoever reads a failure."""
         files = (self.directory / "errors", self.directory / "log")
-        return "\n".join(line for file in files if file.exists() for line in file.read_text().splitlines()[-15:])
+        return "\n".join(line for file in files for line in whole_lines(file)[-15:])
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and text of a page; status 0 if nobody answers."""
@@ -139,7 +136,7 @@ class Operator:
         except urllib.error.HTTPError as refused:
             with refused:
                 return refused.code, refused.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return 0, ""
 
     def readyz(self) -> Readiness:
@@ -202,6 +199,10 @@ class Operator:
         """Has it been started and not ended?"""
         return self._process is not None and self._process.poll() is None
 
+    async def alone(self) -> None:
+        """Wait until nothing lives that hooks of this story have started. What is killed lives on for a moment."""
+        await until(lambda: not self.left_behind(), "the end of what hooks have started", within=10)
+
     def left_behind(self) -> list[int]:
         """Processes that hooks of this story have started and that still live."""
         return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._is_ours(pid)]
@@ -219,6 +220,13 @@ class Operator:
             return f"TOLD={self.told}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:  # it has ended meanwhile
             return False
+
+
+def whole_lines(file: Path) -> list[str]:
+    """The lines of a file that another process may be writing to, without the one that is not written to its end: that
+    may stop in the middle of a character."""
+    written = file.read_bytes() if file.exists() else b""
+    return written[: written.rfind(b"\n") + 1].decode().split("\n")[:-1]
 
 
 def sample_sum(exposition: str, name: str, labels: Mapping[str, str]) -> float:

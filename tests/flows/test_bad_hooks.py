@@ -1,6 +1,5 @@
 """Hooks that behave badly harm themselves only: others run on, and it is told who and why (§8; R8, R27)."""
 
-import asyncio
 from pathlib import Path
 
 from tests.flows.conftest import Start
@@ -33,12 +32,10 @@ async def test_a_flood_of_output_without_newlines_is_cut_and_the_run_ends(operat
 
 async def test_a_child_left_in_the_background_holds_nobody_up(operator: Start, cms: ConfigMaps) -> None:
     """§17.11: the predecessor waited for whoever held its output."""
-    one = await operator({"h.sh": watching(cms.namespace, "sleep 20 &\n")})
-    began = asyncio.get_running_loop().time()
+    one = await operator({"h.sh": watching(cms.namespace, "sleep 3600 &\n")})
     for number in range(2):
         cms.create(f"n{number}")
         await one.hears("h.sh", number + 1)
-    assert asyncio.get_running_loop().time() - began < 15
     one.kill()
 
 
@@ -73,14 +70,6 @@ async def test_a_file_that_is_not_executable_is_named_with_the_mend(operator: St
     await one.ready()
 
 
-async def test_it_stops_at_once_while_a_failed_task_waits(operator: Start) -> None:
-    one = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ALWAYS)}, ready=False)
-    await one.wait_log("Will retry")
-    began = asyncio.get_running_loop().time()
-    assert await one.stop() == 0
-    assert asyncio.get_running_loop().time() - began < 4  # the back-off has 5 s
-
-
 async def test_a_synchronization_runs_in_its_own_queue_if_nobody_waits_for_it(operator: Start, cms: ConfigMaps) -> None:
     """design.md, weakness 5: a failing one in `main` holds it up, one in a queue of its own does not."""
     binding = configmaps(cms.namespace, queue="q", waitForSynchronization=False)
@@ -90,5 +79,5 @@ async def test_a_synchronization_runs_in_its_own_queue_if_nobody_waits_for_it(op
     await one.has_run("b.sh")
     cms.create("new")
     assert await one.hears("b.sh", 1) == [("Added", "new")]
-    waiting = await until(lambda: one.queue_list()["q"], "the failed one in its queue")
-    assert waiting[0].startswith("HookRun:q:kubernetes:a.sh:cms:failures 1")
+    failed = "HookRun:q:kubernetes:a.sh:cms:failures "
+    await until(lambda: one.queue_list()["q"][0].startswith(failed), "the failed one in its queue")

@@ -20,16 +20,20 @@ from tests.flows.waiting import until
 def limited_files(one: Operator) -> Iterator[None]:
     """No file may grow beyond 64 KB: needs no rights."""
     prlimit(one.pid, RLIMIT_FSIZE, (1 << 16, RLIM_INFINITY))
-    yield
-    prlimit(one.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        prlimit(one.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
 
 
 @contextmanager
 def small_disk(one: Operator) -> Iterator[None]:
     """A file system of 64 KB over the temp dir."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(one.tmp)], check=True)
-    yield
-    subprocess.run(["umount", str(one.tmp)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(one.tmp)], check=True)  # a file may be being written there
 
 
 FULL = [limited_files, *[small_disk] * (os.geteuid() == 0)]

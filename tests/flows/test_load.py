@@ -53,24 +53,25 @@ async def watched(one: Operator, seconds: float) -> None:
 
 
 async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -> None:
-    """The story of R17 for so long."""
+    """The story of R17 for so long. A busy machine takes longer for as many ticks."""
+    clock = asyncio.get_running_loop().time
     await cms.create_many(["one", "two"])
+    began = clock()
     one = await operator(crowd(cms.namespace))
-    await until(lambda: all(one.runs(f"h{number}.sh") for number in range(10)), "the first tick")
+
+    def ticks() -> Counter[tuple[int, str]]:
+        return Counter((number, c["binding"]) for number in range(10) for c in one.contexts(f"h{number}.sh"))
+
     await watched(one, seconds)
-    for number in range(10):
-        contexts = one.contexts(f"h{number}.sh")
-        ticks = Counter(context["binding"] for context in contexts)
-        assert len(ticks) == 10
-        assert min(ticks.values()) >= 0.5 * seconds
-        assert max(ticks.values()) <= seconds + 10
-        assert all(len(context["snapshots"]["cms"]) == 2 for context in contexts)
+    await until(lambda: len(ticks()) == 100 and min(ticks().values()) >= 0.5 * seconds, "ticks of all schedules")
+    assert max(ticks().values()) <= clock() - began + 1
+    assert all(len(c["snapshots"]["cms"]) == 2 for number in range(10) for c in one.contexts(f"h{number}.sh"))
     assert await one.stop() == 0
 
 
 async def test_a_hundred_schedules_in_one_tick_and_ten_queues(operator: Start, cms: ConfigMaps) -> None:
     """R17, short."""
-    await tick_in_ten_queues(operator, cms, 10)
+    await tick_in_ten_queues(operator, cms, 6)
 
 
 @pytest.mark.soak
@@ -87,8 +88,9 @@ def holdings(one: Operator) -> tuple[int, int, int]:
 
 
 def no_more(one: Operator, before: tuple[int, int, int]) -> bool:
-    """Does it hold no more of anything than before? Less is possible: idle connections are closed."""
-    return all(now <= then for now, then in zip(holdings(one), before, strict=True))
+    """Does it hold no more of anything than before, but for the few threads and connections that a busier moment needs?
+    Hundreds of runs that left something open would be hundreds more. Less is possible: idle connections are closed."""
+    return all(now <= then + 8 for now, then in zip(holdings(one), before, strict=True))
 
 
 def resident(one: Operator) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane.tools import find_tool
-from tests.flows.waiting import until
+from tests.flows.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -30,6 +30,10 @@ class Shown:
         assert child.stdout is not None
         async for line in child.stdout:
             self.text += line.decode()
+
+    async def all(self) -> None:
+        """Read to the end."""
+        await self._reading
 
     async def says(self, pattern: str) -> re.Match[str]:
         """Wait for a line."""
@@ -55,10 +59,11 @@ async def started(tmp_path: Path) -> AsyncIterator[tuple[Process, Shown, dict[st
     }
     program = (sys.executable, "-m", "hookrunner", *shlex.split(command))
     child = await asyncio.create_subprocess_exec(*program, cwd=ROOT, env=environ, stdout=PIPE, stderr=STDOUT)
-    yield child, Shown(child), environ
+    yield child, (shown := Shown(child)), environ
     if child.returncode is None:
         child.kill()
     await child.wait()
+    await shown.all()
 
 
 async def kubectl(environ: dict[str, str], line: str) -> str:
@@ -84,7 +89,7 @@ async def test_the_first_command_shows_hooks_at_work(started: tuple[Process, Sho
     assert "configmap/greeting patched" in await kubectl(environ, play[2])
     await shown.says("shop/web .*restart")
     child.send_signal(signal.SIGINT)
-    assert await asyncio.wait_for(child.wait(), 10) == 0
+    assert await asyncio.wait_for(child.wait(), PATIENCE) == 0
 
 
 async def test_hooks_that_need_more_than_python_are_left_out_and_told(

@@ -2,7 +2,7 @@
 (design.md §2; the predecessor's ways: §6.8)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from signal import SIGINT, SIGTERM
 
 import pytest
@@ -10,32 +10,37 @@ import pytest
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps
 from tests.flows.operator import Operator
-from tests.flows.scripts import HOLD, hook, patching, watching
+from tests.flows.scripts import FAIL_ALWAYS, HOLD, hook, patching, watching
 from tests.flows.waiting import until
 
 STUBBORN = 'trap "" TERM\nsleep 300 &\nuntil [ -e "$TOLD/never" ]; do sleep 0.05; done\n'
 """Neither listens to SIGTERM nor ends, and has a child."""
 
 
-async def seconds_to_stop(one: Operator, number: int) -> AsyncIterator[float]:
-    """Ask for the end and tell how long that took; on a busy machine, up to three times."""
-    for _ in range(3):
+async def stops_within(seconds: float, one: Operator, reached: Callable[[], Awaitable[object]], number: int) -> bool:
+    """Does it end so soon when it is asked to in this state? On a busy machine, it may be asked up to five times."""
+    for _ in range(5):
         if not one.running():
             one.start()
-            await one.ready()
+        await reached()
         began = asyncio.get_running_loop().time()
         assert await one.stop(number) == 0
-        taken = asyncio.get_running_loop().time() - began
-        yield taken
-        if taken < 1:
-            break
+        if asyncio.get_running_loop().time() - began < seconds:
+            return True
+    return False
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
 async def test_idle_it_stops_in_under_a_second(operator: Start, cms: ConfigMaps, number: int) -> None:
     one = await operator({"h.sh": watching(cms.namespace), "t.sh": hook({"schedule": [{"crontab": "0 0 1 1 *"}]})})
-    assert [taken async for taken in seconds_to_stop(one, number) if taken < 1]
+    assert await stops_within(1, one, one.ready, number)
     assert not (one.directory / "debug.socket").exists()
+
+
+async def test_it_stops_at_once_while_a_failed_task_waits(operator: Start) -> None:
+    one = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ALWAYS)}, ready=False)
+    failed = lambda: until(lambda: one.metric("hook_run_errors_total", hook="h.sh"), "a failure")  # noqa: E731
+    assert await stops_within(4, one, failed, SIGTERM)  # the back-off has 5 s
 
 
 async def test_a_running_hook_finishes_and_its_answer_is_applied(operator: Start, cms: ConfigMaps) -> None:
@@ -56,22 +61,20 @@ async def test_a_hook_that_outlasts_the_grace_is_ended_with_its_children(operato
     one = await operator({"h.sh": hook({"onStartup": 1}, STUBBORN)}, "--shutdown-grace=200ms", ready=False)
     await one.has_run("h.sh")
     assert await one.stop() == 1
-    assert one.left_behind() == []
+    await one.alone()
 
 
 async def test_a_second_signal_is_in_a_hurry(operator: Start) -> None:
-    one = await operator({"h.sh": hook({"onStartup": 1}, STUBBORN)}, ready=False)
+    one = await operator({"h.sh": hook({"onStartup": 1}, STUBBORN)}, "--shutdown-grace=1h", ready=False)
     await one.has_run("h.sh")
     one.send(SIGTERM)
     await one.wait_log("waiting up to")
-    began = asyncio.get_running_loop().time()
     assert await one.stop(SIGINT) == 1
-    assert asyncio.get_running_loop().time() - began < 10  # of 25 s of grace and 5 s before the kill
-    assert one.left_behind() == []
+    await one.alone()
 
 
 async def test_a_hook_that_takes_too_long_is_ended_and_tried_again(operator: Start) -> None:
-    """`settings.timeout` is a failure; the whole group is gone."""
+    """`settings.timeout` is a failure; the whole group is gone. On a busy machine, a later run may be late as well."""
     slow = f'[ -e "$TOLD/failed-$name" ] && exit 0\ntouch "$TOLD/failed-$name"\n{STUBBORN}'.replace(
         'trap "" TERM\n', ""
     )
@@ -81,7 +84,7 @@ async def test_a_hook_that_takes_too_long_is_ended_and_tried_again(operator: Sta
     assert "timed out" in record["error"] or "timeout" in record["error"]
     await until(lambda: len(one.left_behind()) == 1, "only the program itself")
     await one.ready()
-    assert len(one.runs("h.sh")) == 2
+    assert one.metric("hook_run_success_total", hook="h.sh") == 1
 
 
 async def test_it_can_be_stopped_while_hooks_are_being_loaded(operator: Start) -> None:
@@ -89,7 +92,7 @@ async def test_it_can_be_stopped_while_hooks_are_being_loaded(operator: Start) -
     one = await operator({"h.sh": slow}, ready=False)
     await until(lambda: (one.told / "asked").exists(), "the --config call")
     assert await one.stop() == 0
-    assert one.left_behind() == []
+    await one.alone()
 
 
 async def test_a_failed_start_says_why_and_ends_with_1(operator: Start) -> None:

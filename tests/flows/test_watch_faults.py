@@ -23,7 +23,7 @@ async def test_a_silent_watch_is_resumed_and_loses_nothing(operator: Start, prox
     for number in range(5):
         cms.create(f"during-{number}")
     await one.hears("h.sh", 6)
-    assert one.metric("kubernetes_watch_stalls_total", namespace=cms.namespace) == stalls + 1
+    assert one.metric("kubernetes_watch_stalls_total", namespace=cms.namespace) > stalls
     assert one.events("h.sh")[1:] == [("Added", f"during-{number}") for number in range(5)]
     assert one.readyz().ready
 

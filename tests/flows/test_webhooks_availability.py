@@ -58,6 +58,11 @@ def registration(site: Site) -> dict[str, Any]:
     return found
 
 
+def holding_hook(site: Site) -> str:
+    """The API server is patient with it."""
+    return validating(site, HELD, timeoutSeconds=30)
+
+
 async def created(site: Site, name: str) -> tuple[int, str]:
     return await asyncio.to_thread(site.kubectl, "create", "configmap", name)
 
@@ -81,14 +86,14 @@ async def test_an_api_server_that_is_away_at_the_start_is_waited_for(site: Site,
 
 
 async def test_running_reviews_are_answered_at_the_end_and_later_ones_fail_at_once(site: Site, start: Start) -> None:
-    one = await start({"h.sh": validating(site, HELD)}, *site.flags)
+    one = await start({"h.sh": holding_hook(site)}, *site.flags)
     await is_asked(site, one)
     held = [await holding(site, one, f"held-{number}") for number in range(3)]
     one.send(SIGTERM)
     await one.wait_log("stopping")
-    code, shown = await created(site, "late")
-    assert code == 1
-    assert "failed calling webhook" in shown
+    # The port is closed a moment after that.
+    refusal = "failed calling webhook"
+    await until(lambda: refusal in site.kubectl("create", "configmap", "late", "--dry-run=server")[1], refusal)
     one.tell("go")
     assert [await review for review in held] == [(0, f"configmap/held-{number} created\n") for number in range(3)]
     assert await one.ended() == 0
@@ -96,7 +101,7 @@ async def test_running_reviews_are_answered_at_the_end_and_later_ones_fail_at_on
 
 
 async def test_a_review_that_outlasts_the_grace_fails_and_its_hook_is_ended(site: Site, start: Start) -> None:
-    one = await start({"h.sh": validating(site, HELD)}, *site.flags, "--shutdown-grace=500ms")
+    one = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=500ms")
     await is_asked(site, one)
     held = await holding(site, one, "held")
     began = asyncio.get_running_loop().time()
@@ -104,23 +109,23 @@ async def test_a_review_that_outlasts_the_grace_fails_and_its_hook_is_ended(site
     code, shown = await held
     assert code == 1
     assert "Hook failed: h.sh" in shown
-    assert asyncio.get_running_loop().time() - began < 5
-    assert one.left_behind() == []
+    assert asyncio.get_running_loop().time() - began < 20  # by default it has 25 s
+    await one.alone()
 
 
 async def test_a_second_signal_waits_for_no_review(site: Site, start: Start) -> None:
-    one = await start({"h.sh": validating(site, HELD)}, *site.flags)
+    one = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=1h")
     await is_asked(site, one)
     held = await holding(site, one, "held")
     one.send(SIGTERM)
     await one.wait_log("stopping")
     assert await one.stop() == 1
     assert (await held)[0] == 1
-    assert one.left_behind() == []
+    await one.alone()
 
 
 async def test_after_a_kill_the_same_certificate_is_shown(site: Site, start: Start) -> None:
-    one = await start({"h.sh": validating(site, HELD)}, *site.flags)
+    one = await start({"h.sh": holding_hook(site)}, *site.flags)
     await is_asked(site, one)
     before = registration(site)["webhooks"]
     secret = site.kubectl("get", "secret", "hookrunner-webhook-certs", "-o", "json")[1]
