@@ -30,12 +30,17 @@ def options(what: str) -> list[click.Parameter]:
     ]
 
 
-def show(told: Told, stale: bool, first: bool) -> None:
-    """Print how a case went: `stale` is one that is updated, `first` the first of its file."""
+def is_fine(told: Told, update: bool) -> bool:
+    """It passed, or is updated."""
+    return told.passed or (update and told.stale)
+
+
+def show(told: Told, update: bool, first: bool) -> None:
+    """Print how a case went: whether those that are stale are updated, whether it is the first of its file."""
     if first:
         click.echo(click.style(told.path, bold=True))
     word = click.style("ok", fg="green") if told.passed else click.style("FAILED", fg="red", bold=True)
-    if stale:
+    if update and told.stale:
         word = click.style("updated", fg="yellow")
     click.echo(f"  {word} {told.name} ({told.seconds * 1000:.0f} ms)")
     for note in told.notes:
@@ -44,10 +49,10 @@ def show(told: Told, stale: bool, first: bool) -> None:
         click.echo(f"     {line}")
 
 
-def summary(all_told: Sequence[Told], stale: Sequence[bool], seconds: float) -> str:
+def summary(all_told: Sequence[Told], update: bool, seconds: float) -> str:
     """How many passed, were updated, and failed."""
-    updated = sum(stale)
-    failed = sum(not told.passed and not new for told, new in zip(all_told, stale, strict=True))
+    updated = sum(update and told.stale for told in all_told)
+    failed = sum(not is_fine(told, update) for told in all_told)
     counts = {"passed": len(all_told) - updated - failed, "updated": updated, "failed": failed}
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing ran"
     return click.style(f"{words} in {seconds:.2f} s", fg="red" if failed else "green", bold=True)

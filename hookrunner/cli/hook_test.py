@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import click
 import orjson
@@ -14,8 +13,6 @@ from hookrunner import settings
 from hookrunner.cli import cases, ending
 from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
-from hookrunner.errors import BadInput
-from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import golden, suite
 from hookrunner.testing.cases.reading import CaseFile
@@ -51,7 +48,7 @@ class _Test(click.Command):
             rewrite(outcomes)
         _tell(said["output"], outcomes, said["update"], seconds)
         cases.write_junit(said["junit"], [one.told for one in outcomes], seconds)
-        return 0 if all(_is_fine(outcome, said["update"]) for outcome in outcomes) else 1
+        return 0 if all(cases.is_fine(one.told, said["update"]) for one in outcomes) else 1
 
 
 hook_test = _Test(
@@ -85,50 +82,21 @@ async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
         async for outcome in going:
             if not quiet:
                 first = not outcomes or outcomes[-1].file is not outcome.file
-                cases.show(outcome.told, asked.update and is_stale(outcome), first)
+                cases.show(outcome.told, asked.update, first)
             outcomes.append(outcome)
     return outcomes
 
 
-def _is_fine(outcome: Outcome, update: bool) -> bool:
-    return outcome.passed or (update and is_stale(outcome))
-
-
-class _Stale(Protocol):
-    """The outcome of a case."""
-
-    @property
-    def problem(self) -> str: ...
-
-    @property
-    def wrong(self) -> Sequence[object]: ...
-
-    @property
-    def case(self) -> "_Expecting": ...
-
-
-class _Expecting(Protocol):
-    @property
-    def expect(self) -> JSON: ...
-
-
-def is_stale(outcome: _Stale) -> bool:
-    """Not as expected, or nothing is expected yet."""
-    return bool(outcome.wrong) or not (outcome.problem or outcome.case.expect)
-
-
 def rewrite(outcomes: Sequence[Outcome]) -> None:
-    """Rewrite the files of cases that are stale."""
-    for file in {id(outcome.file): outcome.file for outcome in outcomes if is_stale(outcome)}.values():
+    """Rewrite the files of cases that are stale. Raises BadInput."""
+    stale = [one for one in outcomes if one.told.stale]
+    for file in {id(one.file): one.file for one in stale}.values():
         updates = {
             one.case.path: golden.expectation(one.case.expect, one.wrong, one.result, one.effects)
-            for one in outcomes
-            if one.file is file and is_stale(one)
+            for one in stale
+            if one.file is file
         }
-        try:
-            file.write(golden.rewritten(file.text, file.places, updates))
-        except BadInput as error:
-            raise BadInput(f"{file.path} cannot be updated: {error}") from None
+        golden.rewrite(file, updates)
 
 
 def _tell(output: str, outcomes: Sequence[Outcome], update: bool, seconds: float) -> None:
@@ -137,4 +105,4 @@ def _tell(output: str, outcomes: Sequence[Outcome], update: bool, seconds: float
         document = cases.document(told, [as_json(outcome.result) for outcome in outcomes], seconds)
         click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
     else:
-        click.echo(cases.summary(told, [update and is_stale(outcome) for outcome in outcomes], seconds))
+        click.echo(cases.summary(told, update, seconds))

@@ -14,7 +14,6 @@ from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.cli import cases, ending
 from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
-from hookrunner.cli.hook_test import is_stale
 from hookrunner.cli.hook_test import rewrite as rewrite_hooks
 from hookrunner.cli.quiet import quiet
 from hookrunner.errors import BadInput
@@ -23,7 +22,7 @@ from hookrunner.settings import Settings
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import golden, suite
 from hookrunner.testing.cases.format import SUFFIX
-from hookrunner.testing.cases.reading import CaseFile, overwrite
+from hookrunner.testing.cases.reading import CaseFile
 from hookrunner.testing.cases.suite import Outcome
 from hookrunner.testing.modules import reading
 from hookrunner.testing.modules import suite as module_suite
@@ -63,7 +62,7 @@ class _Test(click.Command):
             _rewrite([one for one in outcomes if isinstance(one, ModuleOutcome)])
         _tell(outcomes, asked, seconds)
         cases.write_junit(said["junit"], [one.told for one in outcomes], seconds)
-        return 0 if all(one.told.passed or _is_new(one, asked.update) for one in outcomes) else 1
+        return 0 if all(cases.is_fine(one.told, asked.update) for one in outcomes) else 1
 
 
 module_test = _Test(
@@ -136,28 +135,21 @@ async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOut
 
 def _show(one: ModuleOutcome | Outcome, before: Sequence[ModuleOutcome | Outcome], asked: _Asked) -> None:
     if not asked.quiet:
-        cases.show(one.told, _is_new(one, asked.update), first=not before or before[-1].file is not one.file)
-
-
-def _is_new(one: ModuleOutcome | Outcome, update: bool) -> bool:
-    return update and is_stale(one)
+        cases.show(one.told, asked.update, first=not before or before[-1].file is not one.file)
 
 
 def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
-    """Rewrite golden files, and the test files of cases that are stale."""
-    stale = [one for one in outcomes if is_stale(one)]
+    """Rewrite golden files, and the test files of cases that are stale. Raises BadInput."""
+    stale = [one for one in outcomes if one.told.stale]
     for file in {id(one.file): one.file for one in stale}.values():
         updates = {one.case.path: updated(one.case, file, one.made) for one in stale if one.file is file}
-        try:
-            overwrite(file.path, golden.rewritten(file.text, file.places, updates))
-        except BadInput as error:
-            raise BadInput(f"{file.path} cannot be updated: {error}") from None
+        golden.rewrite(file, updates)
 
 
 def _tell(outcomes: Sequence[ModuleOutcome | Outcome], asked: _Asked, seconds: float) -> None:
     told = [one.told for one in outcomes]
     if not asked.quiet:
-        click.echo(cases.summary(told, [_is_new(one, asked.update) for one in outcomes], seconds))
+        click.echo(cases.summary(told, asked.update, seconds))
         return
     results = [as_json(one.result) if isinstance(one, Outcome) else one.made.as_json() for one in outcomes]
     click.echo(orjson.dumps(cases.document(told, results, seconds), option=orjson.OPT_INDENT_2))

@@ -20,7 +20,7 @@ async def test_a_starter_passes_its_own_tests(language: str, kind: str, tools: B
     assert made.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
     outcomes = [outcome async for outcome in suite.run(tools, suite.load(suite.find([tmp_path / "hooks"])), "", 2)]
     assert len(outcomes) > 2
-    assert [outcome.lines for outcome in outcomes if not outcome.passed] == []
+    assert [outcome.told.lines for outcome in outcomes if not outcome.told.passed] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,6 +11,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import Effects, Result
 from hookrunner.testing.cases.expect import Difference, actual
 from hookrunner.testing.cases.places import Place, Places
+from hookrunner.testing.cases.reading import Sheet, overwrite
 from hookrunner.testing.diffs import as_yaml
 from hookrunner.yaml_values import BadDocument
 
@@ -34,6 +35,14 @@ def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, effec
     if not kept:
         found |= {key: value for key in _FIRST if (value := actual(key, result, effects))} or {"patches": []}
     return {key: value for key, value in (kept | found).items() if value not in (None, "") or key in _FIRST}
+
+
+def rewrite(file: Sheet, updates: dict[str, JSON]) -> None:
+    """Give cases other expectations, by their paths (`[0]`). Raises BadInput, and has changed nothing then."""
+    try:
+        overwrite(file.path, rewritten(file.text, file.places, updates))
+    except BadInput as error:
+        raise BadInput(f"{file.path} cannot be updated: {error}") from None
 
 
 def rewritten(text: str, places: Places, updates: dict[str, JSON]) -> str:

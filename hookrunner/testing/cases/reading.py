@@ -33,22 +33,24 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseFile:
-    """A file of cases: which hook it is about, its text, and where everything stands in it."""
+class Sheet:
+    """A file of cases: its text, and where everything stands in it."""
 
     path: Path
     text: str
     places: Places
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile(Sheet):
+    """One about a hook."""
+
     cases: tuple[Case, ...]
 
     @property
     def hook(self) -> Path:
         """`copy.sh.test.yaml` is about `copy.sh` beside it."""
         return self.path.with_name(self.path.name.removesuffix(SUFFIX))
-
-    def write(self, text: str) -> None:
-        """Raises BadInput."""
-        overwrite(self.path, text)
 
 
 def overwrite(path: Path, text: str) -> None:

@@ -37,22 +37,13 @@ class Outcome:
             file.hook.name,
             case.line,
             case.name,
+            bool(case.expect),
             self.seconds,
             self.problem,
             self.wrong,
             result.logs,
             result.notes,
         )
-
-    @property
-    def passed(self) -> bool:
-        """As expected."""
-        return self.told.passed
-
-    @property
-    def lines(self) -> list[str]:
-        """What there is to say of a case that did not pass."""
-        return self.told.lines
 
 
 def find(paths: Iterable[Path]) -> list[Path]:

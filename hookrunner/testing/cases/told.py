@@ -9,13 +9,15 @@ from hookrunner.testing.cases.expect import Difference
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`subject` is what was tested. `problem` is why it could not be run at all; else `wrong` is what is not as
-    expected. `logs` is what was printed meanwhile, `notes` are worth knowing also if all is well."""
+    """`subject` is what was tested, `expects` whether anything was expected of it. `problem` is why it could not be run
+    at all; else `wrong` is what is not as expected. `logs` is what was printed meanwhile, `notes` are worth knowing
+    also if all is well."""
 
     path: Path
     subject: str
     line: int
     name: str
+    expects: bool
     seconds: float = 0.0
     problem: str = ""
     wrong: Sequence[Difference] = ()
@@ -26,6 +28,11 @@ class Told:
     def passed(self) -> bool:
         """As expected."""
         return not (self.problem or self.wrong)
+
+    @property
+    def stale(self) -> bool:
+        """Not as expected, or nothing is expected yet: what `--update` writes anew."""
+        return bool(self.wrong) or not (self.problem or self.expects)
 
     @property
     def lines(self) -> list[str]:

@@ -8,7 +8,7 @@ from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.cases.format import SUFFIX
 from hookrunner.testing.cases.places import Places, line_of
-from hookrunner.testing.cases.reading import loaded
+from hookrunner.testing.cases.reading import Sheet, loaded
 from hookrunner.testing.modules.format import problems
 
 TESTS = "tests"
@@ -40,13 +40,10 @@ class ModuleCase:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleFile:
-    """A file of cases: the directory of its module, its text, and where everything stands in it."""
+class ModuleFile(Sheet):
+    """One about the module in a directory."""
 
-    path: Path
     module: Path
-    text: str
-    places: Places
     cases: tuple[ModuleCase, ...]
 
 
@@ -59,7 +56,7 @@ def test_files(module: Path) -> list[Path]:
 def read(path: Path, module: Path) -> ModuleFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
     text, raw, found = loaded(path, problems)
-    return ModuleFile(path, module, text, found, tuple(_cases(raw, found)))
+    return ModuleFile(path, text, found, module, tuple(_cases(raw, found)))
 
 
 def read_all(modules: Iterable[Path]) -> list[ModuleFile]:

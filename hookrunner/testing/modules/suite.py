@@ -29,8 +29,9 @@ class ModuleOutcome:
     @property
     def told(self) -> Told:
         """For whoever shows it."""
-        case = self.case
-        return Told(self.file.path, self.file.module.name, case.line, case.name, self.seconds, self.problem, self.wrong)
+        case, subject = self.case, self.file.module.name
+        expects = bool(case.expect)
+        return Told(self.file.path, subject, case.line, case.name, expects, self.seconds, self.problem, self.wrong)
 
 
 async def run(

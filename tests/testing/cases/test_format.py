@@ -11,7 +11,7 @@ import hookrunner.testing.cases
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Many, Shape, Table, Text
 from hookrunner.testing.cases import format
-from hookrunner.testing.cases.reading import read
+from hookrunner.testing.cases.reading import overwrite, read
 
 NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"
 SCHEMA = json.loads((Path(hookrunner.testing.cases.__file__).parent / "cases.schema.json").read_text())
@@ -134,7 +134,7 @@ def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path) -> None:
     path.chmod(0o640)
     found = read(path)
     assert found.places["[0].name"].start == (0, 8)
-    found.write(found.text + "  expect: {}\n")
+    overwrite(found.path, found.text + "  expect: {}\n")
     assert path.read_bytes() == b"\xef\xbb\xbf- name: a\r\n  when: {event: Startup}\r\n  expect: {}\r\n"
     assert path.stat().st_mode & 0o777 == 0o640
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_written_stays(tmp_path: Path) -> None:
     found = read(case_file(tmp_path, "- name: a\n  when: {event: Startup}\n"))
     (tmp_path / f".{found.path.name}.draft").mkdir()
     with pytest.raises(BadInput, match="cannot write: Is a directory"):
-        found.write("other")
+        overwrite(found.path, "other")
     assert found.path.read_text() == found.text
 
 

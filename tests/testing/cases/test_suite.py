@@ -37,10 +37,10 @@ async def test_each_case_passes_or_says_what_is_wrong(tools: Bench, write_hook: 
         f"{{name: not run, when: {{event: Added, object: {CM % 'a'}, binding: cms}}, expect: {{run: false}}}}",
     )
     found = await outcomes(tools, hook)
-    assert [outcome.passed for outcome in found] == [True, False, False, False]
-    assert found[1].lines == ["exit:", "  exit 0, expected 1", "the hook printed:", "  | hi"]
-    assert found[2].lines == [f"{hook}.test.yaml:3: the hook has no schedule binding"]
-    assert found[3].lines[:2] == ["run:", "  the hook ran"]
+    assert [outcome.told.passed for outcome in found] == [True, False, False, False]
+    assert found[1].told.lines == ["exit:", "  exit 0, expected 1", "the hook printed:", "  | hi"]
+    assert found[2].told.lines == [f"{hook}.test.yaml:3: the hook has no schedule binding"]
+    assert found[3].told.lines[:2] == ["run:", "  the hook ran"]
 
 
 async def test_the_objects_in_the_end(tools: Bench, write_hook: Author) -> None:
@@ -50,11 +50,11 @@ async def test_the_objects_in_the_end(tools: Bench, write_hook: Author) -> None:
     hook = write_hook(CONFIG, script)
     write_tests(hook, f"{{name: ok, given: [{CM % 'a'}, {CM % 'b'}], {START}, {expect}}}")
     (found,) = await outcomes(tools, hook)
-    assert found.lines == []
+    assert found.told.lines == []
     patch = "{operation: MergePatch, kind: cm, namespace: n, name: no, mergePatch: {data: {}}}"
     write_tests(write_hook(CONFIG, f"echo '{patch}' > $KUBERNETES_PATCH_PATH"), refused)
     (found,) = await outcomes(tools, hook)
-    assert 'configmaps "no" not found' in "".join(found.lines)
+    assert 'configmaps "no" not found' in "".join(found.told.lines)
 
 
 async def test_cases_run_side_by_side_and_are_told_in_order(tools: Bench, write_hook: Author, tmp_path: Path) -> None:

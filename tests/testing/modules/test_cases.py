@@ -132,13 +132,13 @@ MADE = Made(Rendered("kind: ConfigMap\n", (OBJECT,), (), "read me\n", None), {"g
     ],
 )
 def test_what_a_case_should_expect_says_as_much_as_before(expect: object, now: object, tmp_path: Path) -> None:
-    file = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ())
+    file = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ())
     assert updated(case(expect), file, MADE) == now
     assert list(differences(case(now), file, MADE)) == []
 
 
 def test_a_case_that_expects_nothing_is_given_a_golden_file(tmp_path: Path) -> None:
-    file = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ())
+    file = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ())
     expect = updated(case({}), file, MADE)
     assert expect == {"golden": "golden/some-case.yaml"}
     assert (tmp_path / "golden/some-case.yaml").read_text() == MADE.rendered.everything
@@ -146,7 +146,7 @@ def test_a_case_that_expects_nothing_is_given_a_golden_file(tmp_path: Path) -> N
 
 
 def test_a_golden_file_holds_notes_of_any_kind(tmp_path: Path) -> None:
-    file, made = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ()), Made(Rendered("", (), (), "ä\r\nb", None))
+    file, made = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ()), Made(Rendered("", (), (), "ä\r\nb", None))
     expect = updated(case({}), file, made)
     assert list(differences(case(expect), file, made)) == []
 
@@ -158,7 +158,7 @@ def test_a_golden_file_is_compared_as_text(text: str | None, line: str, tmp_path
     (tmp_path / "golden").mkdir()
     if text:
         (tmp_path / "golden/x.yaml").write_text(text)
-    file = ModuleFile(tmp_path / "a.test.yaml", tmp_path, "", {}, ())
+    file = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ())
     [wrong] = differences(case({"golden": "golden/x.yaml"}), file, MADE)
     assert [one for one in wrong.lines if one.endswith(line)]
 
