@@ -55,6 +55,7 @@ MODULE_CODES = {
     "crd-refused": Severity.ERROR,
     "render-failed": Severity.WARNING,
     "enum-unquoted": Severity.WARNING,
+    "schema-slip": Severity.WARNING,
     "key-unknown": Severity.WARNING,
     "value-lost": Severity.WARNING,
     "requires-unknown": Severity.WARNING,

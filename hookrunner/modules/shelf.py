@@ -36,12 +36,20 @@ def read(settings: ModulesSettings) -> Shelf:
         except BadModule as error:
             _log.error("A module cannot be used.", module=module.name, error=str(error))
             found[module.key], module = Schemas(), replace(module, problem=str(error))
+        _tell(module.name, found[module.key])
         modules.append(module)
     return Shelf(loaded, tuple(modules), found)
 
 
 def _global(directory: Path | None) -> Schemas:
     try:
-        return schemas.load(directory, GLOBAL) if directory else Schemas()
+        loaded = schemas.load(directory, GLOBAL) if directory else Schemas()
     except BadModule as error:
         raise StartRefused(f"{error}; every module depends on the global values") from error
+    _tell(GLOBAL, loaded)
+    return loaded
+
+
+def _tell(name: str, loaded: Schemas) -> None:
+    for slip in loaded.slips:
+        _log.warn("A schema has a slip; it is read as addon-operator reads it.", module=name, slip=str(slip))

@@ -1,4 +1,4 @@
-"""Checks of schemas that load and then do not say what was meant: words that YAML takes for true and false, and
+"""Checks of schemas that load and then do not say what was meant: slips, words that YAML takes for true and false, and
 defaults that their own rule refuses."""
 
 from collections.abc import Iterator
@@ -20,6 +20,9 @@ def check(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
     for name, schema in ((CONFIG, schemas.config), (VALUES, schemas.values)):
         if schema:
             yield from _defaults(directory, name, schema)
+    for slip in schemas.slips:
+        name, _, pointer = slip.place.partition("#")
+        yield ModuleRemark(name, in_yaml(directory / name, pointer), "schema-slip", f"{pointer} {slip.text}")
 
 
 def enums(directory: Path) -> Iterator[ModuleRemark]:

@@ -66,6 +66,8 @@ def _fits(node: Node, value: JSON) -> bool:
 
 
 def _mend(node: Node, value: JSON) -> str:
+    if not set(node.types) & set(KINDS.values()):
+        return "; that is no type: the schema is to be mended"
     if value is None:
         return "; leave the key out, or give it a value"
     if isinstance(value, str):

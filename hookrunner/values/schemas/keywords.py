@@ -84,7 +84,7 @@ def _of_numbers(raw: Mapping[str, JSON]) -> Iterator[Test]:
         # By the digits that people wrote: 0.3 is a multiple of 0.1.
         step = Decimal(str(raw["multipleOf"]))
         told = f"must be a multiple of {raw['multipleOf']}, not"
-        yield Test("multipleOf", lambda value: f"{told} {value}" if _remainder(value, step) else "")
+        yield Test("multipleOf", lambda value: f"{told} {value}" if step <= 0 or _remainder(value, step) else "")
     yield from _number_format(raw.get("format", ""))
 
 
@@ -105,12 +105,20 @@ def _number_format(name: str) -> Iterator[Test]:
 def _of_texts(raw: Mapping[str, JSON]) -> Iterator[Test]:
     yield from _sizes(raw, "Length", "characters")
     if raw.get("pattern"):
-        search, pattern = patterns.compiled(raw["pattern"]).search, raw["pattern"]
+        search, pattern = _search(raw["pattern"]), raw["pattern"]
         yield Test("pattern", lambda value: "" if search(value) else f"does not match the pattern {pattern}")
     name = raw.get("format", "")
     known = formats.text(name)
     if known is not None:
         yield Test("format", lambda value: "" if known(value) else f"is no {name}")
+
+
+def _search(pattern: str) -> Callable[[str], object]:
+    """Nothing is found by what Go does not take."""
+    try:
+        return patterns.compiled(pattern).search
+    except patterns.InvalidInGo:
+        return lambda value: None
 
 
 # ── lists and objects ─────────────────────────────────────────────────────────────────────────────────────────────

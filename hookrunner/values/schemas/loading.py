@@ -17,8 +17,9 @@ from hookrunner.values.schemas.checking import Terms
 from hookrunner.values.schemas.circles import endless
 from hookrunner.values.schemas.documents import Documents
 from hookrunner.values.schemas.node import Node
-from hookrunner.values.schemas.reading import FOR_HELM, RULES, Reader
+from hookrunner.values.schemas.reading import RULES, Reader
 from hookrunner.values.schemas.schema import Schema
+from hookrunner.values.schemas.slips import FOR_HELM, Slip
 
 CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
 _ENABLED_MODULES = "enabledModules"
@@ -29,19 +30,21 @@ _NO_CEL = f"{RULES} are rules in CEL, and the library that checks them is missin
 class Schemas:
     """What a section must be: as users write it, as hooks and charts see it, right before its chart is rendered.
 
-    None: it may be anything.
+    None: it may be anything. `slips` are to be mended by whoever wrote the files.
     """
 
     config: Schema | None = None
     values: Schema | None = None
     helm: Schema | None = None
+    slips: tuple[Slip, ...] = ()
 
 
 class _Document(NamedTuple):
-    """A file and the schema in it."""
+    """A file, the schema in it, and what addon-operator overlooks."""
 
     raw: dict[str, JSON]
     root: Node
+    slips: list[Slip]
 
 
 def load(directory: Path, section: str) -> Schemas:
@@ -56,6 +59,7 @@ def load(directory: Path, section: str) -> Schemas:
         None if own is None else Schema(own, Terms()),
         None if whole is None else Schema(whole, Terms()),
         None if whole is None else Schema(whole, Terms(helm=True)),
+        tuple(slip for document in (config, values) if document for slip in document.slips),
     )
 
 
@@ -71,7 +75,7 @@ def _document(directory: Path, name: str) -> _Document | None:
         raise BadModule(f"{directory / name}: nested too deep") from None
     if problems := reader.problems or endless(reader.nodes) or _unchecked(reader.nodes):
         raise BadModule(f"{directory / name}: {'; '.join(problems)}")
-    return _Document(raw, root)
+    return _Document(raw, root, reader.slips)
 
 
 def _unchecked(nodes: Sequence[Node]) -> list[str]:

@@ -1,27 +1,30 @@
 """From a document to nodes: checks that it is a schema, follows `$ref`, and says what is wrong, all of it at once.
 
-Keywords that nobody knows are left alone, as are keys with nothing behind them.
+Keywords that nobody knows are left alone, as are keys with nothing behind them. What addon-operator overlooks is no
+problem, but a slip.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 
 from hookrunner import patterns
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import keywords
+from hookrunner.values.schemas import keywords, slips
 from hookrunner.values.schemas.documents import Documents, NotThere
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, Rule
+from hookrunner.values.schemas.slips import FOR_HELM, Slip, names, number
 
 RULES = "x-deckhouse-validations"
-FOR_HELM = "x-required-for-helm"
-_TYPES = tuple(KINDS.values())
 
 
 class Reader:
-    """Reads the schema in the file `name`, and what it refers to; what is wrong is in `problems`, one line each."""
+    """Reads the schema in the file `name`, and what it refers to; what is wrong is in `problems`, one line each, what
+    addon-operator overlooks in `slips`."""
 
     def __init__(self, documents: Documents, name: str) -> None:
         self.problems: list[str] = []
+        self.slips: list[Slip] = []
         self._documents = documents
         self._name = name
         self._read: dict[int, Node] = {}
@@ -72,6 +75,8 @@ class Reader:
     # ── one schema ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _fill(self, node: Node, raw: dict[str, JSON], at: str) -> None:
+        self.slips += [Slip(f"{at}/{pointer}", text) for pointer, text in slips.found(raw)]
+        raw = slips.without(raw)
         for key in [key for key in raw if key in _KEYWORDS]:
             fits, wanted = _KEYWORDS[key]
             if not fits(raw[key]):
@@ -98,7 +103,7 @@ class Reader:
         }
         node.additional = self._allowed(raw, "additionalProperties", at)
         node.dependencies = {
-            key: tuple(inner) if _names(inner) else self.node(inner, f"{at}/dependencies/{key}")
+            key: tuple(inner) if names(inner) else self.node(inner, f"{at}/dependencies/{key}")
             for key, inner in raw.get("dependencies", {}).items()
         }
         self._named(raw, "definitions", at)
@@ -114,10 +119,12 @@ class Reader:
         node.refused = self.node(raw["not"], f"{at}/not") if "not" in raw else None
 
     def _usable(self, pattern: str, at: str) -> bool:
+        """What Go does not take is a slip; what only we cannot do is a problem."""
         try:
-            patterns.compiled(pattern)
-        except patterns.BadPattern as error:
-            self._wrong(at, f"{pattern!r} is no regular expression: {error}")
+            with suppress(patterns.InvalidInGo):
+                patterns.compiled(pattern)
+        except patterns.NotDoneHere as error:
+            self._wrong(at, f"cannot be used here: {error}")
             return False
         return True
 
@@ -140,14 +147,6 @@ def _listed(value: JSON) -> Iterable[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _names(value: JSON) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _number(value: JSON) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _rules(value: JSON) -> bool:
     return isinstance(value, list) and all(
         isinstance(one, dict) and all(isinstance(one.get(key), str) and one[key].strip() for key in Rule._fields)
@@ -161,8 +160,8 @@ def _is(kind: type | tuple[type, ...], value: JSON) -> bool:
 
 _Fits = tuple[Callable[[JSON], bool], str]
 _TYPE: _Fits = (
-    lambda value: isinstance(value, str | list) and all(one in _TYPES for one in _listed(value)),
-    f"must be one of {', '.join(_TYPES)}, or a list of them",
+    lambda value: isinstance(value, str) or names(value),
+    f"must be one of {', '.join(KINDS.values())}, or a list of them",
 )
 _FLAG: _Fits = (partial(_is, bool), "must be true or false")
 _TEXT: _Fits = (partial(_is, str), "must be a text")
@@ -170,9 +169,9 @@ _LIST: _Fits = (partial(_is, list), "must be a list")
 _OBJECT: _Fits = (partial(_is, dict), "must be an object")
 _SUBSCHEMA: _Fits = (partial(_is, dict), "must be a schema, which is an object")
 _OR_BOOL: _Fits = (partial(_is, (dict, bool)), "must be true, false or a schema")
-_NAMES: _Fits = (_names, "must be a list of keys")
-_NUMBER: _Fits = (_number, "must be a number")
-_COUNT: _Fits = (lambda value: _number(value) and value >= 0 and value == int(value), "must be a whole number")
+_NAMES: _Fits = (names, "must be a list of keys")
+_NUMBER: _Fits = (number, "must be a number")
+_COUNT: _Fits = (lambda value: number(value) and value == int(value), "must be a whole number")
 _KEYWORDS: Mapping[str, _Fits] = {
     "type": _TYPE,
     **dict.fromkeys(("nullable", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum"), _FLAG),
@@ -180,12 +179,11 @@ _KEYWORDS: Mapping[str, _Fits] = {
     **dict.fromkeys(("enum", "allOf", "anyOf", "oneOf"), _LIST),
     **dict.fromkeys(("properties", "patternProperties", "definitions", "dependencies"), _OBJECT),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _COUNT),
-    **dict.fromkeys(("minimum", "maximum"), _NUMBER),
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _NUMBER),
     **dict.fromkeys(("additionalProperties", "additionalItems"), _OR_BOOL),
-    "multipleOf": (lambda value: _number(value) and value > 0, "must be a number above 0"),
     "not": _SUBSCHEMA,
     "items": (partial(_is, (dict, list)), "must be a schema or a list of schemas"),
     "required": _NAMES,
-    FOR_HELM: (lambda value: isinstance(value, str) or _names(value), "must be a key or a list of keys"),
+    FOR_HELM: (lambda value: isinstance(value, str) or names(value), "must be a key or a list of keys"),
     RULES: (_rules, "must be a list of objects with `expression` and `message`, both texts that are not empty"),
 }

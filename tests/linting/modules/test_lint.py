@@ -26,7 +26,8 @@ BAD = [
     ("module.yaml", "weight: heavy", "module-refused", "module.yaml:1", "weight must be of type integer"),
     ("values.yaml", "dns: []", "module-refused", "values.yaml:1", "`dns` must have keys with values"),
     ("values.yaml", "dns: [", "module-refused", "values.yaml:2", "not YAML"),
-    (CONFIG, "type: objekt", "module-refused", f"{CONFIG}:1", "must be one of"),
+    (CONFIG, "type: 5", "module-refused", f"{CONFIG}:1", "must be one of"),
+    (CONFIG, "properties:\n  zone: {}\n  a:\n    type: bool", "schema-slip", f"{CONFIG}:4", "did you mean 'boolean'?"),
     (CONFIG, "properties:\n  zone:\n    type: integer", "defaults-refused", f"{CONFIG}:3", "must be of type integer"),
     (
         CONFIG,
@@ -64,7 +65,7 @@ BAD = [
         "values under `dns`",
     ),
     ("module.yaml", "requires:\n  modules:\n  - nope", "requires-unknown", "module.yaml:3", "not beside it"),
-    (CONFIG, "properties:\n  zone:\n    type: strin", "module-refused", f"{CONFIG}:3", "must be one of"),
+    (CONFIG, "properties:\n  zone:\n    type: {}", "module-refused", f"{CONFIG}:3", "must be one of"),
     ("enabled", "#!/bin/sh\n", "not-executable", "enabled:1", "chmod +x"),
     ("crds/a.yaml", "kind: Pod", "crd-refused", "crds/a.yaml:1", "may be in crds/"),
     ("templates/dns.yaml", "a: 1\n{{ if }}", "chart-refused", "templates/dns.yaml:2", "missing value"),
