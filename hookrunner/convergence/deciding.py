@@ -13,13 +13,13 @@ from hookrunner import log
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import Contents
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import NOT_YET, State, States
 from hookrunner.convergence.trouble import Trouble
 from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
-from hookrunner.modules.enabled import Facts, flagged
+from hookrunner.modules.enabled import Facts, flagged, uncertain
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
@@ -76,6 +76,7 @@ class Deciding:
         before, self._config, self._secret = self._config, parse(config.data), parse_secret(secret.data)
         self._warn_of_strangers()
         changed = self._judge()
+        self._renew_reasons()
         return changed | _differences(before.maintenance, self._config.maintenance)
 
     @property
@@ -113,13 +114,11 @@ class Deciding:
     def _decide(self, state: State, decision: Decision) -> bool:
         """Whether it is another choice than before."""
         before, state.decision = state.decision, decision
-        if decision.choice is before.choice:
+        if decision.choice is before.choice and before is not NOT_YET:
             return False
         level = "error" if decision.choice is Choice.UNDECIDED else "info"
         if decision.choice is Choice.UNDECIDED:
-            self._states.news.tell(
-                Item(state.module.name, "ModuleUndecided", f"{state.module.name}: {decision.reason}")
-            )
+            self._states.news.tell(Item(state.module.name, "ModuleUndecided", decision.reason))
         _log.log(level, f"module is {decision.choice}", module=state.module.name, by=decision.by, why=decision.reason)
         return True
 
@@ -133,14 +132,30 @@ class Deciding:
         self.trouble.see(bool(self.refused))
         return adopted.changed
 
+    def _renew_reasons(self) -> None:
+        """Whoever is undecided and whose section was edited once more in vain is so for what is wrong with it now."""
+        facts = self._facts()
+        for state in self._states:
+            if state.decision.choice is Choice.UNDECIDED and not state.decision.by and state.decision is not NOT_YET:
+                flags = flagged(state.module, self._extenders.chain, facts)
+                state.decision = uncertain(state.module, flags, facts) or state.decision
+
     def _tell(self, refused: Mapping[str, BadValues]) -> None:
         """What is refused now and was not, or for another reason, and what is not any more."""
         for key, error in refused.items():
             if str(error) != str(self.refused.get(key, "")):
-                _log.error("A section of the configuration is not used; the last good one stays.", error=str(error))
-                self._states.news.tell(Item(key, "ConfigRejected", f"{error}; the last good values stay in use"))
+                fate = self._fate(key)
+                _log.error(f"A section of the configuration is not used; {fate}.", error=str(error))
+                self._states.news.tell(Item(key, "ConfigRejected", f"{error}; {fate}"))
         for key in self.refused.keys() - refused.keys():
             self._states.news.tell(Item(key, "ConfigAccepted", f"{key}: the section is used again", bad=False))
+
+    def _fate(self, key: str) -> str:
+        """What comes of it that this section is refused. At a start there is no last good one."""
+        state = self._states.of_key(key)
+        concerned = [state] if state else self._states
+        undecided = all(one.decision.choice is Choice.UNDECIDED for one in concerned)
+        return "until it is mended, nothing is run or removed" if undecided else "the last good values stay in use"
 
     def _facts(self) -> Facts:
         invalid = {key: str(error) for key, error in self.refused.items()}

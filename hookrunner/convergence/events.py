@@ -22,6 +22,7 @@ from hookrunner.convergence.objects import ConfigObject
 from hookrunner.errors import KubeError, NotFound
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.status import one_line
 from hookrunner.web.formats import rfc3339
 
 CALM = 1.0
@@ -49,17 +50,17 @@ class _Thread:
     posted: JSON = None
 
     def hear(self, item: Item, now: float) -> None:
-        """One more."""
+        """One more, in one line: `kubectl get events` shows the first, and the reason stands below it."""
         if not self.waiting:
             self.told_at = now
-        self.waiting[item.message] += 1
+        self.waiting[one_line(item.message)] += 1
         self.bad = item.bad
 
     @property
     def message(self) -> str:
         """All of it in one, beginning with whom it is about: the Events of all modules stand in one list."""
         text = "; ".join(self.waiting)
-        text = text if text.startswith(self.subject) else f"{self.subject}: {text}"
+        text = text if text.startswith((f"{self.subject}:", f"{self.subject} ")) else f"{self.subject}: {text}"
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
     @property

@@ -71,3 +71,12 @@ class ConvergeDump:
     begun: bool = False
     done: bool = False
     tasks: int = 0
+
+
+def one_line(text: str) -> str:
+    """A message of several lines for a place that shows only the first, or one: a list's items are parted by `;`."""
+    lines = [words for line in text.splitlines() if (words := " ".join(line.split()).removeprefix("- "))]
+    joined = ""
+    for line in lines:
+        joined += line if not joined else f" {line}" if joined.endswith((":", ";", ",")) else f"; {line}"
+    return joined

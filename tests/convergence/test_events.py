@@ -101,6 +101,16 @@ async def test_a_hundred_objects_that_are_gone_are_one_event_of_a_bounded_length
 
 
 @pytest.mark.looptime
+async def test_the_reason_is_not_below_the_first_line_which_is_all_that_kubectl_shows() -> None:
+    server, news = Server(), News()
+    async with posting(server, news):
+        news.tell(Item("a", "ModuleFailed", "a: 1 of 2 objects failed:\nNetworkPolicy/n: forbidden\nleft: 1"))
+        await asyncio.sleep(2)
+    (body,) = server.bodies
+    assert body["message"] == "a: 1 of 2 objects failed: NetworkPolicy/n: forbidden; left: 1"
+
+
+@pytest.mark.looptime
 async def test_other_reasons_other_subjects_and_other_words_are_other_events() -> None:
     server, news = Server(), News()
     async with posting(server, news):

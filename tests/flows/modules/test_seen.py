@@ -123,6 +123,21 @@ async def test_an_edit_that_is_refused_is_seen_until_it_is_mended_and_no_secret_
     assert "swordfish" not in told_
 
 
+async def test_whoever_mends_a_section_in_vain_at_the_start_is_told_what_is_wrong_with_it_now(one: World) -> None:
+    await one.configure(a="size: big")
+    await one.start()
+    await told(one, "ModuleUndecided", "a: size must be of type integer")
+    await told(one, "ConfigRejected", "until it is mended, nothing is run or removed")
+    assert (await one.operator.wait_log("module is undecided"))["module"] == "a"
+    await one.configure(a="size: 2\nlast: 7")
+    await one.module_is("a", state="undecided", reason="last is a forbidden property")
+    assert "last is a forbidden property" in conditions(one)["modules"]
+    await one.configure(a="size: 2")
+    await one.becomes("a", size="2")
+    await one.configure(a="size: huge")
+    await one.operator.wait_log("the last good values stay in use")
+
+
 async def test_a_template_that_fails_with_a_secret_does_not_give_it_away(one: World) -> None:
     one.module("010-a", {"templates/bad.yaml": '{{ fail (printf "no good: %s" .Values.a.password) }}'})
     await one.start()
