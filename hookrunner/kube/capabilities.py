@@ -37,7 +37,7 @@ def _named(group: JSON) -> Iterator[str]:
     for version in group["versions"]:
         api_version = f"{name}/{version['version']}" if name else version["version"]
         yield api_version
-        for resource in version.get("resources", ()):
-            for one in (resource, *resource.get("subresources", ())):
-                if kind := one.get("responseKind", {}).get("kind"):
-                    yield f"{api_version}/{kind}"
+        resources = version.get("resources", ())
+        every = (one for resource in resources for one in (resource, *resource.get("subresources", ())))
+        kinds = (one.get("responseKind", {}).get("kind") for one in every)
+        yield from (f"{api_version}/{kind}" for kind in kinds if kind)

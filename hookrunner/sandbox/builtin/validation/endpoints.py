@@ -29,13 +29,17 @@ def endpoints(obj: Object, old: Object | None) -> Causes:
             yield required(path, "must specify `addresses` or `notReadyAddresses`")
         for key in ("addresses", "notReadyAddresses"):
             for index, one in enumerate(subset.get(key) or ()):
-                field = f"{path}.{key}[{index}].ip"
-                if not is_address(one.get("ip", "")):
-                    yield wrong(field, one.get("ip", ""), NOT_ADDRESS)
-                yield from endpoint_address(one.get("ip", ""), field, "must be a valid IP address")
-                if one.get("hostname"):
-                    yield from named(one["hostname"], f"{path}.{key}[{index}].hostname", names.label)
+                yield from _address(one, f"{path}.{key}[{index}]")
         yield from _ports(subset.get("ports") or [], f"{path}.ports")
+
+
+def _address(one: Object, path: str) -> Causes:
+    ip = one.get("ip", "")
+    if not is_address(ip):
+        yield wrong(f"{path}.ip", ip, NOT_ADDRESS)
+    yield from endpoint_address(ip, f"{path}.ip", "must be a valid IP address")
+    if one.get("hostname"):
+        yield from named(one["hostname"], f"{path}.hostname", names.label)
 
 
 def _ports(ports: list[Object], path: str) -> Causes:

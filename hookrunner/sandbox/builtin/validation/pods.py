@@ -133,12 +133,15 @@ def _init_containers(spec: Object, path: str, mountable: frozenset[str], claims:
 
 
 def _host_network(spec: Object, path: str) -> Causes:
-    for kind in ("containers", "initContainers"):
-        for at, one in enumerate(spec.get(kind) or ()):
-            for index, port in enumerate(one.get("ports") or ()):
-                if port.get("hostPort") and port["hostPort"] != port.get("containerPort"):
-                    field = f"{path}.{kind}[{at}].ports[{index}].hostPort"
-                    yield wrong(field, port["hostPort"], "must match `containerPort` when `hostNetwork` is true")
+    ports = (
+        (port, f"{path}.{kind}[{at}].ports[{index}].hostPort")
+        for kind in ("containers", "initContainers")
+        for at, one in enumerate(spec.get(kind) or ())
+        for index, port in enumerate(one.get("ports") or ())
+    )
+    for port, field in ports:
+        if port.get("hostPort") and port["hostPort"] != port.get("containerPort"):
+            yield wrong(field, port["hostPort"], "must match `containerPort` when `hostNetwork` is true")
 
 
 def _security(context: Object, path: str) -> Causes:

@@ -138,18 +138,22 @@ def _topologies(terms: list[Object]) -> Causes:
         if not expressions:
             yield duplicate(path, "")  # the API's own word for a term that says nothing
         for index, one in enumerate(expressions):
-            key, values = one.get("key", ""), one.get("values") or []
-            yield from given(values, f"{path}[{index}].values")
-            for place, value in enumerate(values):
-                if value in values[:place]:
-                    yield duplicate(f"{path}[{index}].values[{place}]", value)
-            yield from named(key, f"{path}[{index}].key", names.qualified)
-            if key in [before.get("key", "") for before in expressions[:index]]:
-                yield duplicate(f"{path}[{index}].key", key)
+            yield from _expression(one, expressions[:index], f"{path}[{index}]")
         said = {one.get("key", ""): sorted(one.get("values") or ()) for one in expressions}
         if said and said in told:
             yield duplicate(path, "")
         told.append(said)
+
+
+def _expression(one: Object, before: list[Object], path: str) -> Causes:
+    key, values = one.get("key", ""), one.get("values") or []
+    yield from given(values, f"{path}.values")
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            yield duplicate(f"{path}.values[{place}]", value)
+    yield from named(key, f"{path}.key", names.qualified)
+    if key in [other.get("key", "") for other in before]:
+        yield duplicate(f"{path}.key", key)
 
 
 CHECKS = {

@@ -187,14 +187,18 @@ def _projected(source: Object, path: str) -> Causes:
 
 def _repeated_paths(sources: list[Object]) -> Iterator[str]:
     """What the API tells of files that two sources would write: the path, or the name of the source."""
+    told = (
+        (item.get("path"), item.get("path") if kind == "downwardAPI" else source.get("name", ""))
+        for one in sources
+        for kind in ("secret", "configMap", "downwardAPI")
+        for source in [one.get(kind) or {}]
+        for item in source.get("items") or ()
+    )
     seen = set()
-    for one in sources:
-        for kind in ("secret", "configMap", "downwardAPI"):
-            source = one.get(kind) or {}
-            for item in source.get("items") or ():
-                if item.get("path") in seen:
-                    yield item["path"] if kind == "downwardAPI" else source.get("name", "")
-                seen.add(item.get("path"))
+    for path, name in told:
+        if path in seen:
+            yield name
+        seen.add(path)
 
 
 def _token(token: Object, path: str, volume: str) -> Causes:
