@@ -23,7 +23,7 @@ from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Capabilities, Rendered
 from hookrunner.modules.capabilities import stock
 from hookrunner.releases.ordering import Identity
-from hookrunner.releases.releases import Releases
+from hookrunner.releases.releases import Books, Releases
 from hookrunner.settings import Settings
 
 
@@ -102,8 +102,8 @@ def _placed(settings: Settings, live: _Live) -> Settings:
 
 
 def _releases(live: _Live, settings: Settings) -> Releases:
-    modules = settings.modules
-    return Releases(live.client, live.discovery, live.watches, modules.helm_driver, modules.history_max)
+    books = Books(settings.modules.helm_driver, settings.modules.history_max, settings.kube.namespace)
+    return Releases(live.client, live.discovery, live.watches, books)
 
 
 @asynccontextmanager

@@ -44,7 +44,7 @@ from hookrunner.modules.shelf import Shelf
 from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift import Drift
-from hookrunner.releases.releases import Releases
+from hookrunner.releases.releases import Books, Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.store import Store
 
@@ -179,7 +179,8 @@ def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> Definition
 
 def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Renderer) -> Helm:
     kube = parts.kube
-    releases = Releases(kube.patcher, kube.discovery, kube.watches, modules.helm_driver, modules.history_max)
+    books = Books(modules.helm_driver, modules.history_max, namespace)
+    releases = Releases(kube.patcher, kube.discovery, kube.watches, books)
     drift = Drift(kube.patcher, kube.discovery, kube.watches, parts.background)
     return Helm(renderer, releases, drift, KnownCapabilities(kube.patcher, kube.watches), namespace)
 

@@ -10,6 +10,7 @@ from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import States
 from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
+from hookrunner.model.releases import Head
 
 _log = log.get("converge")
 
@@ -55,7 +56,7 @@ class Leftovers:
         self._cleaned, known = True, {state.module.name for state in self._states}
         gone = [name for name, head in heads.items() if head.owned and name not in known and name not in self._ignored]
         for name in sorted(gone, reverse=True):
-            await self._remove(name)
+            await self._remove(heads[name])
         self.purge = f"purged: {', '.join(gone)}" if gone else "nothing was to be purged"
 
     def _doubts(self) -> Iterator[str]:
@@ -73,10 +74,11 @@ class Leftovers:
         if self.purge != before:
             _log.warn("Nothing is purged.", why=doubt)
 
-    async def _remove(self, name: str) -> None:
+    async def _remove(self, head: Head) -> None:
+        name = head.name
         _log.info("A release that no module is called after is removed.", release=name)
         try:
-            await self._releasing.purge(name)
+            await self._releasing.purge(head)
             self._states.news.tell(Item(name, "ReleasePurged", f"no module is called {name}: removed", bad=False))
         except HookrunnerError as error:
             self._states.news.tell(Item(name, "PurgeFailed", str(error)))

@@ -6,7 +6,7 @@ anything is rendered, so that `genCA` or `now` in a template never make a module
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from hookrunner.charts.files import scan
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.state import State
-from hookrunner.errors import BadChart, KubeError, ReleaseFailed
+from hookrunner.errors import BadChart, Denied, KubeError, ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
@@ -66,12 +66,16 @@ class Releasing:
         self._maintained = maintained
         self._turns = asyncio.Semaphore(settings.concurrency)
         self._followed: dict[str, Head] = {}
+        self._strays: Mapping[str, Head] | None = None
         self._as_good: dict[str, tuple[Head, str]] = {}
         self._settled: asyncio.Queue[tuple[State, Head, tuple[JSON, ...] | None]] = asyncio.Queue()
 
-    async def heads(self, namespace: str = "") -> dict[str, Head]:
-        """The latest revision of each release there, by name. Raises KubeError."""
-        return await self._helm.releases.heads(namespace or self._helm.namespace)
+    async def heads(self) -> dict[str, Head]:
+        """The latest revision of each release in our namespace, and of each of ours elsewhere, by name. Raises
+        KubeError."""
+        here = self._helm.releases.heads(self._helm.namespace)
+        strays, heads = await asyncio.gather(self._look_for_strays(), here)
+        return {**strays, **heads}
 
     async def foresee(self) -> None:
         """Where no release is ours yet, all modules will be rendered."""
@@ -84,12 +88,15 @@ class Releasing:
         self._helm.renderer.expect()
 
     async def head(self, state: State) -> Head | None:
-        """The latest revision of a module's release, from memory if it is known."""
-        return await self._helm.releases.head(state.module.name, self._namespace(state.module))
+        """The latest revision of a module's release, from memory if it is known. It may be in a namespace that an
+        earlier `module.yaml` named."""
+        here = await self._helm.releases.head(state.module.name, self._namespace(state.module))
+        return here or await self._elsewhere(state.module)
 
     async def inherit(self, state: State) -> Head | None:
         """The same, in the first look at what an earlier life has left. Raises KubeError, ReleaseFailed."""
-        return await self._helm.releases.inherit(state.module.name, self._namespace(state.module))
+        here = await self._helm.releases.inherit(state.module.name, self._namespace(state.module))
+        return here or await self._elsewhere(state.module)
 
     async def settle(self, state: State) -> None:
         """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
@@ -99,15 +106,14 @@ class Releasing:
                 await self._settle(state)
 
     async def uninstall(self, state: State) -> None:
-        """Take the release away."""
+        """Take the release away, wherever it is."""
         await self.forget(state)
-        await self._helm.releases.uninstall(
-            state.module.name, self._namespace(state.module), self._settings.helm_timeout
-        )
+        if head := await self.head(state):
+            await self.purge(head)
 
-    async def purge(self, name: str) -> None:
-        """Take a release away that belongs to no module."""
-        await self._helm.releases.uninstall(name, self._helm.namespace, self._settings.helm_timeout)
+    async def purge(self, head: Head) -> None:
+        """Take a release away."""
+        await self._helm.releases.uninstall(head.name, head.namespace, self._settings.helm_timeout)
 
     async def rollback(self, state: State, revision: int | None) -> Head:
         """Bring an earlier revision back, for as long as nothing else is wanted."""
@@ -163,8 +169,8 @@ class Releasing:
 
     async def _settle(self, state: State) -> None:
         module, head = state.module, await self.head(state)
-        if head is None:
-            await self._refuse_to_move(module)
+        if head and head.namespace != self._namespace(module):
+            raise ReleaseFailed(_moved(module, head))
         left_alone = self._maintained(module.key)
         settled = head if head and head.status == _DEPLOYED and head.unmanaged == left_alone else None
         if settled and left_alone:
@@ -248,15 +254,23 @@ class Releasing:
         if self._followed.get(head.name) is head:  # else something has been done with it meanwhile
             self._helm.drift.follow(Identity(head.name, head.namespace), objects, state.module.traits.drift)
 
-    async def _refuse_to_move(self, module: Module) -> None:
-        """Objects do not move to another namespace along with `namespace` in `module.yaml`."""
-        usual = self._helm.namespace
-        before = await self._helm.releases.head(module.name, usual) if self._namespace(module) != usual else None
-        if before and before.owned:
-            raise ReleaseFailed(
-                f"{module.name}: module.yaml says namespace {module.traits.namespace}, but it is installed in {usual}; "
-                f"to move it: helm uninstall {module.name} --namespace {usual}"
-            )
+    async def _elsewhere(self, module: Module) -> Head | None:
+        """Its release in another namespace than `module.yaml` says now. One that is known is looked for again: somebody
+        may have taken it away."""
+        if self._strays is None or module.name in self._strays:
+            await self._look_for_strays()
+        usual = await self._helm.releases.head(module.name, self._helm.namespace)
+        found = (self._strays or {}).get(module.name, usual)
+        return found if found and found.owned and found.namespace != self._namespace(module) else None
+
+    async def _look_for_strays(self) -> Mapping[str, Head]:
+        """Who may not list all records sees none but those in our namespace."""
+        try:
+            self._strays = await self._helm.releases.strays()
+        except Denied as error:
+            self._strays = {}
+            _log.debug("Releases in other namespaces cannot be looked for.", error=str(error))
+        return self._strays
 
     async def _digest(self, module: Module) -> str:
         found = scan(module.directory)
@@ -305,3 +319,12 @@ class Releasing:
             yield
         finally:
             observe(time.monotonic() - began, state.module.name, state.activation)
+
+
+def _moved(module: Module, head: Head) -> str:
+    """Objects do not move along with `namespace` in `module.yaml`: what is in their volumes would be lost."""
+    return (
+        f"{module.name}: `namespace` in module.yaml has changed, but it is installed in {head.namespace}, and objects "
+        f"do not move along; to have it removed there and installed anew, turn the module off and on, or: "
+        f"helm uninstall {module.name} --namespace {head.namespace}"
+    )

@@ -56,6 +56,14 @@ class Archive:
         self._looked_at.add(namespace)
         return self._ledgers[namespace].heads()
 
+    async def strays(self) -> dict[str, Head]:
+        """The latest revision of each release that we have in another namespace than the operator's, after a look at
+        the whole cluster."""
+        ledger = Ledger()
+        for revision in await self._records.strays():
+            ledger.keep(revision)
+        return ledger.heads()
+
     @asynccontextmanager
     async def held(self, name: str, namespace: str) -> AsyncIterator["Release"]:
         """A release, which nobody else here touches meanwhile. After an error its records are looked at anew: what we

@@ -19,7 +19,10 @@ CHECKSUM = "moduleChecksum"
 UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
 """The last two are addon-operator's (addon-operator.md §6.3, §6.7)."""
 
-OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED})
+HOME = "hookrunner.io/home"
+"""On records in other namespaces than the operator's: that namespace, so that it finds them again."""
+
+OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME})
 HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
 
 

@@ -22,7 +22,7 @@ from hookrunner.errors import AlreadyExists, Conflict, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.releases.codec import Record, packed, unpacked
-from hookrunner.releases.ledger import Revision, revision_of
+from hookrunner.releases.ledger import HOME, Revision, revision_of
 
 Driver = Literal["secret", "configmap"]
 OTHER: Mapping[Driver, Driver] = {"secret": "configmap", "configmap": "secret"}
@@ -48,13 +48,14 @@ class _Kept(NamedTuple):
 
 
 class Records:
-    """The records of one cluster that are of one `kind`. Everything raises KubeError where the API does not do what is
-    asked."""
+    """The records of one cluster that are of one `kind`. Those that are written in other namespaces than `home`, the
+    operator's, name it. Everything raises KubeError where the API does not do what is asked."""
 
-    def __init__(self, client: Client, driver: Driver) -> None:
+    def __init__(self, client: Client, driver: Driver, home: str = "") -> None:
         self.kind = _KIND[driver]
         self._client = client
         self._driver = driver
+        self._home = home
         self._latest: dict[tuple[str, str], _Kept] = {}
 
     def selection(self, namespace: str) -> Selection:
@@ -66,13 +67,18 @@ class Records:
 
         What carries Helm's label and is no record is named in the log.
         """
-        page = await self._client.get(self._path(namespace), {"labelSelector": "owner=helm"}, _METADATA.format("List"))
+        page = await self._labelled(self._path(namespace), "owner=helm")
         found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
         for metadata, revision in found:
             if revision is None:
                 name = f"{namespace}/{metadata['name']}"
                 _LOG.warn("no record of a release: its labels `name` and `version` say nothing", record=name)
         return [revision for _, revision in found if revision], int(page["metadata"]["resourceVersion"])
+
+    async def strays(self) -> list[Revision]:
+        """Those that were written for this `home` in other namespaces. Raises Denied without a right to list all."""
+        page = await self._labelled(f"/api/v1/{_PLURAL[self._driver]}", f"owner=helm,{HOME}={self._home}")
+        return [found for item in page["items"] or () if (found := revision_of(item["metadata"]))]
 
     async def read(self, revision: Revision) -> Record:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
@@ -108,6 +114,10 @@ class Records:
         except NotFound:
             return
 
+    async def _labelled(self, path: str, selector: str) -> JSON:
+        """A list of metadata only."""
+        return await self._client.get(path, {"labelSelector": selector}, _METADATA.format("List"))
+
     async def _write(self, record: Record, known: Revision | None) -> Revision:
         method, path = "POST", self._path(record.namespace)
         if known:
@@ -126,10 +136,11 @@ class Records:
     def _body(self, record: Record, text: str, known: Revision | None) -> JSON:
         system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}
         stamp = {"modifiedAt" if known else "createdAt": str(int(time.time()))}
+        home = {HOME: self._home} if self._home not in ("", record.namespace) else {}
         metadata = {
             "name": _name(record.name, record.revision),
             "namespace": record.namespace,
-            "labels": {**record.labels, **system, **stamp},
+            "labels": {**record.labels, **system, **stamp, **home},
             **({"resourceVersion": str(known.version)} if known else {}),
         }
         body = {"apiVersion": "v1", "kind": self.kind, "metadata": metadata, "data": {"release": text}}

@@ -1,6 +1,6 @@
 """A module's objects in the cluster as a Helm release: installed, upgraded, rolled back, repaired, taken away.
 
-    releases = Releases(client, discovery, watches, driver="secret", keep=10)
+    releases = Releases(client, discovery, watches, Books("secret", keep=10, home="addons"))
     heads = await releases.heads("kube-system")
     settled = await releases.settle(wanted)
 
@@ -12,6 +12,7 @@ tell of the records is kept in memory, so a release that is as it is wanted cost
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.client import Client
@@ -34,26 +35,41 @@ from hookrunner.releases.rollouts import Rollout, Tools
 _DELETING = "Deletion in progress (or silently failed)"
 
 
+@dataclass(frozen=True, slots=True)
+class Books:
+    """How releases are put on record: the kind of the records, how many of them stay (0 is all), and the operator's
+    namespace, which those in other namespaces name."""
+
+    driver: Driver
+    keep: int
+    home: str
+
+
 class Releases:
-    """The releases of one cluster. `keep` is how many revisions stay on record, 0 is all. `kinds` are those that their
-    objects may have; who applies definitions tells it.
+    """The releases of one cluster. `kinds` are those that their objects may have; who applies definitions tells it.
 
     Every method raises ReleaseFailed, which names the release, or KubeError if the records themselves cannot be read
     or written. Calls that change one release wait for each other.
     """
 
-    def __init__(self, client: Client, discovery: Discovery, watches: Watches, driver: Driver, keep: int) -> None:
+    def __init__(self, client: Client, discovery: Discovery, watches: Watches, books: Books) -> None:
         readiness = Readiness(discovery, watches)
         hooks = HelmHooks(client, discovery, readiness)
         self.kinds = Kinds(discovery)
         self._tools = Tools(Applying(client, self.kinds), hooks, readiness)
-        self._archive = Archive(Records(client, driver), Records(client, OTHER[driver]), watches)
-        self._keep = keep
+        ours, others = (Records(client, driver, books.home) for driver in (books.driver, OTHER[books.driver]))
+        self._archive = Archive(ours, others, watches)
+        self._keep = books.keep
 
     async def heads(self, namespace: str) -> dict[str, Head]:
         """The latest revision of each release there, by name: one request, of metadata only, and at the first look
         one more, for records of the other kind."""
         return await self._archive.heads(namespace)
+
+    async def strays(self) -> dict[str, Head]:
+        """The latest revision of each release of ours in another namespace than the operator's, by name: one request,
+        of metadata only. Raises Denied without a right to list all records."""
+        return await self._archive.strays()
 
     async def head(self, name: str, namespace: str) -> Head | None:
         """The latest revision of one release, from memory where the records were looked at before."""

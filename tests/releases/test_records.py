@@ -7,12 +7,13 @@ from typing import Any
 import orjson
 import pytest
 
-from hookrunner.errors import NotFound, ReleaseFailed
+from hookrunner.errors import Denied, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Rendered, Wanted
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.ledger import Revision
 from hookrunner.releases.records import Driver, Records
+from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
 
 SECRETS = "/api/v1/namespaces/default/secrets"
@@ -53,6 +54,17 @@ async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it
     sandbox.faults.requests.clear()
     assert [(await ours.read(changed)).status for _ in range(2)] == ["failed"] * 2
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.a.v1"]
+
+
+async def test_records_in_other_namespaces_are_found_by_whose_they_are(client: Client, sandbox: Sandbox) -> None:
+    """Of two operators in one cluster each sees its own; who may not list all records is told so."""
+    for home, name in (("ours", "a"), ("theirs", "b"), ("default", "c")):
+        await Records(client, "secret", home).create(record(name=name))
+    ours = Records(client, "secret", "ours")
+    assert [one.name for one in await ours.strays()] == ["a"]
+    sandbox.faults.add(Fault("answer", "GET /api/v1/secrets", status=403))
+    with pytest.raises(Denied):
+        await ours.strays()
 
 
 async def test_what_somebody_else_has_written_is_not_overwritten(client: Client) -> None:

@@ -9,7 +9,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.releases.codec import Record
 from hookrunner.releases.ledger import Revision
 from hookrunner.releases.records import Driver, Records
-from hookrunner.releases.releases import Releases
+from hookrunner.releases.releases import Books, Releases
 from hookrunner.sandbox.sandbox import Sandbox
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -18,7 +18,8 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 def started(client: Client, keep: int = 10, driver: Driver = "secret") -> Releases:
     """As after a start of the process."""
     discovery = Discovery(client)
-    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), driver, keep)
+    books = Books(driver, keep, "default")
+    return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), books)
 
 
 class World:

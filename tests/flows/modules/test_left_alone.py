@@ -1,5 +1,9 @@
 """What hookrunner does not touch: objects under maintenance, definitions, a release elsewhere, webhooks of modules."""
 
+import pytest
+
+from hookrunner.sandbox.faults import Fault
+from hookrunner.sandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.test_overtaking import CRD
 from tests.flows.modules.world import World
@@ -51,11 +55,38 @@ async def test_definitions_stay_and_webhooks_of_modules_never_come(world: World)
     assert (await world.ask("GET", path, None))["metadata"]["labels"] == {"heritage": "hookrunner"}
 
 
-async def test_a_module_that_is_to_live_elsewhere_says_how_to_move_it(world: World) -> None:
+@pytest.mark.parametrize("before", ["default", "kube-public"])
+async def test_a_module_that_is_to_live_elsewhere_says_how_to_move_it(world: World, before: str) -> None:
+    """And does it when it is turned off and on. Where the last `module.yaml` named a namespace, purge looks too."""
+    world.module("010-a", {"templates/cm.yaml": OBJECT, "module.yaml": f"namespace: {before}\n"})
+    world.module("020-b", {"templates/cm.yaml": configmap("b")})
+    await world.configure(aEnabled="true")
+    await world.start()
+    world.module("010-a", {"module.yaml": "namespace: kube-system\n"})
+    await world.again()
+    await world.module_is("a", ready=False, reason=f"helm uninstall a --namespace {before}")
+    assert await _places(world) == [before]
+    await world.configure(aEnabled="false")
+    await world.until(lambda: _places(world), [], "where the release is")
+    await world.configure(aEnabled="true")
+    await world.until(lambda: _places(world), ["kube-system"], "where the release is")
+    await world.stop()
+    world.without("modules/010-a")
+    await world.start()
+    await world.until(lambda: _places(world), [], "where the release is")
+
+
+async def test_who_may_look_nowhere_else_sees_what_is_in_hookrunners_namespace(world: World, sandbox: Sandbox) -> None:
+    sandbox.faults.add(Fault("answer", "GET /api/v1/secrets", status=403))
     world.module("010-a", {"templates/cm.yaml": OBJECT})
     await world.configure(aEnabled="true")
     await world.start()
     world.module("010-a", {"module.yaml": "namespace: kube-system\n"})
     await world.again()
     await world.module_is("a", ready=False, reason="helm uninstall a --namespace default")
-    assert await world.releases() == ["a.v1 deployed"]
+
+
+async def _places(world: World) -> list[str]:
+    """Namespaces of all records."""
+    items = (await world.ask("GET", "/api/v1/secrets?labelSelector=owner%3Dhelm", None))["items"]
+    return [one["metadata"]["namespace"] for one in items]
