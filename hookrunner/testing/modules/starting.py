@@ -76,17 +76,20 @@ class ModuleStarter:
 def module_starter(name: str, weight: int | None, directory: Path) -> ModuleStarter:
     """A module of this name in the modules directory; without a weight, neither as a number before the name, it comes
     behind those that are there. Raises BadInput for a name that no module can have."""
-    if numbered := _NUMBERED.fullmatch(name):
-        if weight is not None:
-            raise BadInput(f"'{name}' says its weight, and so does --weight; drop one")
-        return ModuleStarter(_named(numbered[2]), directory / name)
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and weight is not None:
+        raise BadInput(f"'{name}' says its weight, and so does --weight; drop one")
+    bare = _named(numbered[2] if numbered else name)
+    _refuse_another(bare, directory)
     place = _next(directory) if weight is None else weight
-    return ModuleStarter(_named(name), directory / f"{place:03}-{name}")
+    return ModuleStarter(bare, directory / (name if numbered else f"{place:03}-{name}"))
 
 
 def _named(name: str) -> str:
+    if name == GLOBAL:
+        raise BadInput(f"'{GLOBAL}' can be no module's name, for it is the section of the values that all share")
     wanted = kebab(camel(name))
-    if not re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) or wanted != name or name == GLOBAL:
+    if not re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) or wanted != name:
         usable = re.fullmatch("[a-z][-a-z0-9]*", wanted) and wanted not in (name, GLOBAL)
         hint = f"; take '{wanted}'" if usable else ", like cert-manager"
         raise BadInput(f"'{name}' can be no module's name: small letters, digits and '-'{hint}")
@@ -95,8 +98,19 @@ def _named(name: str) -> str:
     return name
 
 
+def _refuse_another(name: str, directory: Path) -> None:
+    """Of two modules with one name the second would not count, whatever its number is."""
+    for other in _names(directory):
+        numbered = _NUMBERED.fullmatch(other)
+        if name == (numbered[2] if numbered else other):
+            raise BadInput(f"a module '{name}' is there already, in {directory / other}; take another name")
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+
+
 def _next(directory: Path) -> int:
     """A number behind those that are taken."""
-    names = (path.name for path in directory.iterdir()) if directory.is_dir() else ()
-    taken = [int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))]
+    taken = [int(match[1]) for name in _names(directory) if (match := _NUMBERED.fullmatch(name))]
     return (max(taken, default=0) // _STEP + 1) * _STEP

@@ -50,7 +50,7 @@ def test_it_comes_behind_the_others_unless_it_is_told(
     [
         ("HelloWorld", "take 'hello-world'"),
         ("a_b", "take 'a-b'"),
-        ("global", "can be no module's name"),
+        ("global", "can be no module's name, for it is the section"),
         ("../x", "can be no module's name"),
         ("", "can be no module's name"),
         ("a" * 54, "too long"),
@@ -70,3 +70,13 @@ def test_nothing_is_overwritten_and_nothing_half_made_stays(tmp_path: Path) -> N
     with pytest.raises(BadInput, match="cannot write"):
         module_starter("dns", None, tmp_path / "file" / "modules").write()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["010-dns", "file"]
+
+
+@pytest.mark.parametrize("there", ["010-dns", "dns"])
+@pytest.mark.parametrize(("name", "weight"), [("dns", None), ("dns", 30), ("040-dns", None)])
+def test_a_second_module_of_one_name_which_would_not_count_is_not_made(
+    there: str, name: str, weight: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / there).mkdir()
+    with pytest.raises(BadInput, match=f"a module 'dns' is there already, in {tmp_path / there};"):
+        module_starter(name, weight, tmp_path)
