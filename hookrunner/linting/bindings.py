@@ -11,16 +11,16 @@ from hookrunner.model.bindings import MAIN, Admission, Conversion, HookConfig, K
 
 _BUSY = 5.0
 """Seconds. A hook that is run more often than this is hardly meant to be."""
-_MANY = {
-    "pod": ("pod", "pods", "po"),
-    "event": ("event", "events", "ev"),
-    "lease": ("lease", "leases"),
-    "configmap": ("configmap", "configmaps", "cm"),
-    "secret": ("secret", "secrets"),
-    "endpoints": ("endpoints", "ep"),
-    "endpointslice": ("endpointslice", "endpointslices"),
-    "replicaset": ("replicaset", "replicasets", "rs"),
-}
+_MANY = (
+    *("pod", "pods", "po"),
+    *("event", "events", "ev"),
+    *("lease", "leases"),
+    *("configmap", "configmaps", "cm"),
+    *("secret", "secrets"),
+    *("endpoints", "ep"),
+    *("endpointslice", "endpointslices"),
+    *("replicaset", "replicasets", "rs"),
+)
 """Kinds of which a cluster has thousands, or that change all the time, in the spellings that users write."""
 
 
@@ -75,7 +75,7 @@ def _whole_cluster(source: Source, binding: Kubernetes) -> Iterator[Remark]:
     narrowed = binding.names or binding.namespaces or binding.namespace_labels is not None
     if narrowed or binding.labels or binding.fields or not binding.keep_full_objects:
         return
-    if any(binding.kind.lower() in spellings for spellings in _MANY.values()):
+    if binding.kind.lower() in _MANY:
         yield Remark(
             "whole-cluster",
             source.find(f"kind: {binding.kind}", f'"{binding.kind}"', binding.kind),

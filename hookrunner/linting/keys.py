@@ -24,7 +24,8 @@ def check(source: Source) -> Iterator[Remark]:
         if "configVersion" in found[4]:
             for name, line in _again(_TABS.sub("", found[4]) if found[1] else found[4]):
                 text = f"`{name}` is in this mapping already, and what it says there is lost; put both under one"
-                yield Remark("key-twice", source.text.find(name, _start(source.text, found.start(4), line)), text)
+                start = _start(source.text, found.start(4), line)
+                yield Remark("key-twice", max(start, source.text.find(name, start)), text)
 
 
 def _start(text: str, offset: int, lines: int) -> int:

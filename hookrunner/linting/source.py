@@ -95,13 +95,18 @@ class Source:
 
     def offset(self, node: ast.expr) -> int:
         """Where a node of the tree begins."""
-        lines = self.text.splitlines(keepends=True)
+        lines = _lines(self.text)
         line = lines[node.lineno - 1].encode()[: node.col_offset].decode(errors="replace")
         return sum(map(len, lines[: node.lineno - 1])) + len(line)
 
 
+def _lines(text: str) -> list[str]:
+    """With their ends, as Python counts them: a form feed ends none."""
+    return io.StringIO(text).readlines()
+
+
 def _without_python_comments(text: str) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:

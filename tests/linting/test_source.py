@@ -1,9 +1,11 @@
 """What is told of a text before any check: its language, its comments, what it takes in, and where things are."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
+from hookrunner.linting import keys
 from hookrunner.linting.source import Language, Source
 
 
@@ -54,6 +56,20 @@ def test_comments_are_blank_and_everything_else_stays_where_it_is() -> None:
     assert shell.code == "#!/bin/sh\n      \nx=1 # y\n"
     python = source('#!/usr/bin/python3\nx = "#"  # jq\n"""# y"""\n')
     assert python.code == f'{" " * 18}\nx = "#"{" " * 6}\n"""# y"""\n'
+
+
+def test_a_form_feed_ends_no_line_of_python() -> None:
+    python = source("#!/usr/bin/python3\n\f\nx = y[0]  # z\n")
+    assert python.code == f"{' ' * 18}\n\f\nx = y[0]{' ' * 5}\n"
+    assert python.tree is not None
+    [found] = [node for node in ast.walk(python.tree) if isinstance(node, ast.Subscript)]
+    assert python.text[python.offset(found) :].startswith("y[0]")
+
+
+def test_a_key_that_is_written_in_two_ways_is_found_in_its_line() -> None:
+    shell = source('#!/bin/bash\ncat <<E\nconfigVersion: v1\n"configVersi\\u006fn": v1\nE\n')
+    [remark] = keys.check(shell)
+    assert shell.place(remark.offset) == (4, 1)
 
 
 def test_a_place_counts_lines_and_columns_from_one() -> None:
