@@ -40,7 +40,9 @@ class Program:
 
     def _done(self, words: list[str]) -> subprocess.CompletedProcess[str]:
         try:
-            return subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            return subprocess.run(
+                words, capture_output=True, encoding="utf-8", errors="replace", check=False, stdin=subprocess.DEVNULL
+            )
         except OSError as error:
             raise RenderFailed(f"{self._path} cannot be run: {error.strerror}") from None
 
