@@ -1,7 +1,8 @@
 """What is shown of modules: conditions for `/readyz`, rows for `module list`, how far the converge is
 (addon-operator.md §8.3, §8.4). Reading changes nothing."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hookrunner.convergence.deciding import Deciding
@@ -12,7 +13,7 @@ from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.state import State, States
 from hookrunner.engine.queue_set import Queues
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.modules import Choice, Module
+from hookrunner.model.modules import Choice, Module, Phase
 from hookrunner.model.status import ConvergeDump, ModuleDump
 from hookrunner.model.tasks import HookRun, ModuleTask, Order
 from hookrunner.modules.enabled import REQUIRES
@@ -20,6 +21,18 @@ from hookrunner.modules.enabled import REQUIRES
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
 """The predecessor's words, for probes and scripts that look for them (§8.3)."""
 
+_LONG = 30.0
+"""Seconds for which a module may be at it before that is told as trouble."""
+
+_AT: Mapping[Phase, str] = {
+    Phase.STARTUP: "its onStartup hooks run",
+    Phase.ON_STARTUP_DONE: "its watches begin",
+    Phase.QUEUE_SYNCHRONIZATION_TASKS: "its Synchronizations run",
+    Phase.WAIT_FOR_SYNCHRONIZATION: "its Synchronizations run",
+    Phase.ENABLE_SCHEDULE_BINDINGS: "its schedules open",
+    Phase.CAN_RUN_HELM: "its hooks run, or its release is applied",
+}
+"""What a module does that has come as far as this."""
 
 REJECTED = "rejected"
 """What `module list` says of a directory that is no module."""
@@ -82,7 +95,7 @@ class ModulesStatus:
 
     def _troubles(self) -> Iterator[str]:
         for state in self._states:
-            if text := reason(state) or _unmet(state):
+            if text := reason(state) or _unmet(state) or work(state, _LONG):
                 yield f"{state.module.name}: {text}"
             if drift := self._drift(state):
                 yield f"{state.module.name}: not as applied: {', '.join(drift)}"
@@ -119,6 +132,15 @@ def reason(state: State) -> str:
     return f"waits for {state.waits_for}" if state.on and state.waits_for else ""
 
 
+def work(state: State, long: float = 0.0) -> str:
+    """What a module is at, empty if it has nothing to do, or that not for so many seconds yet."""
+    lasts = time.monotonic() - state.busy_since if state.on and state.busy_since is not None else -1.0
+    if lasts < long or state.phase not in _AT:
+        return ""
+    ready = " and its objects get ready" if state.module.traits.wait and state.phase is Phase.CAN_RUN_HELM else ""
+    return f"at it for {lasts:.0f} s: {_AT[state.phase]}{ready}"
+
+
 def _unmet(state: State) -> str:
     """Why a module that somebody has turned on is off nevertheless, for want of another one or another cluster."""
     return (
@@ -135,7 +157,7 @@ def _row(state: State, refused: str, drift: tuple[str, ...]) -> ModuleDump:
         by=state.decision.by,
         phase=state.phase if state.on or state.live else "",
         ready=state.on and state.ready and not state.waits_for,
-        reason=reason(state) or state.decision.reason,
+        reason=reason(state) or work(state) or state.decision.reason,
         revision=state.revision,
         since=state.since,
         last_success=state.last_success,

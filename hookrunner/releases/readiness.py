@@ -13,6 +13,7 @@ from contextlib import aclosing
 from operator import itemgetter
 from typing import TypeAlias
 
+from hookrunner import log
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
@@ -25,6 +26,11 @@ from hookrunner.releases.ownership import MANAGED_BY
 
 MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())
 """A selector of the objects of all releases."""
+
+_LONG = 30.0
+"""Seconds of waiting after which it is told for what."""
+
+_LOG = log.get("releases.readiness")
 
 Rule: TypeAlias = Callable[[JSON], Verdict]
 """What an object, or None for one that is not there, has to be."""
@@ -57,8 +63,9 @@ class Readiness:
             tasks = [
                 group.create_task(self._read(selection, one)) for selection, one in zip(selected, awaited, strict=True)
             ]
+            telling = group.create_task(_tell(awaited, timeout))
             await _settled(tasks, awaited, timeout)
-            for task in tasks:
+            for task in (*tasks, telling):
                 task.cancel()
         _check(awaited, timeout)
 
@@ -128,6 +135,13 @@ async def _settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], tim
         done, waiting = await asyncio.wait(waiting, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
         if not done:
             return
+
+
+async def _tell(awaited: list[_Awaited], timeout: float) -> None:
+    """Once, for whoever wonders what takes so long; what they say of themselves, maybe secrets, is left out."""
+    await asyncio.sleep(_LONG)
+    left = ", ".join(str(key) for one in awaited for key, _ in one.not_ready())
+    _LOG.warn("Objects are not ready yet; kubectl describe says why.", objects=left, timeout=f"{timeout:g} s")
 
 
 def _check(awaited: list[_Awaited], timeout: float) -> None:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from hookrunner import log
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.sandbox.sandbox import Sandbox
@@ -79,3 +80,16 @@ async def test_a_watch_that_cannot_be_had_is_why_nothing_is_ready(world: World) 
     await world.delete(widgets)
     with pytest.raises(ReleaseFailed, match=r"default/Widget/w (cannot be watched: .*no kind 'Widget'|is not there)"):
         await world.readiness.ready([widget], "default", 60)
+
+
+async def test_whoever_wonders_what_takes_so_long_is_told_once(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    for obj in (*CLAIMS, POD):
+        await world.apply(obj)
+    await world.status(CLAIMS[0], phase="Bound")
+    for seconds in (20, 300):
+        with pytest.raises(ReleaseFailed):
+            await world.readiness.ready([*CLAIMS, POD], "default", seconds)
+    log.flush(1.0)
+    (told,) = [line for line in capfd.readouterr().err.splitlines() if "not ready yet" in line]
+    assert all(name in told for name in ("default/PersistentVolumeClaim/b", "default/Pod/p", "300 s"))
+    assert "Claim/a" not in told

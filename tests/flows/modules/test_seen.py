@@ -190,6 +190,16 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
     assert await world.map("b") == {}
 
 
+async def test_what_a_module_is_at_is_seen(world: World) -> None:
+    world.module("010-a", {"hooks/h.sh": hook(until_told("go"), beforeHelm=1)})
+    await world.configure(aEnabled="true")
+    await world.start(ready=False)
+    await world.ran("a/h.sh beforeHelm")
+    await world.module_is("a", ready=False, reason=" s: its hooks run, or its release is applied")
+    world.operator.tell("go")
+    await world.module_is("a", ready=True, reason="aEnabled is true")
+
+
 @pytest.mark.parametrize(("flags", "unready"), [((), 503), (("--compat=addon-operator",), 500)])
 async def test_how_far_the_start_is(world: World, flags: tuple[str, ...], unready: int) -> None:
     world.operator.flags = (*world.operator.flags, *flags, "--config-map=hookrunner")

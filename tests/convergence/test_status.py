@@ -1,0 +1,40 @@
+"""What is said of a module that is at it, and when that is trouble."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from hookrunner.convergence.state import State
+from hookrunner.convergence.status import work
+from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
+
+ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
+
+
+@pytest.mark.parametrize(
+    ("phase", "wait", "said"),
+    [
+        (Phase.STARTUP, True, "its onStartup hooks run"),
+        (Phase.WAIT_FOR_SYNCHRONIZATION, False, "its Synchronizations run"),
+        (Phase.CAN_RUN_HELM, False, "its hooks run, or its release is applied"),
+        (Phase.CAN_RUN_HELM, True, "its hooks run, or its release is applied and its objects get ready"),
+    ],
+)
+def test_what_it_is_at_is_said_with_how_long(phase: Phase, wait: bool, said: str) -> None:
+    state = _state(ON, phase, 40.0, wait)
+    for told in (work(state), work(state, 30.0)):
+        assert re.fullmatch(rf"at it for [0-9]+ s: {said}", told)
+    assert work(state, 3600.0) == ""
+
+
+def test_who_has_nothing_to_do_is_at_nothing() -> None:
+    assert work(_state(ON, Phase.READY, 40.0)) == work(_state(OFF, Phase.STARTUP, 40.0)) == ""
+    assert work(_state(ON, Phase.STARTUP, None)) == ""
+
+
+def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> State:
+    module = Module("dns", "dns", 10, Path("dns"), Path("."), traits=Traits(wait=wait))
+    since = None if lasts is None else time.monotonic() - lasts
+    return State(module, decision=decision, phase=phase, busy_since=since)
