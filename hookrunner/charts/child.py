@@ -12,8 +12,8 @@ from hookrunner.worker import LENGTH, Worker, WorkerLost
 
 STARTING = 60.0
 """Seconds until a worker must have said that it is ready: its library has 85 MB, and disks can be slow."""
-PATIENCE = 1.0
-"""Seconds between asking a worker to end and making it end."""
+PATIENCE = 5.0
+"""Seconds between asking a worker to end and making it end, which leaves a `helm` that it runs behind."""
 
 _ROOT = str(Path(__file__).parents[2])
 _LAST_WORDS = re.compile(rb"^(?:fatal error|panic|[\w.]*Error): .*", re.MULTILINE)
@@ -79,6 +79,8 @@ class Child:
 
     async def _lost(self) -> WorkerLost:
         code = await self._worker.ended()
+        if self._last_words.closed:
+            return WorkerLost("the render worker was sent away")
         self._last_words.seek(0)
         words = _LAST_WORDS.search(self._last_words.read(1 << 16))
         self._last_words.close()
