@@ -109,6 +109,7 @@ def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
             yield f"{row['refused']}; the last good values stay in use"
         if row.get("drift"):
             yield f"{row['name']}: not as applied: {', '.join(row['drift'])}"
+        yield from (f"{row['name']}: {problem}" for problem in row.get("records", ()))
 
 
 def _age(seconds: float) -> str:

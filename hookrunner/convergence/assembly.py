@@ -99,6 +99,7 @@ class Convergence:
             "events": self._events.post,
             "objects of releases": self.releasing.keep_following,
             "drift": lambda: reactions.follow_drift(helm.drift.findings()),
+            "records that cannot be read": lambda: reactions.follow_unreadable(helm.releases),
             "capabilities": lambda: reactions.follow_capabilities(helm.known),
             "served CRDs": lambda: helm.known.follow(0),
             "served APIServices": lambda: helm.known.follow(1),

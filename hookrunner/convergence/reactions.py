@@ -94,6 +94,13 @@ class Reactions:
                 self._states.news.tell(Item(name, "ReleaseChanged", f"somebody else has changed the release {name}"))
                 self._again(state, "HelmReleaseUnexpectedStatus")
 
+    async def follow_unreadable(self, releases: Releases) -> None:
+        """For ever: records that cannot be read. If it is that of what is deployed, all of it is applied anew."""
+        async for name, problem in releases.unreadable():
+            self._states.news.tell(Item(name, "RecordUnreadable", problem))
+            if (state := self._states.get(name)) and await self._releasing.broken(state):
+                self._again(state, "HelmReleaseUnreadable")
+
     async def follow_capabilities(self, known: KnownCapabilities) -> None:
         """For ever: charts that look at what the cluster serves are rendered again when that has changed; modules that
         failed for want of a kind try again, and those whose definitions somebody has taken away apply them."""

@@ -128,6 +128,15 @@ class Releasing:
         """Its objects that are not as they were applied."""
         return self._helm.drift.found(self.identity(state.module))
 
+    def problems(self, state: State) -> list[str]:
+        """What is known to be wrong with the records of its release."""
+        return self._helm.releases.problems(state.module.name, self._namespace(state.module))
+
+    async def broken(self, state: State) -> bool:
+        """Is it known that the record of its head cannot be read?"""
+        head = await self.head(state)
+        return head is not None and self._helm.releases.broken(head)
+
     def found(self, state: State, finding: Finding) -> bool:
         """An object is not as it was applied; is something to be done about it?"""
         fields = ", ".join(finding.fields)
@@ -161,7 +170,7 @@ class Releasing:
 
     def follows(self, state: State) -> bool:
         """Are its objects followed?"""
-        return state.module.name in self._followed
+        return state.module.name in self._followed and state.module.traits.drift != "off"
 
     def identity(self, module: Module) -> Identity:
         """Of a module's release."""
@@ -172,7 +181,7 @@ class Releasing:
         if head and head.namespace != self._namespace(module):
             raise ReleaseFailed(_moved(module, head))
         left_alone = self._maintained(module.key)
-        settled = head if head and head.status == _DEPLOYED and head.unmanaged == left_alone else None
+        settled = head if head and self._at_rest(head, left_alone) else None
         if settled and left_alone:
             await self._at_work(state, settled)
             return
@@ -184,6 +193,11 @@ class Releasing:
         values = self._store.document(module.key)
         terms = self._terms(module)
         await self._upgrade(state, Wanted(module.name, self._namespace(module), rendered, values, current, terms))
+
+    def _at_rest(self, head: Head, left_alone: bool) -> bool:
+        """Has it come to a good end, which can be read?"""
+        good = head.status == _DEPLOYED and head.unmanaged == left_alone
+        return good and not self._helm.releases.broken(head)
 
     def _known_as(self, head: Head) -> str:
         """The digest that has led to just this revision, though its record may tell another."""
@@ -228,15 +242,15 @@ class Releasing:
         await self._follow(state, head, objects)
 
     async def _follow(self, state: State, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
-        if head.unmanaged or state.module.traits.drift == "off":
+        if head.unmanaged:
             await self.forget(state)
         elif self._followed.get(head.name) != head:
             self._followed[head.name] = head
             self._settled.put_nowait((state, head, objects))
 
     async def keep_following(self) -> None:
-        """For ever: follow the objects of what was settled. What that takes to begin, reading records and opening
-        watches, is not to be in the way of the next modules."""
+        """For ever: follow the objects of what was settled, and see whether its record can be read. What that takes to
+        begin, reading records and opening watches, is not to be in the way of the next modules."""
         while True:
             settled = [await self._settled.get()]
             await asyncio.sleep(_CALM)

@@ -40,7 +40,7 @@ REJECTED = "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What else is told: decisions and the configuration they come from, drift, directories that are no modules, and
+    """What else is told: decisions and the configuration they come from, releases, directories that are no modules, and
     what became of what an earlier life had left."""
 
     deciding: Deciding
@@ -83,7 +83,7 @@ class ModulesStatus:
     def rows(self) -> list[ModuleDump]:
         """All modules in their order, then the directories that can be none."""
         refused = self._known.deciding.refused
-        rows = [_row(state, str(refused.get(state.module.key, "")), self._drift(state)) for state in self._states]
+        rows = [_row(state, str(refused.get(state.module.key, "")), self._known.releasing) for state in self._states]
         return [*rows, *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
@@ -97,13 +97,12 @@ class ModulesStatus:
         for state in self._states:
             if text := reason(state) or _unmet(state) or work(state, _LONG):
                 yield f"{state.module.name}: {text}"
-            if drift := self._drift(state):
-                yield f"{state.module.name}: not as applied: {', '.join(drift)}"
+            if drift := self._known.releasing.drift(state):
+                yield f"{state.module.name}: not as applied: {', '.join(map(str, drift))}"
+            for problem in self._known.releasing.problems(state):
+                yield f"{state.module.name}: {problem}"
         for module in self._known.rejected:
             yield f"{module.directory}: {module.problem}"
-
-    def _drift(self, state: State) -> tuple[str, ...]:
-        return tuple(map(str, self._known.releasing.drift(state)))
 
     def _complaints(self) -> Iterator[str]:
         deciding = self._known.deciding
@@ -148,7 +147,7 @@ def _unmet(state: State) -> str:
     )
 
 
-def _row(state: State, refused: str, drift: tuple[str, ...]) -> ModuleDump:
+def _row(state: State, refused: str, releasing: Releasing) -> ModuleDump:
     return ModuleDump(
         name=state.module.name,
         weight=state.module.weight,
@@ -161,7 +160,8 @@ def _row(state: State, refused: str, drift: tuple[str, ...]) -> ModuleDump:
         revision=state.revision,
         since=state.since,
         last_success=state.last_success,
-        drift=drift,
+        drift=tuple(map(str, releasing.drift(state))),
+        records=tuple(releasing.problems(state)),
         refused=refused,
     )
 

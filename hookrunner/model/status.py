@@ -45,8 +45,9 @@ class SnapshotDump:
 class ModuleDump:
     """One module. `state` is on, off or undecided, or rejected for a directory that is none; `by` who says so; `reason`
     why it is off, or what is wrong with it. `phase` and `revision` are empty and 0 for a module of which nothing is
-    there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied; `refused` is
-    what is wrong with its section of the configuration, whose last good values are in use."""
+    there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied, `records`
+    what is wrong with records of its release; `refused` is what is wrong with its section of the configuration, whose
+    last good values are in use."""
 
     name: str
     weight: int
@@ -60,6 +61,7 @@ class ModuleDump:
     since: float
     last_success: float
     drift: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
     refused: str = ""
 
 

@@ -27,13 +27,14 @@ from hookrunner.releases.attempts import Past
 from hookrunner.releases.codec import Record
 from hookrunner.releases.ledger import Ledger, Revision, revision_of
 from hookrunner.releases.records import Records
+from hookrunner.releases.unreadable import Unreadable
 
 _LOG = log.get("releases.archive")
 
 
 class Archive:
-    """The records of one cluster, and `others`, those of the other kind. Everything raises KubeError where the API does
-    not do what is asked."""
+    """The records of one cluster, and `others`, those of the other kind; `unreadable` are of both. Everything raises
+    KubeError where the API does not do what is asked."""
 
     def __init__(self, records: Records, others: Records, watches: Watches) -> None:
         self._records = records
@@ -44,7 +45,7 @@ class Archive:
         self._looking = asyncio.Lock()
         self._trusted: set[str] = set()
         self._looked_at: set[str] = set()
-        self._unreadable: list[Revision] = []
+        self.unreadable = Unreadable()
         self._elsewhere: dict[str, dict[str, Release]] = {}
 
     async def heads(self, namespace: str) -> dict[str, Head]:
@@ -91,6 +92,10 @@ class Archive:
         await self._look(namespace)
         return name in self._elsewhere[namespace]
 
+    def known(self, name: str, namespace: str) -> "Release":
+        """A release as it is known without a look."""
+        return self._release(name, namespace)
+
     async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """The name of each release whose latest revision somebody else has changed, when that is done; for ever,
         whatever happens to the API server."""
@@ -114,10 +119,10 @@ class Archive:
             if not any(head.owned for head in self._ledgers[namespace].heads().values()):
                 hint = f"if an earlier life had another --helm-driver, let it get, list and delete {kind}s"
                 _LOG.info(f"records of releases that are {kind}s are not looked for: no right to list them", hint=hint)
-        return {name: Release(name, namespace, ledger, self._others, self._unreadable) for name in ledger.heads()}
+        return {name: Release(name, namespace, ledger, self._others, self.unreadable) for name in ledger.heads()}
 
     def _release(self, name: str, namespace: str) -> "Release":
-        return Release(name, namespace, self._ledgers[namespace], self._records, self._unreadable)
+        return Release(name, namespace, self._ledgers[namespace], self._records, self.unreadable)
 
 
 class _Reader:
@@ -163,7 +168,7 @@ class Release:
     namespace: str
     _ledger: Ledger
     _records: Records
-    _unreadable: list[Revision]
+    _unreadable: Unreadable
     _read: dict[tuple[int, int], Record] = field(default_factory=dict)
 
     @property
@@ -182,20 +187,19 @@ class Release:
         return self._ledger.head(self.name)
 
     async def past(self) -> Past:
-        """Its history with those records whose objects may be in the cluster. Those that cannot be read are named in
-        the log: what only they know of is left where it is."""
+        """Its history with those records whose objects may be in the cluster. What only those know of that cannot be
+        read is left where it is."""
         found = await asyncio.gather(*map(self.readable, healing.needed(self.history)))
         return Past(self.history, tuple(record for record in found if record))
 
     async def readable(self, revision: Revision) -> Record | None:
-        """The record, or a word in the log that it cannot be read: one, however often it is asked for."""
+        """The record; None, which is told once, if it cannot be read."""
         if revision in self._unreadable:
             return None
         try:
             return await self.read(revision)
         except ReleaseFailed as error:
-            _LOG.warn("a revision cannot be read: objects that only it knows of stay where they are", error=error)
-            self._unreadable.append(revision)
+            self._unreadable.note(revision, str(error))
             return None
 
     async def read(self, revision: Revision) -> Record:
@@ -204,6 +208,16 @@ class Release:
         if key not in self._read:
             self._read[key] = await self._records.read(revision)
         return self._read[key]
+
+    @property
+    def problems(self) -> list[str]:
+        """What is known to be wrong with its records."""
+        return self._unreadable.among(self.history)
+
+    @property
+    def broken(self) -> bool:
+        """Is it known that its head cannot be read?"""
+        return bool(self.history) and self.history[-1] in self._unreadable
 
     async def create(self, record: Record) -> None:
         """Add a revision."""

@@ -126,12 +126,28 @@ class Records:
         call = Call(method, path, body=self._body(record, text, known), accept=_METADATA.format(""))
         try:
             revision = revision_of(orjson.loads(await self._client.send(call))["metadata"])
-        except (AlreadyExists, Conflict) as error:
-            written = f"somebody else has written revision {record.revision} of it"
-            raise ReleaseFailed(f"{written}; what there is will be looked at anew the next time") from error
+        except AlreadyExists as error:
+            raise ReleaseFailed(await self._unlabelled(record) or _overtaken(record)) from error
+        except Conflict as error:
+            raise ReleaseFailed(_overtaken(record)) from error
         assert revision is not None, "it has the labels of a record"
         self._remember(_Kept(revision, text, record.known if len(record.known) <= _WORTH_KEEPING else b""))
         return revision
+
+    async def _unlabelled(self, record: Record) -> str:
+        """How to mend what has the place of a record and is not found as one, empty if it has its labels."""
+        name = _name(record.name, record.revision)
+        where = self._path(record.namespace, record.name, record.revision)
+        metadata = (await self._client.get(where, accept=_METADATA.format("")))["metadata"]
+        if (metadata.get("labels") or {}).get("owner") == "helm" and revision_of(metadata):
+            return ""
+        try:
+            status = (await self.read(Revision(record.name, record.namespace, record.revision, ""))).status
+        except ReleaseFailed as error:
+            return f"{error}; it lacks the labels of a record, too: delete it"
+        labels = f"owner=helm name={record.name} version={record.revision} status={status}"
+        command = f"kubectl label --overwrite -n {record.namespace} {self.kind.lower()} {name} {labels}"
+        return f"{self.kind} {record.namespace}/{name} has lost the labels by which records are found: {command}"
 
     def _body(self, record: Record, text: str, known: Revision | None) -> JSON:
         system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}
@@ -161,6 +177,11 @@ class Records:
 
 def _name(name: str, number: int) -> str:
     return f"sh.helm.release.v1.{name}.v{number}"
+
+
+def _overtaken(record: Record) -> str:
+    what = f"somebody else has written revision {record.revision} of it"
+    return f"{what}; what there is will be looked at anew the next time"
 
 
 def _fitting(record: Record) -> str:

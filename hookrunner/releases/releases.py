@@ -10,7 +10,7 @@ tell of the records is kept in memory, so a release that is as it is wanted cost
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Collection, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -92,7 +92,7 @@ class Releases:
         """
         async with self._archive.held(wanted.name, wanted.namespace) as release:
             changed = 0
-            if not healing.fits(release.history, wanted):
+            if release.broken or not healing.fits(release.history, wanted):
                 changed = await self._settled(release, wanted)
             await self._tidied(release)
             return Settled(_head(release), changed)
@@ -141,6 +141,19 @@ class Releases:
         """Names of releases whose latest revision somebody else has changed (`helm rollback`), when that is done.
         Close it with `aclosing`."""
         return self._archive.changes(namespace)
+
+    def problems(self, name: str, namespace: str) -> list[str]:
+        """What is known to be wrong with the records of a release, for a person."""
+        return self._archive.known(name, namespace).problems
+
+    def broken(self, head: Head) -> bool:
+        """Is it known that the record of a head cannot be read? Then nobody knows what was applied, and `settle`
+        applies everything as a new revision."""
+        return self._archive.known(head.name, head.namespace).broken
+
+    def unreadable(self) -> AsyncIterator[tuple[str, str]]:
+        """Names of releases and what is wrong with a record of theirs, as that is found out; for one reader."""
+        return self._archive.unreadable.found()
 
     async def _settled(self, release: Release, wanted: Wanted) -> int:
         past = await release.past()
@@ -192,7 +205,10 @@ class Releases:
     async def _taken_away(self, release: Release, timeout: float) -> None:
         records = (await release.past()).records
         if not records:
-            raise ReleaseFailed("none of its revisions can be read, so nobody knows its objects")
+            mend = f"kubectl delete {release.kind.lower()} -n {release.namespace} -l owner=helm,name={release.name}"
+            raise ReleaseFailed(
+                f"nobody knows its objects, for no revision can be read: remove them by hand, then {mend}"
+            )
         await release.update(records[-1].turned(Status.UNINSTALLING, _DELETING, deleted=now()))
         await rollouts.take_away(self._tools, records, timeout)
         for revision in release.history:

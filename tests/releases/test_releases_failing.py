@@ -1,5 +1,8 @@
 """What fails, what was interrupted, and what somebody else has left: it is on record, and it heals."""
 
+import re
+from typing import Any
+
 import pytest
 
 from hookrunner.errors import ReleaseFailed
@@ -13,6 +16,7 @@ from tests.releases.wants import configmap, wanted
 from tests.releases.world import World, started
 
 A, B, C = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")
+FIRST = "/api/v1/namespaces/default/secrets/sh.helm.release.v1.demo.v1"
 BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": 3}
 
 
@@ -113,9 +117,7 @@ async def test_records_that_cannot_be_read_stop_nobody(
     client: Client, world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await started(client).settle(wanted("d1", A, B))
-    body = {"data": {"release": "AAAA"}}
-    path = "/api/v1/namespaces/default/secrets/sh.helm.release.v1.demo.v1"
-    await client.send(Call("PATCH", path, {}, body, "application/merge-patch+json"))
+    await patched(client, {"data": {"release": "AAAA"}})
     releases = started(client)
     await releases.settle(wanted("d2", A))
     assert await world.history() == ["1 deployed", "2 deployed"]
@@ -124,3 +126,57 @@ async def test_records_that_cannot_be_read_stop_nobody(
     await releases.settle(wanted("d2", A))
     assert not world.writes()
     assert sorted(await world.maps()) == ["a", "b"]
+    assert "look for such, then delete it" in releases.problems("demo", "default")[0]
+    await client.send(Call("DELETE", FIRST))
+    await releases.heads("default")
+    assert releases.problems("demo", "default") == []
+
+
+async def test_what_is_deployed_is_applied_anew_once_its_record_is_known_to_be_unreadable(
+    client: Client, world: World
+) -> None:
+    """Not before: nothing to do costs no request."""
+    head = (await started(client).settle(wanted("d1", A))).head
+    await patched(client, {"data": {"release": "AAAA"}})
+    releases = started(client)
+    assert (await releases.settle(wanted("d1", A))).head == head
+    assert await releases.manifest(head) == ()
+    assert releases.broken(head)
+    assert (await anext(releases.unreadable()))[0] == "demo"
+    settled = await releases.settle(wanted("d1", A))
+    assert (settled.head.revision, releases.broken(settled.head)) == (2, False)
+    assert await world.history() == ["1 deployed", "2 deployed"]
+
+
+async def test_a_release_that_nobody_knows_the_objects_of_is_not_taken_away(client: Client) -> None:
+    await started(client).settle(wanted("d1", A))
+    await patched(client, {"data": {"release": "AAAA"}})
+    with pytest.raises(ReleaseFailed, match="by hand, then kubectl delete secret -n default -l owner=helm,name=demo"):
+        await started(client).uninstall("demo", "default")
+
+
+async def test_a_record_without_its_labels_is_named_with_how_to_put_them_back(client: Client, world: World) -> None:
+    await started(client).settle(wanted("d1", A))
+    await patched(client, {"metadata": {"labels": dict.fromkeys(("owner", "name", "version"))}})
+    releases = started(client)
+    with pytest.raises(
+        ReleaseFailed, match=r"demo\.v1 has lost the labels"
+    ) as failed:
+        await releases.settle(wanted("d1", A))
+    labels = dict(re.findall(r"(\w+)=(\w+)", str(failed.value)))
+    assert labels == {"owner": "helm", "name": "demo", "version": "1", "status": "deployed"}
+    await patched(client, {"metadata": {"labels": labels}})
+    await releases.settle(wanted("d1", A))
+    assert await world.history() == ["1 deployed"]
+
+
+async def test_a_record_that_has_lost_everything_is_to_be_deleted(client: Client) -> None:
+    await started(client).settle(wanted("d1", A))
+    await patched(client, {"metadata": {"labels": {"owner": None}}, "data": {"release": "AAAA"}})
+    with pytest.raises(ReleaseFailed, match=r"demo\.v1: .* lacks the labels of a record, too: delete it"):
+        await started(client).settle(wanted("d1", A))
+
+
+async def patched(client: Client, body: dict[str, Any]) -> None:
+    """Somebody changes the first record."""
+    await client.send(Call("PATCH", FIRST, {}, body, "application/merge-patch+json"))
