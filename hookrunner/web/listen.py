@@ -11,7 +11,7 @@ import socket
 import stat
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from aiohttp import web
@@ -92,8 +92,9 @@ async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         async with asyncio.timeout(TIMEOUT):
             response = await handler(request)
-            await response.prepare(request)
-            await response.write_eof()
+            with suppress(ConnectionResetError):  # the client has left meanwhile
+                await response.prepare(request)
+                await response.write_eof()
     except TimeoutError:
         if request.transport is not None:
             request.transport.abort()

@@ -190,3 +190,27 @@ async def test_an_answer_that_has_begun_may_finish_after_the_stop_was_asked_for(
             await asked.wait()
             asyncio.get_running_loop().call_soon(go.set)
         assert await (await answer).text() == "done"
+
+
+async def test_a_client_that_leaves_before_its_answer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    """As a scraper does that gives up."""
+    asked, gone, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow(request: web.Request) -> web.Response:
+        asked.set()
+        await gone.wait()
+        while not (request.transport is None or request.transport.is_closing()):  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0)
+        asyncio.get_running_loop().call_later(0.01, over.set)
+        return web.Response(text="too late")
+
+    app, sock = web.Application(), listen.on_port("127.0.0.1", 0, "--listen-port")
+    app.router.add_get("/", slow)
+    async with asyncio.timeout(60), listen.serve(app, sock):
+        async with reading(sock) as (_, writer):
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await asked.wait()
+            writer.transport.abort()
+        gone.set()
+        await over.wait()
+    assert caplog.records == []
