@@ -22,6 +22,7 @@ __all__ = ["render"]
 
 READ = {"get", "list", "watch"}
 OF_JOB = "involvedObject.kind=Job,reason=Completed"
+SEE = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}
 WEBHOOKS = ("--set", "webhooks.admission=true,webhooks.conversion=true")
 
 
@@ -173,8 +174,14 @@ def installed(render: Render, cluster: Cluster, namespace: str) -> Iterator[Inst
 
 
 def account(installed: Installation, name: str, tmp_path: Path) -> Path:
-    """A kubeconfig of one of the chart's service accounts."""
+    """A kubeconfig of one of the chart's service accounts, whose rights the API server has heard of: it has of those
+    of users that were made later."""
     cluster = installed.cluster
+    for number, everywhere in enumerate((False, True)):
+        later = f"later-{name}-{number}"
+        cluster.user(later, installed.namespace, [SEE], everywhere=everywhere)
+    names = f"{installed.namespace}-later-{name}-1"
+    cluster.kubectl("delete", "clusterrole,clusterrolebinding", names)
     token = cluster.kubectl("create", "token", name, "--namespace", installed.namespace).strip()
     return write_kubeconfig(tmp_path / name, Access(cluster.access.url, cluster.access.ca, token))
 
@@ -190,7 +197,7 @@ def test_the_program_may_register_itself_and_keep_its_certificate(installed: Ins
 async def test_the_program_may_see_what_becomes_of_its_registrations(installed: Installation, tmp_path: Path) -> None:
     """By rights to nothing but the objects of its name."""
     kubeconfig = account(installed, "watch-hookrunner", tmp_path)
-    async with installed.running(kubeconfig), asyncio.timeout(30):
+    async with installed.running(kubeconfig), asyncio.timeout(60):
         await asyncio.to_thread(installed.cluster.kubectl, "delete", CONFIGURATIONS, installed.name)
         while len(await asyncio.to_thread(installed.configurations)) < 2:
             pass

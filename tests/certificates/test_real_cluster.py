@@ -109,6 +109,16 @@ async def serials(replicas: list[Reader]) -> set[int]:
     return {material.serial for material in await asyncio.gather(*(one.next() for one in replicas))}
 
 
+async def warned(reader: Reader, capfd: pytest.CaptureFixture[str], words: str) -> str:
+    """What the log has told when it tells this; meanwhile, there is no certificate."""
+    told = ""
+    async with asyncio.timeout(60):
+        while words not in told:
+            assert await reader.quiet(0.2)
+            told += capfd.readouterr().err.replace("\\", "")
+    return told
+
+
 async def test_of_ten_replicas_one_makes_it_for_all(replicas: list[Reader], stored: Stored) -> None:
     assert await serials(replicas) == {serial_of(stored.read())}
     assert stored.read()["type"] == "kubernetes.io/tls"
@@ -151,8 +161,7 @@ async def test_an_immutable_secret_is_told_and_waited_for(
     stored.patch(immutable=True)
     async with owner(await credentials_of(cluster.kubeconfig), namespace) as reader:
         assert await reader.next() == old
-        assert await reader.quiet(0.5)
-        assert "delete it, and it will be made anew" in capfd.readouterr().err
+        await warned(reader, capfd, "delete it, and it will be made anew")
         stored.delete()
         assert (await reader.next()).serial == serial_of(stored.read())
 
@@ -183,9 +192,7 @@ async def test_a_missing_right_is_named_and_waited_for(
     async with owner(await credentials_of(user.kubeconfig), namespace) as reader:
         if there:
             await reader.next()
-        assert await reader.quiet(2)
-        told = capfd.readouterr().err
-        assert problem in told.replace("\\", "")
+        told = await warned(reader, capfd, problem)
         assert "a Role in its namespace must allow to get, list" in told
         cluster.user("all", namespace, [READ, CREATE, UPDATE])
         rest = {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "all"}}

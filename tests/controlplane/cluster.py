@@ -3,6 +3,7 @@
 import base64
 import os
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -17,6 +18,9 @@ from tests.controlplane.tools import find_tool
 
 Rule = dict[str, list[str]]
 BUMPED_KEY = base64.b64encode(b"/hookrunner-test-bed/bumped").decode()
+
+
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 class RequestFailed(Exception):
@@ -96,7 +100,8 @@ class Cluster:
         everywhere: bool = False,
         lifetime: float | None = None,
     ) -> User:
-        """Make a service account that may do what the RBAC rules say, in its namespace or `everywhere`.
+        """Make a service account that may do what the RBAC rules say, in its namespace or `everywhere`, and wait until
+        the API server has heard of its rights, which it does in the order in which rights are given.
 
         `lifetime` is the token's in seconds (without it: an hour); negative makes one that has expired, refused with
         401. The API server remembers a token that it accepted for 10 s, so revoking and expiring show that much later.
@@ -105,6 +110,7 @@ class Cluster:
         account = self.create(path, {"metadata": {"name": name}})
         if rules:
             self._grant(account, list(rules), "Cluster" if everywhere else "")
+            self._wait_for_right(account, rules[0], everywhere)
         token = self._token(account, lifetime)
         access = Access(self.access.url, self.access.ca, token)
         kubeconfig = write_kubeconfig(self._scratch / f"{namespace}-{name}.kubeconfig", access)
@@ -148,6 +154,19 @@ class Cluster:
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": f"{scope}Role", "name": meta["name"]}
         subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
         self.create(f"{collection}rolebindings", {"metadata": meta, "roleRef": role, "subjects": [subject]})
+
+    def _wait_for_right(self, account: dict[str, Any], rule: Rule, everywhere: bool) -> None:
+        name, namespace = account["metadata"]["name"], account["metadata"]["namespace"]
+        attributes = {
+            "namespace": "" if everywhere else namespace,
+            "group": rule["apiGroups"][0],
+            "resource": rule["resources"][0],
+            "verb": rule["verbs"][0],
+            "name": rule.get("resourceNames", [""])[0],
+        }
+        spec = {"user": f"system:serviceaccount:{namespace}:{name}", "resourceAttributes": attributes}
+        while not self.create(ACCESS_REVIEWS, {"spec": spec})["status"]["allowed"]:
+            time.sleep(0.02)  # rights can only be asked for again and again
 
     def _token(self, account: dict[str, Any], lifetime: float | None) -> str:
         name, namespace = account["metadata"]["name"], account["metadata"]["namespace"]

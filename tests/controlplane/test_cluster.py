@@ -71,8 +71,8 @@ def test_a_revoked_token_is_refused(cluster: Cluster, namespace: str) -> None:
 
 
 def watch(cluster: Cluster, path: str, version: str) -> Iterator[dict[str, Any]]:
-    """Yield the events of a raw watch from the resourceVersion; the server ends it after 5 s."""
-    url = f"{cluster.url}{path}?watch=1&timeoutSeconds=5&resourceVersion={version}"
+    """Yield the events of a raw watch from the resourceVersion; the server ends it after a minute."""
+    url = f"{cluster.url}{path}?watch=1&timeoutSeconds=60&resourceVersion={version}"
     asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {cluster.token}"})
     with urllib.request.urlopen(asked, context=ssl.create_default_context(cafile=str(cluster.ca))) as stream:
         for line in stream:

@@ -84,7 +84,8 @@ class Bench:
     def runs(self, hook: str) -> list[list[Any]]:
         """The context arrays, one for each run."""
         path = self.directory / f"runs.{hook}"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        written = path.read_bytes() if path.exists() else b""  # its last line perhaps not to the end
+        return [json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]
 
     async def ran(self, hook: str, times: int) -> list[list[Any]]:
         """Wait for so many runs."""

@@ -22,7 +22,7 @@ async def settle() -> None:
 
 async def until(true: Callable[[], bool]) -> None:
     """Wait for something that processes outside the loop bring about."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not true():
             await settle()
 

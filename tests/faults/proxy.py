@@ -20,10 +20,11 @@ from yarl import URL
 
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
+from tests.controlplane.processes import free_port
 from tests.faults.answers import Answer, expired
 from tests.faults.exchange import Exchange, Request, reset
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 HOP_BY_HOP = {"connection", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 # What aiohttp's client would add of its own; the server is to see the real client's headers.
 NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
@@ -50,7 +51,7 @@ class Proxy:
         self._answers: list[Answer] = []
         self._news = asyncio.Event()
         self._server = web.Server(self._handle, handler_cancellation=True)
-        self._port = 0
+        self._port = free_port()
         self.requests: list[Request] = []
 
     async def __aenter__(self) -> Self:
@@ -108,7 +109,6 @@ class Proxy:
         serving.load_cert_chain(self._certificate.certificate, self._certificate.key)
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(self._server, "127.0.0.1", self._port, ssl=serving)
-        self._port = self._listener.sockets[0].getsockname()[1]
 
     def answer(self, status: int, match: str = "", *, times: int = 1, retry_after: int | None = None) -> None:
         """Answer the next `times` requests that match with this status, `Retry-After` seconds, and a Status object."""

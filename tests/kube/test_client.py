@@ -19,6 +19,7 @@ from hookrunner.metrics.requests import Requests
 from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Options
 from hookrunner.settings import KubeSettings
+from tests.controlplane.processes import free_port
 from tests.flows.waiting import until
 from tests.kube.server import ApiServer, api_server, config_map
 
@@ -76,20 +77,11 @@ async def test_putting_off_has_an_end(api: ApiServer, client: Client) -> None:
 
 
 async def test_a_server_that_is_away_is_named(metrics: Metrics) -> None:
-    url = await nobodys_address()
+    url = f"http://127.0.0.1:{free_port()}"
     async with client_of(Connection(url), metrics) as client:
         with pytest.raises(Unreachable, match=f"{url}: Cannot connect: Connection refused"):
             await client.get("/api")
     assert b'code="<error>"' in metrics.exposition()
-
-
-async def nobodys_address() -> str:
-    """An address where nobody listens."""
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    return f"http://127.0.0.1:{port}"
 
 
 def client_of(connection: Connection, metrics: Metrics) -> Client:

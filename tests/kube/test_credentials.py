@@ -159,7 +159,10 @@ async def test_an_exec_plugin_that_hangs_ends_with_its_loading(home: Path) -> No
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert not is_running(pid)
+    deadline = time.monotonic() + 60
+    while is_running(pid):  # what is killed lives on for a moment
+        assert time.monotonic() < deadline
+        os.sched_yield()
 
 
 def is_running(pid: str) -> bool:

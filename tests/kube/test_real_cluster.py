@@ -50,8 +50,13 @@ def stories(client: Client, metrics: Metrics, idle: float = 75) -> Watches:
 
 
 async def hear(story: Story, last: str) -> list[str]:
-    """Without what the control plane puts into every namespace."""
+    """Without what the control plane puts into every namespace at some time."""
     return [said for said in await until(story, last, PATIENCE) if not said.endswith("kube-root-ca.crt")]
+
+
+async def hear_events(story: Story, last: str) -> list[str]:
+    """Without losses, which on a busy machine may last long enough to be told."""
+    return [said for said in await hear(story, last) if not said.startswith(("Lost", "Found"))]
 
 
 POD = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
@@ -105,7 +110,13 @@ async def test_a_server_without_streamed_lists_is_listed_in_pages(
     proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str
 ) -> None:
     proxy.answer(422, "sendInitialEvents")
-    await asyncio.gather(*(maps.create(f"m{number}") for number in range(510)))
+    turns = asyncio.Semaphore(16)
+
+    async def create(number: int) -> None:
+        async with turns:
+            await maps.create(f"m{number}")
+
+    await asyncio.gather(*map(create, range(510)))
     async with aclosing(stories(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as story:
         assert len(await hear(story, "Listed")) == 512
         await maps.delete("m7")
@@ -139,7 +150,7 @@ async def test_r1_a_stalled_watch_is_resumed(
         proxy.stall("watch=")
         for name in "abcde":
             await maps.create(name)
-        hearing = asyncio.ensure_future(hear(story, "Added e"))
+        hearing = asyncio.ensure_future(hear_events(story, "Added e"))
         await proxy.seen("watch= resourceVersion", count=2)
         proxy.resume()
         assert await hearing == [f"Added {name}" for name in "abcde"]
@@ -162,7 +173,7 @@ async def test_r2_an_expired_version_costs_one_list(
         await asyncio.to_thread(cluster.compact)
         proxy.requests.clear()
         await proxy.accept()
-        told = [said for said in await hear(story, "Listed") if not said.startswith(("Lost", "Found"))]
+        told = await hear_events(story, "Listed")
     assert sorted(told) == ["Listed", "Listing", "changed", "new", "same"]
     lists = [request for request in proxy.requests if "sendInitialEvents" in str(request) or "limit=" in str(request)]
     assert 1 <= len(lists) <= 2
@@ -179,7 +190,7 @@ async def test_r3_nothing_old_is_told_again(
         await proxy.streaming("watch=")
         proxy.cut("watch=")
         await maps.create("next")
-        assert await hear(story, "Added") == ["Added next"]
+        assert await hear_events(story, "Added next") == ["Added next"]
 
 
 async def test_a_kind_whose_definition_comes_goes_and_comes_back(

@@ -204,4 +204,4 @@ async def test_without_another_clock_the_machines_is_used() -> None:
     schedules = Schedules()
     before = time.time()
     schedules.arm("TZ=UTC * * * * * *")
-    assert before < (await anext(schedules)).at <= time.time() <= before + 5
+    assert before < (await anext(schedules)).at <= time.time()

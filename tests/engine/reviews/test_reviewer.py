@@ -48,14 +48,14 @@ class Reviewed:
         self.bench = bench
         self.reviewer = reviewer
 
-    async def admit(self, seconds: float = 5.0, **request: Any) -> Verdict:
+    async def admit(self, seconds: float = 60.0, **request: Any) -> Verdict:
         deadline = asyncio.get_running_loop().time() + seconds
         review = AdmissionReview("policy-example-com", "admission.k8s.io/v1", REQUEST | request, deadline)
         return await self.reviewer.admit(review)
 
     async def convert(self, to: str, *objects: Any) -> Any:
         request = {"uid": "u-1", "desiredAPIVersion": f"example.com/{to}", "objects": list(objects)}
-        deadline = asyncio.get_running_loop().time() + 5
+        deadline = asyncio.get_running_loop().time() + 60
         return await self.reviewer.convert(ConversionReview(CRD, "apiextensions.k8s.io/v1", request, deadline))
 
 
@@ -123,10 +123,14 @@ async def test_a_hook_that_fails_says_so(
 
 
 async def test_a_hook_is_ended_at_the_deadline(bench: Bench, start: Any) -> None:
+    """On a busy machine, it may not have begun by then: the next one gets more time."""
     bench.hook("a", validating(), STUBBORN)
     reviewed = await start()
-    with pytest.raises(ReviewFailed, match="went by with waiting for the hook a"):
-        await reviewed.admit(seconds=0.3)
+    for seconds in (0.3, 1, 3, 10, 30):
+        with pytest.raises(ReviewFailed, match="went by with waiting for the hook a"):
+            await reviewed.admit(seconds)
+        if (bench.directory / "running").exists():
+            break
     await ended(bench)
 
 
@@ -164,7 +168,7 @@ async def test_a_review_waits_for_the_snapshots_that_its_hook_reads(bench: Bench
     bench.hook("a", watched | validating(includeSnapshotsFrom=["pods"]), answer('{"allowed": true}'))
     bench.cluster.listing.clear()
     reviewed = await start()
-    waiting = asyncio.create_task(reviewed.admit(seconds=30))
+    waiting = asyncio.create_task(reviewed.admit(seconds=60))
     await settle()
     assert "pods" in reviewed.reviewer.missing()
     assert not waiting.done()
@@ -185,7 +189,7 @@ async def test_it_gives_up_waiting_for_snapshots_at_the_deadline(bench: Bench, s
 async def test_only_so_many_hooks_run_at_once(bench: Bench, start: Any) -> None:
     bench.hook("a", validating(), "sleep 0.05; " + answer('{"allowed": true}'))
     reviewed = await start(concurrency=2)
-    asked = [asyncio.create_task(reviewed.admit(seconds=30)) for _ in range(10)]
+    asked = [asyncio.create_task(reviewed.admit(seconds=60)) for _ in range(10)]
     most = 0
 
     def done() -> bool:
@@ -242,7 +246,7 @@ async def test_a_conversion_does_not_wait_for_admission_hooks(bench: Bench, star
     binding = {"name": "up", "crdName": CRD, "conversions": [rule]}
     bench.hook("b", {"kubernetesCustomResourceConversion": [binding]}, convert)
     reviewed = await start(concurrency=1)
-    admitted = asyncio.create_task(reviewed.admit(seconds=30))
+    admitted = asyncio.create_task(reviewed.admit(seconds=60))
     await bench.ran("a", 1)
     with pytest.raises(ReviewFailed, match="enough"):
         await reviewed.convert("v2", {"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a"}})
@@ -294,7 +298,7 @@ async def test_those_who_wait_for_a_hooks_rate_go_in_the_order_in_which_they_cam
     config = {"settings": {"executionMinInterval": "50ms", "executionBurst": 1}, **validating()}
     bench.hook("a", config, answer('{"allowed": true}'))
     reviewed = await start()
-    asked = [asyncio.create_task(reviewed.admit(seconds=30, uid=f"u-{number}")) for number in range(12)]
+    asked = [asyncio.create_task(reviewed.admit(seconds=60, uid=f"u-{number}")) for number in range(12)]
     await asyncio.gather(*asked)
     uids = [context["review"]["request"]["uid"] for (context,) in bench.runs("a")]
     assert uids == [f"u-{number}" for number in range(12)]
@@ -318,9 +322,9 @@ async def test_nobody_waits_for_a_turn_because_of_what_another_hook_has_changed_
     bench.hook("a", validating(), f"{answer(json.dumps({'allowed': True}))}; echo '{patch}' > $KUBERNETES_PATCH_PATH")
     reviewed = await start(concurrency=1)
     stall = bench.api.faults.add(Fault("stall", "POST "))
-    creating = asyncio.create_task(reviewed.admit(seconds=30))
+    creating = asyncio.create_task(reviewed.admit(seconds=120))
     await until(lambda: any("POST" in line for line in bench.api.faults.requests))
     # The API server may ask about what is being created.
-    assert (await reviewed.admit(seconds=3, dryRun=True)).allowed
+    assert (await reviewed.admit(dryRun=True)).allowed
     bench.api.faults.remove(stall)
     assert (await creating).allowed
