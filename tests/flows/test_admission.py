@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -13,7 +14,8 @@ import pytest
 from tests.controlplane.cluster import Cluster
 from tests.flows.conftest import Start
 from tests.flows.operator import Operator
-from tests.flows.scripts import hook
+from tests.flows.scripts import HOLD, hook
+from tests.flows.traffic import quick
 from tests.flows.waiting import until
 from tests.flows.webhooks import Site, answer, asked, validating
 
@@ -101,9 +103,9 @@ async def test_a_mutating_hook_changes_what_is_stored(site: Site, ask: Ask) -> N
     assert json.loads(site.kubectl("get", "configmap", "a", "-o", "json")[1])["data"] == {"by": "hook"}
 
 
+HANGS = "no answer within 0.8 s, which went by with waiting for the hook h.sh"
 WRONG = {
     "crash": ("exit 1", "Hook failed: h.sh: exit status 1, see the log of hookrunner"),
-    "hang": ("sleep 60", "no answer within 0.8 s, which went by with waiting for the hook h.sh"),
     "nonsense": ("echo nonsense > $VALIDATING_RESPONSE_PATH", "Hook failed: h.sh: got bad validating response"),
     "nothing": (":", "Hook failed: h.sh: the hook wrote nothing to VALIDATING_RESPONSE_PATH"),
     "impossible": (
@@ -117,7 +119,7 @@ WRONG = {
 def failing(site: Site, policy: str) -> str:
     cases = "".join(f"{name})\n{body}\n;;\n" for name, (body, _) in WRONG.items())
     body = f"case $(jq -r '.[0].review.request.name' \"$BINDING_CONTEXT_PATH\") in\n{cases}*)\n{ALLOW};;\nesac\n"
-    return validating(site, body, failurePolicy=policy, timeoutSeconds=1)
+    return validating(site, body, failurePolicy=policy, timeoutSeconds=30)
 
 
 async def test_with_the_policy_fail_a_hook_that_fails_refuses_and_says_why(site: Site, ask: Ask) -> None:
@@ -137,11 +139,17 @@ async def test_with_the_policy_ignore_it_is_as_if_there_were_no_hook(site: Site,
     assert one.metric("webhook_reviews_total", result="failed") == len(WRONG)
 
 
-async def test_a_hook_that_hangs_is_ended_at_the_deadline(site: Site, ask: Ask) -> None:
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+async def test_a_hook_that_hangs_is_ended_at_the_deadline(site: Site, ask: Ask, policy: str) -> None:
+    """The API server's own deadline is a fifth of a second later: on a busy machine it may come first."""
     body = f"if {BAD}; then\ntrap '' TERM; while :; do sleep 0.1; done\nelse\n{ALLOW}fi\n"
-    one = await ask(validating(site, body, timeoutSeconds=1))
-    site.kubectl("create", "configmap", "bad")
-    await until(lambda: one.metric("hook_processes") == 0 and not one.left_behind()[1:], "no hook runs", within=5)
+    one = await ask(validating(site, body, timeoutSeconds=1, failurePolicy=policy))
+    create = ("create", "configmap", "bad", "--dry-run=server")
+    if policy == "Fail":
+        await until(lambda: HANGS in site.kubectl(*create)[1], HANGS)
+    else:
+        assert site.kubectl(*create)[0] == 0
+    await until(lambda: one.metric("hook_processes") == 0 and not one.left_behind()[1:], "no hook runs")
 
 
 async def test_dry_runs_ask_and_change_nothing(site: Site, ask: Ask) -> None:
@@ -184,20 +192,34 @@ async def test_a_hook_reads_its_snapshots(site: Site, ask: Ask) -> None:
     assert site.kubectl("create", "configmap", "a") == (0, "Warning: 2\nconfigmap/a created\n")
 
 
+LATE = re.compile(r"deadline exceeded|Timeout exceeded|handshake timeout|i/o timeout|no answer within 29\.8 s")
+"""What the API server says of a webhook whose answer does not come in time, and we of a hook."""
+
+
 async def test_a_thousand_reviews_at_once_are_all_answered(site: Site, ask: Ask) -> None:
-    one = await ask(validating(site, ALLOW, "CREATE", timeoutSeconds=30))
+    """The hooks wait for all of them, and then do little. The API server waits for half a minute: on a machine that
+    does not bring all of them together by then, some have to be asked again."""
+    held = f'read -r context < "$BINDING_CONTEXT_PATH"\ncase $context in *\'"name":"n\'*)\n{HOLD};; esac\n'
+    one = await ask(quick(site, held))
     before = one.metric("webhook_reviews_total")
     path = f"/api/v1/namespaces/{site.namespace}/configmaps?dryRun=All"
     trust = ssl.create_default_context(cafile=str(site.cluster.ca))
     connector = aiohttp.TCPConnector(ssl=trust, limit=0)
     caller = {"Authorization": f"Bearer {site.cluster.token}"}
-    async with aiohttp.ClientSession(site.cluster.url, connector=connector, headers=caller) as session:
+    endless = aiohttp.ClientTimeout(total=None)
+    async with aiohttp.ClientSession(site.cluster.url, connector=connector, headers=caller, timeout=endless) as session:
 
-        async def create(number: int) -> int:
-            async with session.post(path, json={"metadata": {"name": f"n{number}"}}) as answer:
-                return answer.status
+        async def create(number: int) -> None:
+            while True:
+                async with session.post(path, json={"metadata": {"name": f"n{number}"}}) as answer:
+                    if answer.status == 201:
+                        return
+                    assert LATE.search(told := await answer.text()), told
+                    late.append(number)
 
+        late: list[int] = []
         answers = [asyncio.create_task(create(number)) for number in range(1000)]
-        await until(lambda: one.metric("webhook_running") > 500, "most of them wait at once")
-        assert set(await asyncio.gather(*answers)) == {201}
-    assert one.metric("webhook_reviews_total", result="allowed") == before + 1000
+        await until(lambda: late or one.metric("webhook_running") == 1000, "all of them wait at once")
+        one.tell("go")
+        await asyncio.gather(*answers)
+    assert one.metric("webhook_reviews_total", result="allowed") >= before + 1000
