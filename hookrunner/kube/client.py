@@ -279,4 +279,6 @@ def _words(error: BaseException) -> str:
         return "the answer broke off in the middle"
     if type(error) is aiohttp.ClientConnectorError and error.os_error.errno:
         return f"Cannot connect: {os.strerror(error.os_error.errno)}"
+    if isinstance(error, aiohttp.ConnectionTimeoutError):  # its text has the URL, of which each attempt has another
+        return "Cannot connect: no answer in time"
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)

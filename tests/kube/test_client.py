@@ -84,6 +84,22 @@ async def test_a_server_that_is_away_is_named(metrics: Metrics) -> None:
     assert b'code="<error>"' in metrics.exposition()
 
 
+async def test_a_server_that_says_nothing_is_named_alike_at_each_attempt(metrics: Metrics) -> None:
+    """What differs would be told anew each time: each watch asks for another `timeoutSeconds`."""
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    mute = await asyncio.start_server(listen, "127.0.0.1", 0)
+    url = f"https://127.0.0.1:{mute.sockets[0].getsockname()[1]}"
+    async with mute, client_of(Connection(url), metrics) as client:
+        for seconds in ("442", "570"):
+            with pytest.raises(Unreachable) as caught:
+                await anext(client.stream(MAPS, {"watch": "true", "timeoutSeconds": seconds}, idle=75))
+            assert str(caught.value) == f"{url}: Cannot connect: no answer in time"
+
+
 def client_of(connection: Connection, metrics: Metrics) -> Client:
     return Client(Credentials(KubeSettings(), connection), Requests(metrics))
 
