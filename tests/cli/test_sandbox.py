@@ -58,7 +58,7 @@ async def test_it_ends_at_once_when_asked_even_with_a_watch_open(tmp_path: Path,
         url = f"{server(tmp_path)}/api/v1/pods?watch=1"
         with await asyncio.to_thread(urllib.request.urlopen, url):
             child.send_signal(number)
-            assert await asyncio.wait_for(child.wait(), 5) == 0
+            assert await asyncio.wait_for(child.wait(), 30) == 0
 
 
 async def test_it_is_on_loopback_and_says_so(tmp_path: Path) -> None:

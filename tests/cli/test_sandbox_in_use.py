@@ -5,7 +5,6 @@ import itertools
 import json
 import random
 import signal
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import aiohttp
 
 from tests.cli.test_sandbox import sandbox, server
+from tests.fakes.clocks import awake
 from tests.flows.waiting import until
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -49,7 +49,7 @@ async def test_two_hundred_clients_at_once_each_see_everything(tmp_path: Path) -
                 seen = [await watch.content.readline() for _ in range(200)]
             return created, len(set(seen))
 
-        done = await asyncio.wait_for(asyncio.gather(*map(work, range(200))), 60)
+        done = await asyncio.wait_for(asyncio.gather(*map(work, range(200))), 120)
         assert set(done) == {(201, 200)}
 
 
@@ -105,7 +105,7 @@ async def test_watchers_that_are_cut_off_and_resume_all_tell_the_same_story(tmp_
             if dice.random() < 0.2:
                 await (await session.post("/_sandbox/cut")).read()
         assert await create(session, "last") == 201
-        first, *others = await asyncio.wait_for(asyncio.gather(*watchers), 30)
+        first, *others = await asyncio.wait_for(asyncio.gather(*watchers), 60)
         assert len(first) > 100
         assert all(other == first for other in others)
 
@@ -116,10 +116,10 @@ async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path
         watches = [await stack.enter_async_context(session.get(url)) for _ in range(50)]
         assert await create(session, "a") == 201
         assert all([b"ADDED" in await watch.content.readline() for watch in watches])
-        asked = time.monotonic()
-        child.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(child.wait(), 10) == 0
-        assert time.monotonic() - asked < 3
+        async with awake() as passed:
+            child.send_signal(signal.SIGTERM)
+            assert await child.wait() == 0
+            assert passed() < 20, "not the minute that a server waits for its clients"
         assert child.stderr is not None
         assert (await child.stderr.read()).count(b"\n") == 1  # what it said when it began
 
@@ -133,7 +133,7 @@ async def test_a_watcher_that_never_reads_costs_no_memory_and_holds_nobody_up(tm
         for start in range(0, 2000, 20):
             await asyncio.gather(*(create(session, f"c{start + n}", "x" * 10_000) for n in range(20)))
             for _ in range(20):
-                await asyncio.wait_for(reads.content.readline(), 10)
+                await asyncio.wait_for(reads.content.readline(), 60)
         # 2000 objects are 20 MB; for 20 watchers apart they would be 400.
         assert resident(child.pid) - before < 100
 

@@ -98,11 +98,13 @@ def test_a_cluster_that_is_not_there_is_named(command: Command, tmp_path: Path) 
 
 
 async def test_while_hookrunner_runs_it_repairs_what_goes_and_the_command_says_so(installation: Installation) -> None:
+    command = (sys.executable, "-m", "hookrunner", "webhooks", "remove", *installation.flags)
     async with installation.running():
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "hookrunner", "webhooks", "remove", *installation.flags, stderr=PIPE
-        )
-        _, said = await child.communicate()
+        for _ in range(5):  # on a busy machine the repair may come after the command's look
+            child = await asyncio.create_subprocess_exec(*command, stderr=PIPE)
+            _, said = await child.communicate()
+            if child.returncode:
+                break
         assert child.returncode == 1
     back = f"ValidatingWebhookConfiguration {installation.name} is back: a running hookrunner repairs it."
     assert back in said.decode()

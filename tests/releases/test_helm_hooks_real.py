@@ -89,7 +89,7 @@ async def test_the_same_hooks_run_in_the_same_order_and_leave_the_same_behind(
     cluster: Cluster, namespace: str, helm: Path, chart: Path, real: Client
 ) -> None:
     environ = os.environ | {"KUBECONFIG": str(cluster.kubeconfig), "HELM_CACHE_HOME": str(chart.parent)}
-    command = [str(helm), "install", "demo", str(chart), "-n", namespace, "--timeout", "20s"]
+    command = [str(helm), "install", "demo", str(chart), "-n", namespace, "--timeout", "60s"]
     done = await asyncio.to_thread(subprocess.run, command, env=environ, capture_output=True, text=True)
     assert "failed pre-install" in done.stderr
     left = there(cluster, namespace)
@@ -104,5 +104,5 @@ async def test_the_same_hooks_run_in_the_same_order_and_leave_the_same_behind(
 
 async def run_all(world: World, hooks: list[HelmHook]) -> None:
     runner = HelmHooks(world.client, world.discovery, world.readiness)
-    async for _ in runner.run(hooks, "pre-install", world.identity, 20):
+    async for _ in runner.run(hooks, "pre-install", world.identity, 60):
         pass

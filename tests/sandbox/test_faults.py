@@ -24,7 +24,7 @@ class Watching:
         self._response = response
 
     async def next(self) -> Any:
-        return orjson.loads(await asyncio.wait_for(self._response.content.readline(), 5) or b"null")
+        return orjson.loads(await asyncio.wait_for(self._response.content.readline(), 30) or b"null")
 
 
 @asynccontextmanager

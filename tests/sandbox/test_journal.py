@@ -61,7 +61,7 @@ async def test_a_killed_sandbox_loses_nothing_that_it_answered(tmp_path: Path) -
             answer = await session.post(url + CONFIGMAPS, json={"metadata": {"name": f"c{number}"}})
             assert answer.status == 201
     child.send_signal(signal.SIGKILL)
-    await child.wait()
+    await child.communicate()
     store = Store()
     journal = Journal(tmp_path / "c.db")
     store.restore(journal.objects(), journal.revision())

@@ -133,14 +133,14 @@ async def test_waiting_ends_with_news_of_that_resource_only() -> None:
     await asyncio.sleep(0)
     assert not waiting.done()
     put(store, "a")
-    await asyncio.wait_for(waiting, 1)
+    await asyncio.wait_for(waiting, 30)
 
 
 async def test_waiting_from_an_old_revision_ends_at_once() -> None:
     store = Store()
     old = store.revision
     put(store, "a")
-    await asyncio.wait_for(store.changed("configmaps", old), 1)
+    await asyncio.wait_for(store.changed("configmaps", old), 30)
 
 
 def test_a_failed_journal_changes_nothing() -> None:
