@@ -87,9 +87,13 @@ async def test_a_server_that_is_away_is_named(metrics: Metrics) -> None:
 async def test_a_server_that_says_nothing_is_named_alike_at_each_attempt(metrics: Metrics) -> None:
     """What differs would be told anew each time: each watch asks for another `timeoutSeconds`."""
 
+    left: asyncio.Queue[None] = asyncio.Queue()
+
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
+        await writer.wait_closed()
+        left.put_nowait(None)
 
     mute = await asyncio.start_server(listen, "127.0.0.1", 0)
     url = f"https://127.0.0.1:{mute.sockets[0].getsockname()[1]}"
@@ -98,6 +102,7 @@ async def test_a_server_that_says_nothing_is_named_alike_at_each_attempt(metrics
             with pytest.raises(Unreachable) as caught:
                 await anext(client.stream(MAPS, {"watch": "true", "timeoutSeconds": seconds}, idle=75))
             assert str(caught.value) == f"{url}: Cannot connect: no answer in time"
+            await left.get()
 
 
 def client_of(connection: Connection, metrics: Metrics) -> Client:
