@@ -93,6 +93,7 @@ class Convergence:
             "converge": self._rounds.keep,
             "turns of modules": self._rounds.advance,
             f"watch {config}": lambda: reactions.follow_config(config, secret, config),
+            "edits": reactions.follow_edits,
             "changed values": lambda: reactions.follow_values(built.executions),
             "changed flags": lambda: reactions.follow_flags(self._values.flagged),
             "snapshots for modules": lambda: reactions.follow_snapshots(built.engine.progress),

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 from hookrunner import log
 from hookrunner.convergence.deciding import Deciding
+from hookrunner.convergence.edits import Edits
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import ConfigObject, Contents
@@ -34,24 +35,32 @@ class Reactions:
         self._rounds = rounds
         self._tasks = tasks
         self._releasing = releasing
+        self._edits = Edits()
 
     async def follow_config(self, config: ConfigObject, secret: ConfigObject | None, mine: ConfigObject) -> None:
         """For ever: take over what is in one (`mine`) of the two objects that users write."""
         async for _ in mine.states():
-            await self.configured(config.contents, secret.contents if secret else Contents())
+            self._configured(config.contents, secret.contents if secret else Contents())
 
-    async def configured(self, config: Contents, secret: Contents) -> None:
-        """The configuration was read anew. What was no good and is good again may decide about its module."""
+    def _configured(self, config: Contents, secret: Contents) -> None:
+        """The configuration was read anew. What was no good and is good again may decide about its module, as flags and
+        global values do about any."""
         bad = self._deciding.bad
         self._deciding.unseen = ""
         changed = self._deciding.adopt(config, secret)
         if changed and self._rounds.converged.is_set():
             self._releasing.expect()
-        if GLOBAL in changed or bad - self._deciding.bad or self._deciding.flags_changed():
-            self._rounds.ask("KubeConfig-Changed", at_once=True)
-            return
-        for key in sorted(changed):
-            if state := self._states.of_key(key):
+        decides = bad - self._deciding.bad or self._deciding.flags_changed()
+        self._edits.add(changed | ({GLOBAL} if decides else set()))
+
+    async def follow_edits(self) -> None:
+        """For ever: run what has changed."""
+        while True:
+            changed = await self._edits.some()
+            if GLOBAL in changed:
+                self._rounds.ask("KubeConfig-Changed", at_once=True)
+                continue
+            for state in filter(None, map(self._states.of_key, sorted(changed))):
                 self._again(state, "KubeConfig-Changed-Modules")
 
     async def follow_flags(self, flagged: Progress) -> None:

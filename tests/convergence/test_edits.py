@@ -1,0 +1,53 @@
+"""How soon edits are answered, in virtual time."""
+
+import asyncio
+
+import pytest
+
+from hookrunner.convergence.edits import AT_ONCE, WITHIN, Edits
+
+pytestmark = pytest.mark.looptime
+
+
+async def answered(*edits: tuple[float, str]) -> list[tuple[float, str]]:
+    """When what is answered, of edits of these keys at these times."""
+    found, all_, loop = list[tuple[float, str]](), Edits(), asyncio.get_running_loop()
+    began = loop.time()
+
+    async def read() -> None:
+        while True:
+            changed = await all_.some()
+            found.append((round(loop.time() - began, 2), " ".join(sorted(changed))))
+
+    reading = asyncio.create_task(read())
+    for at, key in edits:
+        await asyncio.sleep(began + at - loop.time())
+        all_.add({key} if key else set())
+    await asyncio.sleep(2 * WITHIN)
+    reading.cancel()
+    return found
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [(0, "a")],
+        [(0, "a"), (0.1, "b"), (0.2, "a")],
+        [(number * WITHIN / AT_ONCE, "a") for number in range(10)],
+    ],
+    ids=["one", "a few", "steadily"],
+)
+async def test_edits_are_answered_at_once(edits: list[tuple[float, str]]) -> None:
+    assert await answered(*edits) == edits
+
+
+async def test_what_is_edited_all_the_time_is_answered_together_and_the_last_one_soon() -> None:
+    edits = [(number / 50, "last" if number == 149 else f"a{number}") for number in range(150)]
+    found = await answered(*edits)
+    assert len(found) <= AT_ONCE * (1 + 3 / WITHIN)
+    assert edits[-1][0] <= found[-1][0] <= edits[-1][0] + WITHIN
+    assert {key for _, keys in found for key in keys.split()} == {key for _, key in edits}
+
+
+async def test_an_edit_that_changes_nothing_is_none() -> None:
+    assert await answered((0, ""), (0, ""), (0, ""), (0.1, "a")) == [(0.1, "a")]
