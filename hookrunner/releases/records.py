@@ -35,6 +35,9 @@ _LARGEST = 1024 * 1024
 """Bytes that the data of a Secret or a ConfigMap may have.
 Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
 
+_QUICK = 16 * 1024
+"""Bytes of JSON that are packed in a millisecond at most: a thread that does it costs more than it spares."""
+
 _WORTH_KEEPING = 256 * 1024
 """Bytes of a release's objects that are kept in memory."""
 
@@ -122,7 +125,7 @@ class Records:
         method, path = "POST", self._path(record.namespace)
         if known:
             method, path = "PUT", self._path(record.namespace, record.name, record.revision)
-        text = await asyncio.to_thread(_fitting, record)  # some tens of milliseconds for a large one
+        text = await _text(record)
         call = Call(method, path, body=self._body(record, text, known), accept=_METADATA.format(""))
         try:
             revision = revision_of(orjson.loads(await self._client.send(call))["metadata"])
@@ -182,6 +185,13 @@ def _name(name: str, number: int) -> str:
 def _overtaken(record: Record) -> str:
     what = f"somebody else has written revision {record.revision} of it"
     return f"{what}; what there is will be looked at anew the next time"
+
+
+async def _text(record: Record) -> str:
+    """What is stored of a record. A large one takes some tens of milliseconds, for which nobody waits."""
+    if len(orjson.dumps(record.document)) <= _QUICK:
+        return _fitting(record)
+    return await asyncio.to_thread(_fitting, record)
 
 
 def _fitting(record: Record) -> str:

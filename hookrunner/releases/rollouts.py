@@ -18,6 +18,9 @@ from hookrunner.releases.helm_hooks import HelmHooks, HookRun
 from hookrunner.releases.ordering import Identity, ObjectId, object_id
 from hookrunner.releases.readiness import Readiness
 
+_SMALL = 8 * 1024
+"""Characters of a manifest that are read in a millisecond."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tools:
@@ -96,12 +99,13 @@ def identity_of(record: Record) -> Identity:
 
 async def by_id(records: Sequence[Record]) -> Mapping[ObjectId, JSON]:
     """All objects of these revisions, each as the last of them has it. A manifest of a megabyte takes half a second to
-    read, so nobody waits for it."""
+    read, so nobody waits for it; a small one takes less time than a thread does to begin."""
 
     def read() -> Mapping[ObjectId, JSON]:
         return {object_id(obj, identity_of(record)): obj for record in records for obj in record.objects}
 
-    return await asyncio.to_thread(read)
+    small = sum(len(record.manifest) for record in records) <= _SMALL
+    return read() if small else await asyncio.to_thread(read)
 
 
 def _told(run: HookRun) -> JSON:
