@@ -4,12 +4,11 @@ import os
 from contextlib import suppress
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks import metric_operations, patches, verdicts
+from hookrunner.hooks import metric_operations, patches, value_patches, verdicts
 from hookrunner.hooks.workspace import Workspace
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.operations import Answer, ObjectOperation
 from hookrunner.model.values import PatchOperation
-from hookrunner.values import patches as values_patches
 
 
 def read(files: Workspace) -> Answer:
@@ -37,7 +36,7 @@ def size(files: Workspace) -> int:
 def _of_values(path: str, variable: str) -> tuple[PatchOperation, ...]:
     """Raises BadOutput."""
     try:
-        return values_patches.parse(text) if (text := read_file(path)) else ()
+        return value_patches.parse(text) if (text := read_file(path)) else ()
     except BadOutput as error:
         raise BadOutput(f"{variable}: {error}") from None
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from hookrunner.errors import BadOutput, BadValues
+from hookrunner.hooks import value_patches
 from hookrunner.hooks.workspace import read
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
@@ -75,6 +76,6 @@ def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[Values
 
 def _read(path: str, what: str) -> tuple[PatchOperation, ...]:
     try:
-        return patches.parse(read(path))
+        return value_patches.parse(read(path))
     except BadOutput as error:
         raise BadOutput(f"got bad {what} patch: {error}") from None

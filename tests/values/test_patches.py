@@ -1,9 +1,10 @@
-"""Patch files of hooks (addon-operator.md §2.5, §13.11): what is read, what is refused, what it does to a document."""
+"""Patches of values (addon-operator.md §2.5, §13.11): what is refused, what it does to a document. How patch files are
+read is tested in tests/hooks/test_value_patches.py."""
 
 import orjson
 import pytest
 
-from hookrunner.errors import BadOutput, BadValues
+from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import patches
@@ -12,50 +13,9 @@ ADD = PatchOperation("add", "/foo/a", 1)
 
 
 def applied(section: JSON, *operations: JSON) -> JSON:
-    """The section `foo` after operations as a hook writes them."""
-    return patches.applied({"foo": section}, patches.parse(orjson.dumps(operations)), "foo")["foo"]
-
-
-@pytest.mark.parametrize(
-    ("text", "operations"),
-    [
-        (b"", ()),
-        (b" \n", ()),
-        (b'{"op":"add","path":"/foo/a","value":1}', (ADD,)),
-        (b'[{"op":"add","path":"/foo/a","value":1}]', (ADD,)),
-        (
-            b'{"op":"add","path":"/foo/a","value":1}\n[{"op":"remove","path":"/foo/b"}]',
-            (ADD, PatchOperation("remove", "/foo/b")),
-        ),
-        (b'\xef\xbb\xbf{"op":"add",\n"path":"/foo/a",\n"value":1}', (ADD,)),
-        (b'{"Op":"add","PATH":"/foo/a","Value":1}', (ADD,)),
-        (b'{"op":"add","path":"/foo/a"}', (PatchOperation("add", "/foo/a", None),)),
-        (b'1 "text" null {"op":"add","path":"/foo/a","value":1}', (ADD,)),
-    ],
-)
-def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOperation, ...]) -> None:
-    assert patches.parse(text) == operations
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (b'{"op":"replace","path":"/foo/a","value":1}', "unsupported patch operation 'replace'"),
-        (b'{"op":"move","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'move'"),
-        (b'{"op":"copy","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'copy'"),
-        (b'{"path":"/foo/a"}', "unsupported patch operation 'None'"),
-        (b'{"op":"add","path":"","value":{}}', "begins with '/'"),
-        (b'{"op":"add","path":"foo","value":{}}', "begins with '/'"),
-        (b'{"op":"add","path":3,"value":{}}', "begins with '/'"),
-        (b"[3]", "made of objects"),
-        (b'{"op":"add","path":"/foo/a","value":1} {"op"', "is not JSON"),
-        (b"\xff", "is not JSON"),
-        (b"[" * 100_000, "nested too deep"),
-    ],
-)
-def test_what_cannot_be_understood_fails_the_run(text: bytes, told: str) -> None:
-    with pytest.raises(BadOutput, match=told):
-        patches.parse(text)
+    """The section `foo` after operations, as they stand in a patch file."""
+    asked = [PatchOperation(one["op"], one["path"], one.get("value")) for one in operations]
+    return patches.applied({"foo": section}, asked, "foo")["foo"]
 
 
 @pytest.mark.parametrize(

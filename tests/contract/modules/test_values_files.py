@@ -6,7 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from hookrunner.values import patches, sections
+from hookrunner.hooks.value_patches import parse
+from hookrunner.values import sections
 from hookrunner.values.schemas import load
 from hookrunner.values.store import Store
 
@@ -27,7 +28,7 @@ def store(tmp_path: Path) -> Store:
     store = Store(static, {"foo": load(tmp_path, "foo")})
     data = {"global": "b: {d: 12345678901}", "foo": "size: 2.5\ntags: [z]", "barEnabled": "true"}
     store.adopt(sections.parse(data), None, {"foo", "bar"})
-    store.patch("foo", patches.parse(b'{"op":"add","path":"/foo/internal","value":{"k":null}}'))
+    store.patch("foo", parse(b'{"op":"add","path":"/foo/internal","value":{"k":null}}'))
     store.enabled_modules(["foo", "bar"])
     return store
 
@@ -68,7 +69,7 @@ def test_values_of_templates(store: Store) -> None:
 
 def test_dumps_of_patches(store: Store) -> None:
     more = b'[{"op":"add","path":"/foo/tags/-","value":1},{"op":"remove","path":"/foo/level"}]'
-    store.patch("foo", patches.parse(more))
+    store.patch("foo", parse(more))
     assert orjson.dumps(store.patches("foo")).decode() == (
         '[{"Operations":[{"op":"add","path":"/foo/internal","value":{"k":null}},'
         '{"op":"remove","path":"/foo/level"},{"op":"add","path":"/foo/tags/-","value":1}]}]'

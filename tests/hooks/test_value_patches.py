@@ -1,0 +1,52 @@
+"""Patch files of values (addon-operator.md §2.5, §13.11): what is read. Who may change what is tested in
+tests/values/test_patches.py."""
+
+import pytest
+
+from hookrunner.errors import BadOutput
+from hookrunner.hooks.value_patches import parse
+from hookrunner.model.values import PatchOperation
+
+ADD = PatchOperation("add", "/foo/a", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "operations"),
+    [
+        (b"", ()),
+        (b" \n", ()),
+        (b'{"op":"add","path":"/foo/a","value":1}', (ADD,)),
+        (b'[{"op":"add","path":"/foo/a","value":1}]', (ADD,)),
+        (
+            b'{"op":"add","path":"/foo/a","value":1}\n[{"op":"remove","path":"/foo/b"}]',
+            (ADD, PatchOperation("remove", "/foo/b")),
+        ),
+        (b'\xef\xbb\xbf{"op":"add",\n"path":"/foo/a",\n"value":1}', (ADD,)),
+        (b'{"Op":"add","PATH":"/foo/a","Value":1}', (ADD,)),
+        (b'{"op":"add","path":"/foo/a"}', (PatchOperation("add", "/foo/a", None),)),
+        (b'1 "text" null {"op":"add","path":"/foo/a","value":1}', (ADD,)),
+    ],
+)
+def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOperation, ...]) -> None:
+    assert parse(text) == operations
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b'{"op":"replace","path":"/foo/a","value":1}', "unsupported patch operation 'replace'"),
+        (b'{"op":"move","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'move'"),
+        (b'{"op":"copy","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'copy'"),
+        (b'{"path":"/foo/a"}', "unsupported patch operation 'None'"),
+        (b'{"op":"add","path":"","value":{}}', "begins with '/'"),
+        (b'{"op":"add","path":"foo","value":{}}', "begins with '/'"),
+        (b'{"op":"add","path":3,"value":{}}', "begins with '/'"),
+        (b"[3]", "made of objects"),
+        (b'{"op":"add","path":"/foo/a","value":1} {"op"', "is not JSON"),
+        (b"\xff", "is not JSON"),
+        (b"[" * 100_000, "nested too deep"),
+    ],
+)
+def test_what_cannot_be_understood_fails_the_run(text: bytes, told: str) -> None:
+    with pytest.raises(BadOutput, match=told):
+        parse(text)
