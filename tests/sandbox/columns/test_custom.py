@@ -3,7 +3,6 @@
 import asyncio
 import json
 import secrets
-import time
 import urllib.error
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -158,15 +157,16 @@ async def real_rows(cluster: Cluster, group: str) -> list[dict[str, Any]]:
     where = f"/apis/{group}/v1/things"
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "spec": SPEC}
     thing["metadata"] = {"name": "a", "labels": {"example.com/a": "label"}}
-    body = json.dumps(thing).encode()
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
+    await _served(cluster, where, method="POST", body=json.dumps(thing).encode())
+    rows: list[dict[str, Any]] = json.loads(await _served(cluster, f"{where}?includeObject=Object", TABLE))["rows"]
+    return rows
+
+
+async def _served(cluster: Cluster, where: str, accept: str = "application/json", **asked: Any) -> bytes:
+    """The answer, once it is none that the kind is not served yet."""
+    for _ in range(600):
         try:
-            fetch(cluster.access, where, method="POST", body=body)
-            rows: list[dict[str, Any]] = json.loads(fetch(cluster.access, f"{where}?includeObject=Object", TABLE))[
-                "rows"
-            ]
-            return rows
+            return fetch(cluster.access, where, accept, **asked)
         except urllib.error.HTTPError as refused:
             refused.close()
         await asyncio.sleep(0.1)
@@ -177,8 +177,8 @@ async def test_cells_are_those_of_the_real_server(cluster: Cluster, group: str) 
     (row,) = await real_rows(cluster, group)
     columns = tuple({"type": kind, "jsonPath": where} for kind, where in COLUMNS)
     now = datetime.now(UTC)
-    # Ages may have become some seconds more while the answer was on its way.
-    all_ours = [custom_cells(columns, row["object"], now - timedelta(seconds=late)) for late in range(5)]
+    # Ages may have become more while the answer was on its way.
+    all_ours = [custom_cells(columns, row["object"], now - timedelta(seconds=late)) for late in range(60)]
     differing = [
         (COLUMNS[at], real, ours)
         for at, (real, *ours) in enumerate(zip(row["cells"][1:], *all_ours, strict=False))

@@ -23,7 +23,7 @@ import yaml
 from tests.controlplane.tools import find_tool
 from tests.sandbox.contract.objects import CustomKind, at, crd
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 """Seconds that a case waits for something that must come."""
 
 
