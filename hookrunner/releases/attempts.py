@@ -8,6 +8,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import orjson
+
 from hookrunner.model.releases import Head, Wanted
 from hookrunner.model.resources import JSON
 from hookrunner.releases.codec import APPLY_METHOD, Record, Status, now, recorded
@@ -76,17 +78,22 @@ class Attempt:
 
 
 def noted(past: Past, wanted: Wanted) -> Record | None:
-    """The head's record with what is wanted now noted on it, if that leads to the very same objects and hooks."""
+    """The head's record with what is wanted now noted on it, if that leads to the very same objects and hooks. Raises
+    ReleaseFailed if its objects cannot be read.
+
+    Its manifest stays as it was written: addon-operator, which writes the same objects otherwise, knows it by its
+    checksum when it takes the release back (§6.3).
+    """
     latest = past.latest
     if latest is None or latest.status != Status.DEPLOYED:
         return None
     new = recorded(wanted, latest.revision, Status.DEPLOYED)
-    if (latest.manifest, _hooks(latest)) != (new.manifest, _hooks(new)):
+    if _hooks(latest) != _hooks(new) or _objects(latest) != _objects(new):
         return None
     old, chart = latest.document.get("chart") or {}, wanted.rendered.chart
     chart = old if chart | {_WHEN: ""} == old | {_WHEN: ""} else chart
     noted = latest.document | {"config": wanted.values, "chart": chart}
-    return Record(noted, _labels(past, wanted, latest.revision, new.manifest))
+    return Record(noted, _labels(past, wanted, latest.revision, latest.manifest))
 
 
 def attempt(past: Past, wanted: Wanted) -> Attempt:
@@ -147,6 +154,11 @@ def _keys(objects: Iterable[JSON]) -> set[tuple[str, ...]]:
         (obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"].get("name", ""))
         for obj in objects
     }
+
+
+def _objects(record: Record) -> list[bytes]:
+    """Whatever their order."""
+    return sorted(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS) for obj in record.objects)
 
 
 def _hooks(record: Record) -> list[tuple[JSON, ...]]:

@@ -4,12 +4,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+import yaml
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Finding, Head, Terms
 from hookrunner.releases.attempts import checksum
-from hookrunner.releases.codec import Status, recorded
+from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.ledger import CHECKSUM
 from hookrunner.releases.releases import Releases
 from hookrunner.sandbox.faults import Fault
@@ -82,6 +83,25 @@ async def test_a_release_of_addon_operator_is_taken_over_where_it_is(releases: R
     assert world.writes() == ["PUT secrets/sh.helm.release.v1.demo.v4"]
     (revision,) = await world.revisions()
     assert (revision.labels["team"], revision.labels[CHECKSUM]) == ("blue", checksum(theirs.manifest))
+
+
+async def test_so_it_is_if_it_has_written_the_same_objects_otherwise(releases: Releases, world: World) -> None:
+    """And it knows its own manifest again when it takes the release back."""
+    theirs = recorded(wanted("", A, B), 4, Status.DEPLOYED).document | {"manifest": yaml.safe_dump_all([B, A])}
+    await world.foreign(Record(theirs), **{CHECKSUM: checksum(theirs["manifest"])})
+    world.writes()
+    assert (await releases.settle(wanted("d1", A, B))).head.digest == "d1"
+    assert world.writes() == ["PUT secrets/sh.helm.release.v1.demo.v4"]
+    (revision,) = await world.revisions()
+    assert revision.labels[CHECKSUM] == checksum((await world.records.read(revision)).manifest)
+    assert (await world.records.read(revision)).manifest == theirs["manifest"]
+
+
+@pytest.mark.parametrize("manifest", [yaml.safe_dump(A | {"data": {"x": 1}}), yaml.safe_dump_all([A, B])])
+async def test_what_is_not_the_same_is_upgraded(releases: Releases, world: World, manifest: str) -> None:
+    theirs = recorded(wanted("", A), 4, Status.DEPLOYED).document | {"manifest": manifest}
+    await world.foreign(Record(theirs), **{CHECKSUM: "c"})
+    assert (await releases.settle(wanted("d1", A))).head.revision == 5
 
 
 async def test_a_changed_helm_hook_alone_makes_a_revision(releases: Releases, world: World) -> None:

@@ -159,9 +159,7 @@ async def test_a_record_without_its_labels_is_named_with_how_to_put_them_back(cl
     await started(client).settle(wanted("d1", A))
     await patched(client, {"metadata": {"labels": dict.fromkeys(("owner", "name", "version"))}})
     releases = started(client)
-    with pytest.raises(
-        ReleaseFailed, match=r"demo\.v1 has lost the labels"
-    ) as failed:
+    with pytest.raises(ReleaseFailed, match=r"demo\.v1 has lost the labels") as failed:
         await releases.settle(wanted("d1", A))
     labels = dict(re.findall(r"(\w+)=(\w+)", str(failed.value)))
     assert labels == {"owner": "helm", "name": "demo", "version": "1", "status": "deployed"}
