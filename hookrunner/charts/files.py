@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import tarfile
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,7 +55,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     """The chart's files by their path in it, sorted, as they are on disk. Raises BadChart."""
     names = [name for name, *_ in _files(directory)]
     try:
-        return {name: (directory / name).read_bytes().removeprefix(b"\xef\xbb\xbf") for name in names}
+        return {name: (directory / name).read_bytes().removeprefix(BOM_UTF8) for name in names}
     except OSError as error:
         raise BadChart(f"{error.filename}: {error.strerror}") from None
 

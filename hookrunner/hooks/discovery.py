@@ -18,7 +18,7 @@ from hookrunner.errors import BadHookConfig, StartRefused
 from hookrunner.model.values import GLOBAL
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
-_ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
+ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _LONGEST_SAFE_NAME = 160
 """A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""
 _LETTERS = str.maketrans(
@@ -159,7 +159,7 @@ def _entries(directory: str, top: str, ignored: Sequence[str]) -> Iterator[HookF
 
 
 def _file(entry: os.DirEntry[str], top: str) -> HookFile | Skipped:
-    if entry.stat(follow_symlinks=False).st_mode & _ANY_EXECUTE:
+    if entry.stat(follow_symlinks=False).st_mode & ANY_EXECUTE:
         return HookFile(entry.path.removeprefix(top), Path(entry.path))
     return Skipped(Path(entry.path), Skip.NOT_EXECUTABLE)
 
@@ -169,7 +169,7 @@ def _library(directory: Path) -> Iterator[Skipped]:
     for folder, subfolders, names in os.walk(directory):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         for path in (Path(folder, name) for name in names):
-            if path.lstat().st_mode & _ANY_EXECUTE:
+            if path.lstat().st_mode & ANY_EXECUTE:
                 yield Skipped(path, Skip.LIBRARY)
 
 

@@ -5,6 +5,7 @@ What the values mean is not decided here.
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -14,13 +15,12 @@ from hookrunner import yaml_values
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import BadDocument
 
-_BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def first(text: bytes) -> JSON:
     """The first document of a hook's configuration, None if there is none. Raises BadDocument."""
-    text = text.removeprefix(_BOM)
+    text = text.removeprefix(BOM_UTF8)
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -37,7 +37,7 @@ def every(text: bytes) -> tuple[list[JSON], bool]:
         return every_json(text), True
     except BadDocument as error:
         try:
-            return list(yaml_values.documents(text.removeprefix(_BOM), yaml_values.YAML_1_2)), False
+            return list(yaml_values.documents(text, yaml_values.YAML_1_2)), False
         except BadDocument as other:
             raise _nearer(text, error, other) from None
 
@@ -74,7 +74,7 @@ def _scanned(text: bytes) -> Iterator[JSON]:
     """Values of any layout. The standard library finds where each ends; what it is says orjson, as everywhere."""
     number = 1
     try:
-        rest = text.removeprefix(_BOM).decode()
+        rest = text.removeprefix(BOM_UTF8).decode()
         scan, place = json.JSONDecoder().raw_decode, _after_space(rest, 0)
         while place < len(rest):
             end = scan(rest, place)[1]

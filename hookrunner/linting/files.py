@@ -1,6 +1,7 @@
 """Checks of a file as such, before anybody reads it: first line, line ends, byte order mark, execute bit."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 from hookrunner.hooks.discovery import Skip, Skipped
@@ -8,14 +9,13 @@ from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Language, Source
 
 _READS = re.compile(r"BINDING_CONTEXT_PATH|--config\b|hook::run|KUBERNETES_PATCH_PATH")
-_BOM = b"\xef\xbb\xbf"
 
 
 def check(source: Source) -> Iterator[Remark]:
     """What is wrong with the bytes of a script. Nothing is said of compiled programs."""
     if source.binary:
         return
-    if source.raw.startswith(_BOM):
+    if source.raw.startswith(BOM_UTF8):
         text = "begins with a byte order mark, so the system does not see its `#!`; save it as UTF-8 without BOM"
         yield Remark("bom", 0, text)
     if (place := source.text.find("\r\n")) >= 0:

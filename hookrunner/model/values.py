@@ -8,6 +8,9 @@ from hookrunner.model.resources import JSON
 GLOBAL = "global"
 """The section that every module sees, and the name under which global hooks count as a module."""
 
+ENABLED = "Enabled"
+"""What a key ends with that switches a module on or off."""
+
 
 @dataclass(frozen=True, slots=True)
 class PatchOperation:

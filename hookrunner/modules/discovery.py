@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import BadModule, StartRefused
+from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.modules import Module
 from hookrunner.model.values import GLOBAL
@@ -23,10 +24,8 @@ VALUES_FILE = "values.yaml"
 
 _NUMBERED = re.compile(r"(?:([0-9]+)-)?(.+)", re.DOTALL)
 _RELEASE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_RELEASE = 53
+LONGEST_RELEASE = 53
 """What Helm takes: https://helm.sh/docs/helm/helm_install (release names are DNS-1123, and leave room for suffixes)."""
-
-_ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 
 _log = log.get("modules.discovery")
 
@@ -128,10 +127,10 @@ def _looked_into(module: Module) -> Module:
         name = said.name or module.name
         weight = module.weight if said.weight is None else said.weight
         module = replace(module, name=name, key=camel(name), weight=weight, traits=said.traits)
-    if module.chart and (len(module.name) > _LONGEST_RELEASE or not _RELEASE.fullmatch(module.name)):
+    if module.chart and (len(module.name) > LONGEST_RELEASE or not _RELEASE.fullmatch(module.name)):
         raise BadModule(
             f"'{module.name}' cannot be the name of a release: small letters, digits, '-' and '.', at most "
-            f"{_LONGEST_RELEASE} of them; rename the directory"
+            f"{LONGEST_RELEASE} of them; rename the directory"
         )
     return module
 
@@ -139,7 +138,7 @@ def _looked_into(module: Module) -> Module:
 def _script(path: Path) -> Path | None:
     """Where it leads to says whether it may be executed (§11.1.26), as it does to the kernel."""
     mode = path.stat().st_mode
-    if stat.S_ISREG(mode) and mode & _ANY_EXECUTE:
+    if stat.S_ISREG(mode) and mode & ANY_EXECUTE:
         return path
     _log.warn(f"the enabled script is not asked, for it is not executable; to have it asked: chmod +x {path}")
     return None

@@ -15,13 +15,10 @@ from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import Module
 from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.modules.discovery import VALUES_FILE
 from hookrunner.values.layers import merged
 from hookrunner.yaml_values import BadDocument
-
-_ENABLED = "Enabled"
-_BOM = b"\xef\xbb\xbf"
 
 _log = log.get("modules.statics")
 
@@ -86,16 +83,14 @@ def _read_module(found: Statics, module: Module, commons: Mapping[Path, dict[str
 
 def _flag(found: Statics, key: str, files: Mapping[Path, Mapping[str, JSON]]) -> None:
     for directory, said in files.items():
-        file, value = directory / VALUES_FILE, said.get(f"{key}{_ENABLED}")
+        file, value = directory / VALUES_FILE, said.get(f"{key}{ENABLED}")
         if isinstance(value, str) and value.strip().lower() in ("true", "false"):
             _log.warn("a flag is a text and is read as true or false; leave the quotes out", file=file, key=key)
             value = value.strip().lower() == "true"
         if isinstance(value, bool):
             found.enabled[key] = Flag(value, file)
         elif value is not None:
-            raise BadModule(
-                f"{file}: `{key}{_ENABLED}` must be true or false, not {type(value).__name__} {value!r:.40}"
-            )
+            raise BadModule(f"{file}: `{key}{ENABLED}` must be true or false, not {type(value).__name__} {value!r:.40}")
 
 
 def _section(found: Statics, key: str, said: Mapping[str, JSON], file: Path) -> None:
@@ -127,7 +122,7 @@ def _document(path: Path) -> dict[str, JSON] | None:
     except OSError as error:
         raise BadModule(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        said = next(yaml_values.documents(text.removeprefix(_BOM), yaml_values.YAML_1_1), None)
+        said = next(yaml_values.documents(text, yaml_values.YAML_1_1), None)
     except BadDocument as error:
         raise BadModule(f"{path}: {error}") from None
     if said is not None and not isinstance(said, dict):
@@ -143,7 +138,7 @@ def _warn_of_strangers(common: Mapping[str, JSON], modules: Sequence[Module], fi
     """A flag that no module listens to is most often misspelt."""
     keys = {module.key for module in modules}
     for name, value in common.items():
-        key = name.removesuffix(_ENABLED)
+        key = name.removesuffix(ENABLED)
         if key != name and isinstance(value, bool | str) and key not in keys:
             hint = f"there is no such module{suggestion(key, keys)}"
             _log.warn("a flag in the common values has no effect", file=file, flag=name, reason=hint)

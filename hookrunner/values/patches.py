@@ -9,12 +9,9 @@ import orjson
 
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.model.values import ENABLED, GLOBAL, PatchOperation
 from hookrunner.values import pointers
 from hookrunner.values.pointers import Misfit
-
-ENABLED = "Enabled"
-"""What a key ends with that switches a module on or off."""
 
 _MOST_SHOWN = 200
 _FLAGS = {True: True, False: False, "true": True, "false": False}

@@ -6,16 +6,16 @@ from pathlib import Path
 from hookrunner import yaml_values
 from hookrunner.charts.crds import crds
 from hookrunner.errors import BadChart, BadModule
+from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.linting.modules.places import in_yaml, of_file
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.modules import traits
 from hookrunner.modules.traits import MODULE_FILE
 from hookrunner.yaml_values import BadDocument
 
-_ANY_EXECUTE = 0o111
 _VALUES = "values.yaml"
 
 
@@ -24,7 +24,7 @@ def check(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRemark]:
     yield from _strange_keys(module.directory)
     yield from _strange_values(module)
     enabled = module.directory / "enabled"
-    if enabled.is_file() and not enabled.stat().st_mode & _ANY_EXECUTE:
+    if enabled.is_file() and not enabled.stat().st_mode & ANY_EXECUTE:
         text = f"is not executable, so that nobody asks it whether the module is on; chmod +x {enabled}"
         yield ModuleRemark("enabled", code="not-executable", text=text)
     try:
@@ -47,7 +47,7 @@ def strange_flags(source: Path, keys: Collection[str]) -> Iterator[ModuleRemark]
     """Of the values.yaml beside modules: sections and flags of modules that are not there."""
     known = {GLOBAL, *keys}
     for key in _keys(source / _VALUES):
-        if key.removesuffix("Enabled") not in known:
+        if key.removesuffix(ENABLED) not in known:
             text = f"`{key}` is lost: there is no such module{suggestion(key.removesuffix('Enabled'), known)}"
             yield ModuleRemark(_VALUES, in_yaml(source / _VALUES, f"/{key}"), "value-lost", text)
 
@@ -67,7 +67,7 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
 
 def _strange_values(module: Module) -> Iterator[ModuleRemark]:
     """Of values.yaml, of which only the module's own section and flag count."""
-    path, known = module.directory / _VALUES, (module.key, f"{module.key}Enabled")
+    path, known = module.directory / _VALUES, (module.key, f"{module.key}{ENABLED}")
     for key in _keys(path):
         if key not in known:
             hint = suggestion(key, known) or f"; put the module's values under `{module.key}`"

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from hookrunner.values import pointers
+
 _POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")
 _BARE_POINTER = re.compile(r"(?:^|\s)#(/\S*)")
 _LINE = re.compile(r"\bline (\d+)\b")
@@ -48,8 +50,8 @@ def in_yaml(path: Path, pointer: str) -> Position:
     except (OSError, yaml.YAMLError):
         return START
     place = START
-    for step in pointer.split("/")[1:]:
-        found = _inside(node, step.replace("~1", "/").replace("~0", "~"))
+    for step in pointers.tokens(pointer):
+        found = _inside(node, step)
         if found is None:
             break
         mark, node = found[0].start_mark, found[1]

@@ -7,6 +7,7 @@ from pathlib import Path
 from hookrunner.linting.modules.places import in_yaml
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.resources import JSON
+from hookrunner.values import pointers
 from hookrunner.values.schemas import Schema, Schemas
 from hookrunner.values.schemas.checking import Terms, problems
 from hookrunner.values.schemas.loading import CONFIG, VALUES
@@ -53,7 +54,7 @@ def _schemas(value: JSON, pointer: str) -> Iterator[tuple[str, dict[str, JSON]]]
         if isinstance(value.get("enum"), list):
             yield pointer, value
         for key, inner in value.items():
-            yield from _schemas(inner, f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}")
+            yield from _schemas(inner, pointer + pointers.text((key,)))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _schemas(inner, f"{pointer}/{number}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from hookrunner.errors import BadInput
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.values import GLOBAL
+from hookrunner.modules.discovery import LONGEST_RELEASE
 
 _FILES = {
     "module.yaml": "module.yaml",
@@ -27,7 +28,7 @@ _FILES = {
 }
 """Each text, and which file in the module it becomes."""
 
-_STEP, _LONGEST = 10, 53
+_STEP = 10
 _NUMBERED = re.compile("([0-9]+)-(.+)", re.DOTALL)
 
 
@@ -93,8 +94,8 @@ def _named(name: str) -> str:
         usable = re.fullmatch("[a-z][-a-z0-9]*", wanted) and wanted not in (name, GLOBAL)
         hint = f"; take '{wanted}'" if usable else ", like cert-manager"
         raise BadInput(f"'{name}' can be no module's name: small letters, digits and '-'{hint}")
-    if len(name) > _LONGEST:
-        raise BadInput(f"'{name}' is too long for the name of a release: at most {_LONGEST} characters")
+    if len(name) > LONGEST_RELEASE:
+        raise BadInput(f"'{name}' is too long for the name of a release: at most {LONGEST_RELEASE} characters")
     return name
 
 

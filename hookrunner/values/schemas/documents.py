@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hookrunner import yaml_values
 from hookrunner.model.resources import JSON
+from hookrunner.values import pointers
 
 
 class NotThere(LookupError):
@@ -36,8 +37,7 @@ class Documents:
         """The value at a place. Raises NotThere. Source: RFC 6901."""
         file, _, pointer = place.partition("#")
         value = self._document(file)
-        for step in pointer.split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
+        for key in pointers.tokens(pointer):
             if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
                 value = value[int(key)]
             elif isinstance(value, dict) and key in value:

@@ -10,6 +10,7 @@ from functools import partial
 
 from hookrunner import patterns
 from hookrunner.model.resources import JSON
+from hookrunner.values import pointers
 from hookrunner.values.schemas import keywords, slips
 from hookrunner.values.schemas.documents import Documents, NotThere
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, Rule
@@ -129,7 +130,9 @@ class Reader:
         return True
 
     def _named(self, raw: dict[str, JSON], key: str, at: str) -> dict[str, Node]:
-        return {name: self.node(inner, f"{at}/{key}/{_step(name)}") for name, inner in raw.get(key, {}).items()}
+        return {
+            name: self.node(inner, f"{at}/{key}{pointers.text((name,))}") for name, inner in raw.get(key, {}).items()
+        }
 
     def _many(self, raw: dict[str, JSON], key: str, at: str) -> tuple[Node, ...]:
         return tuple(self.node(inner, f"{at}/{key}/{index}") for index, inner in enumerate(raw.get(key, ())))
@@ -137,10 +140,6 @@ class Reader:
     def _allowed(self, raw: dict[str, JSON], key: str, at: str) -> Allowed:
         said = raw.get(key)
         return said if said is None or isinstance(said, bool) else self.node(said, f"{at}/{key}")
-
-
-def _step(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _listed(value: JSON) -> Iterable[str]:
