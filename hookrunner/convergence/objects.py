@@ -19,6 +19,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.model.watching import Item, Listed, Listing, Lost
+from hookrunner.values.sections import NO_TEXT
 
 _log = log.get("config")
 
@@ -76,6 +77,7 @@ class ConfigObject:
                             self.contents, listed, self.unseen, self._written = listed or Contents(), None, "", 0
                         case Item(change=Change.DELETED):
                             self.contents = Contents()
+                            _log.warn(f"{self} is deleted: what only it has said counts no more.")
                         case Item(obj=obj) if int(obj["metadata"]["resourceVersion"]) < self._written:
                             continue  # from before our last write, with which it was answered
                         case Item(obj=obj):
@@ -127,12 +129,14 @@ class ConfigObject:
         data = obj.get("data") or {}
         if self._resource.kind == "Secret":
             data = {key: _decoded(text) for key, text in data.items()}
+        binary = dict.fromkeys(obj.get("binaryData") or (), NO_TEXT)  # kubectl puts files there that are not in UTF-8
+        data = {**data, **binary}
         return Contents(data, obj["metadata"]["resourceVersion"], obj["metadata"].get("uid", ""))
 
 
 def _decoded(text: str) -> str:
-    """A Secret's bytes as text; what is none becomes something that no section can be."""
+    """A Secret's bytes as text."""
     try:
         return base64.b64decode(text).decode()
     except (binascii.Error, UnicodeDecodeError):
-        return "\0"
+        return NO_TEXT

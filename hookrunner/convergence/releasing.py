@@ -110,6 +110,7 @@ class Releasing:
         await self.forget(state)
         if head := await self.head(state):
             await self.purge(head)
+            _log.info("Release is removed.", revision=head.revision)
 
     async def purge(self, head: Head) -> None:
         """Take a release away."""
@@ -120,6 +121,7 @@ class Releasing:
         module = state.module
         digest_, _ = await self._sought(state, await self.head(state))
         head = await self._helm.releases.rollback(module.name, self._namespace(module), revision, digest_)
+        _log.info("Release is rolled back on request.", module=module.name, revision=head.revision)
         state.revision = head.revision
         await self._follow(state, head)
         return head
@@ -237,6 +239,7 @@ class Releasing:
             )
         if lost := [one for one in self.drift(state) if one.missing or state.module.traits.drift == "repair"]:
             await self._helm.releases.repair(head.name, head.namespace, lost, self._terms(state.module))
+            _log.info("Objects are again as they were applied.", objects=", ".join(map(str, lost)))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             self._helm.drift.repaired(self.identity(state.module), lost)
         await self._follow(state, head, objects)

@@ -13,11 +13,11 @@ import yaml
 from hookrunner import yaml_values
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.values import secrecy
 from hookrunner.yaml_values import BadDocument
 
-_ENABLED, _MAINTENANCE = "Enabled", "Maintenance"
+_MAINTENANCE = "Maintenance"
 _FLAGS = {"true": True, "false": False}
 _MAINTENANCES = {"": False, "NoResourceReconciliation": True, "noresourcereconciliation": True}
 
@@ -34,6 +34,10 @@ class Config:
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
+NO_TEXT = "\0"
+"""Stands for bytes that are no text: no section and no flag can be that."""
+
+
 class _Unreadable(ValueError):
     """One key's text cannot be used."""
 
@@ -41,12 +45,14 @@ class _Unreadable(ValueError):
 def parse(data: Mapping[str, str]) -> Config:
     """All keys of the data, in whatever state they are."""
     sections: dict[str, JSON] = {}
-    flags: dict[str, dict[str, bool]] = {_ENABLED: {}, _MAINTENANCE: {}}
+    flags: dict[str, dict[str, bool]] = {ENABLED: {}, _MAINTENANCE: {}}
     problems: dict[str, str] = {}
     for name, text in sorted(data.items()):
         key, suffix = _taken_apart(name)
         try:
             _check_key(name, key)
+            if text == NO_TEXT:
+                raise _Unreadable("is no text in UTF-8; save it as such")
             if suffix:
                 flags[suffix][key] = _flag(suffix, text)
                 sections.setdefault(key, {})
@@ -54,7 +60,7 @@ def parse(data: Mapping[str, str]) -> Config:
                 sections[key] = _section(key, text)
         except _Unreadable as error:
             problems[key] = "; ".join(filter(None, (problems.get(key), f"{name}: {error}")))
-    return Config(sections, flags[_ENABLED], flags[_MAINTENANCE], problems)
+    return Config(sections, flags[ENABLED], flags[_MAINTENANCE], problems)
 
 
 def parse_secret(data: Mapping[str, str]) -> Config:
@@ -77,7 +83,7 @@ def without_nulls(section: JSON) -> JSON:
 
 def _taken_apart(name: str) -> tuple[str, str]:
     """`fooEnabled` → `foo`, `Enabled`."""
-    for suffix in (_ENABLED, _MAINTENANCE):
+    for suffix in (ENABLED, _MAINTENANCE):
         if name.endswith(suffix):
             return name.removesuffix(suffix), suffix
     return name, ""
@@ -90,7 +96,7 @@ def _check_key(name: str, key: str) -> None:
 
 
 def _flag(suffix: str, text: str) -> bool:
-    known = _FLAGS if suffix == _ENABLED else _MAINTENANCES
+    known = _FLAGS if suffix == ENABLED else _MAINTENANCES
     if text.strip() not in known:
         raise _Unreadable(f"must be {' or '.join(repr(word) for word in known)}, not {text.strip()[:60]!r}")
     return known[text.strip()]

@@ -78,6 +78,16 @@ async def test_a_section_that_is_no_yaml_heals(one: World) -> None:
     await one.becomes("a", size="4")
 
 
+async def test_a_section_that_is_no_text_is_refused_and_not_passed_over(one: World) -> None:
+    """kubectl puts a file that is not in UTF-8 into `binaryData` of a ConfigMap."""
+    await one.configure(aEnabled="true", a="size: 2")
+    await one.start()
+    edit = {"data": {"a": None}, "binaryData": {"a": base64.b64encode("size: 3 # für".encode("latin-1")).decode()}}
+    await one.ask("PATCH", one.path("hookrunner") + "?story=yes", edit)
+    await one.module_is("a", ready=True, refused="a: ConfigMap: a: is no text in UTF-8; save it as such")
+    assert await one.map("a") == {"size": "2"}
+
+
 async def test_what_a_hook_writes_brings_exactly_one_run(one: World) -> None:
     """§13.13; the other sections stay byte for byte."""
     write = at("Event", patch("/a/last", '"$RANDOM-$RANDOM"', lasting=True))

@@ -170,6 +170,21 @@ async def test_what_happens_to_modules_is_told_in_events(world: World) -> None:
     await told(world, "ReleasePurged", "no module is called b")
 
 
+async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
+    world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
+    await world.configure(aEnabled="true")
+    await world.start()
+    await world.configure(a="size: 2")
+    await world.becomes("a", size="2")
+    await world.delete("a")
+    assert (await world.operator.wait_log("Objects are again as they were"))["objects"] == "default/ConfigMap/a"
+    await shown(world, "/module/a/rollback", {})
+    assert (await world.operator.wait_log("rolled back on request"))["revision"] == 3
+    await world.delete("hookrunner")
+    assert (await world.operator.wait_log("Release is removed"))["module"] == "a"
+    assert (await world.operator.wait_log("is deleted"))["msg"].startswith("ConfigMap default/hookrunner is deleted: ")
+
+
 async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready(world: World) -> None:
     missing = {"name": "none", "apiVersion": "example.com/v1", "kind": "Missing"}
     world.module("010-a", {"hooks/h.sh": hook(kubernetes=[missing])})
