@@ -24,10 +24,10 @@
     ├── RenderFailed            a chart's templates could not be rendered with these values
     ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
     └── KubeError               the Kubernetes API did not do what was asked
-        ├── Unreachable         no answer: refused, reset, timed out, TLS (always temporary)
+        ├── Unreachable         no answer: refused, reset, timed out, TLS
         │   ├── Cut             … or it broke off in the middle
         │   └── Silent          … or an open stream carried nothing for too long
-        ├── UnknownKind         discovery knows no such resource (temporary: a CRD may come)
+        ├── UnknownKind         discovery knows no such resource (a CRD may come)
         └── ApiError            an answer with a status code
             ├── NotFound        404
             ├── Conflict        409, stale write
@@ -36,8 +36,7 @@
             ├── Denied          401 and 403
             └── Throttled       429, or 5xx with Retry-After
 
-Two words decide about retrying: an error is *temporary* when the same call may succeed later without anybody changing
-what they wrote. The engine retries a failed hook either way; sources retry only what is temporary.
+What passes by itself, without anybody doing anything, is `brief`: errors of Kubernetes and of releases say so.
 """
 
 from collections.abc import Sequence
@@ -45,9 +44,7 @@ from http import HTTPStatus
 
 
 class HookrunnerError(Exception):
-    """Root of the tree. `temporary` says whether the same call may succeed later."""
-
-    temporary = False
+    """Root of the tree."""
 
 
 class StartRefused(HookrunnerError):
@@ -125,8 +122,6 @@ class BadChart(BadConfig):
 class HookFailed(HookrunnerError):
     """A hook run ended badly."""
 
-    temporary = True
-
 
 class BadOutput(HookFailed):
     """A hook ended with code 0 but wrote a file that cannot be read or is missing."""
@@ -143,8 +138,6 @@ class ReviewFailed(HookrunnerError):
     server must then see a failed call, not a refusal (design.md §4.3).
     """
 
-    temporary = True
-
     def __init__(self, message: str, code: int = 403, ignorable: bool = False) -> None:
         self.code = code
         self.ignorable = ignorable
@@ -158,19 +151,13 @@ class FilterFailed(HookrunnerError):
 class PatchFailed(HookrunnerError):
     """At least one object operation failed; the message names each."""
 
-    temporary = True
-
 
 class ScriptFailed(HookrunnerError):
     """An `enabled` script gave no answer: exit code, deadline, or a text that is neither `true` nor `false`."""
 
-    temporary = True
-
 
 class RenderFailed(HookrunnerError):
     """Templates could not be rendered. The message names template and line where the engine does."""
-
-    temporary = True
 
 
 class ReleaseFailed(HookrunnerError):
@@ -178,8 +165,6 @@ class ReleaseFailed(HookrunnerError):
 
     `brief` as for `KubeError`: that the server was away says nothing about the release.
     """
-
-    temporary = True
 
     def __init__(self, message: str, brief: bool = False) -> None:
         self.brief = brief
@@ -196,7 +181,6 @@ class KubeError(HookrunnerError):
 class Unreachable(KubeError):
     """No answer came: connection refused or reset, name not found, timeout, TLS trouble."""
 
-    temporary = True
     brief = True
 
 
@@ -211,8 +195,6 @@ class Silent(Unreachable):
 class UnknownKind(KubeError):
     """Discovery knows no such resource. A CRD may appear later."""
 
-    temporary = True
-
 
 class ApiError(KubeError):
     """The API server answered with an error status.
@@ -221,8 +203,6 @@ class ApiError(KubeError):
     `Status` object, `retry_after` seconds if the server asked for a pause.
     Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
     """
-
-    temporary = True
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
         self.status = status
