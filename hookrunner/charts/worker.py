@@ -8,6 +8,7 @@ on private data (RLIMIT_DATA), since Go reserves far more addresses than it uses
 render begins it anew.
 """
 
+import gc
 import os
 import resource
 import shutil
@@ -26,7 +27,6 @@ from hookrunner.charts.archive import flat, packed
 from hookrunner.charts.complaints import brief, of_syntax
 from hookrunner.charts.engine import Cluster, Engine, Options, built_in, compatible
 from hookrunner.charts.manifests import manifests
-from hookrunner.charts.program import Program
 from hookrunner.errors import BadChart, RenderFailed
 
 _GRACE = 1.0
@@ -39,6 +39,8 @@ LENGTH = struct.Struct("!I")  # as in hookrunner/worker.py, which would load asy
 
 
 def main() -> None:
+    """The arguments are the socket's descriptor, the bytes of memory, the program, the seconds of the deadline. The
+    garbage collector is off until all is imported."""
     channel, memory, program = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
     longest = float(sys.argv[4]) and float(sys.argv[4]) + _GRACE
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which still needs us
@@ -49,6 +51,8 @@ def main() -> None:
         except (BadChart, RenderFailed) as error:
             _say(channel, b"!" + str(error).encode())
             return
+        gc.freeze()  # all that has been imported is there to stay
+        gc.enable()
         _limit(memory)
         _say(channel, b"=" + type(engine).__name__.encode())
         while head := requests.read(LENGTH.size):
@@ -81,9 +85,12 @@ def _engine(program: str) -> Engine:
         ) from None
 
 
-def _program(path: str) -> Program:
+def _program(path: str) -> Engine:
     """Signals are to end the program, too. Not so with the library: Python's handlers would wait until Go returns, and
     without them the process ends as it is."""
+    # Here and not above: whoever has the library does not need what starts processes.
+    from hookrunner.charts.program import Program
+
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, lambda *_: sys.exit(1))
     return Program(path)

@@ -11,6 +11,10 @@ from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
 from hookrunner.settings import SandboxSettings
 
+_LEFT = 10_000
+"""So many objects more than before may be there until cycles are looked for among them. Hardly anything leaves any, and
+with Python's 700 the looks are a twentieth of the CPU time of a converge."""
+
 
 def click_option(option: Option, also: tuple[str, ...] = ()) -> click.Option:
     """The flag of a setting, with more names for it. Its value stays text: `settings.load` reads flags and variables
@@ -51,6 +55,7 @@ class _Start(click.Command):
             from hookrunner.app import run
 
             gc.freeze()
+            gc.set_threshold(_LEFT)
             gc.enable()
             return run(loaded, loading)
 
