@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.charts.digests import digest, together
-from hookrunner.charts.files import scan
+from hookrunner.charts.files import Scan, scan
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.state import State
@@ -209,8 +209,9 @@ class Releasing:
     async def _sought(self, state: State, head: Head | None) -> tuple[str, Rendered | None]:
         """What the release is to be made from, as a digest. Where templates look into the cluster only the result
         tells, which then comes along."""
-        current = await self._digest(state.module)
-        if not scan(state.module.directory).looks_up:
+        found = scan(state.module.directory)
+        current = await self._digest(state.module, found)
+        if not found.looks_up:
             return current, None
         rendered = await self._rendered(state, head)
         return together(current, rendered.manifest), rendered
@@ -289,8 +290,7 @@ class Releasing:
             _log.debug("Releases in other namespaces cannot be looked for.", error=str(error))
         return self._strays
 
-    async def _digest(self, module: Module) -> str:
-        found = scan(module.directory)
+    async def _digest(self, module: Module, found: Scan) -> str:
         capabilities = await self._helm.known.get() if found.reads_capabilities else None
         return digest(found.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
 
