@@ -6,10 +6,10 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # How long an example takes says how busy the machine is, and nothing of what is tested.
-settings.register_profile("hookrunner", deadline=None)
+settings.register_profile("hookrunner", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hookrunner")
 
 # looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.

@@ -22,7 +22,8 @@ VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
 )
 
-quietly = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+NO_CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+quietly = settings(max_examples=150, deadline=None, suppress_health_check=NO_CHECKS)
 
 
 def read_or_refused(path: Path, text: bytes) -> None:
