@@ -20,7 +20,7 @@ Write = Callable[[str, str], Path]
 
 @pytest.fixture
 async def linter(tmp_path: Path) -> AsyncIterator[Linter]:
-    settings = HooksSettings(tmp_path, "stop", 10.0, tmp_path, environ=dict(os.environ))
+    settings = HooksSettings(tmp_path, "stop", 60.0, tmp_path, environ=dict(os.environ))
     async with Jq(workers=1) as jq:
         yield Linter(settings, Children(Patience(kill=0.2, linger=0.05)), jq, NOW)
 

@@ -31,5 +31,5 @@ def write_hook(tmp_path: Path) -> Author:
 
 @pytest.fixture
 async def tools() -> AsyncIterator[Bench]:
-    async with bench(HooksSettings(environ={"PATH": os.environ["PATH"]}), timeout=10) as tools:
+    async with bench(HooksSettings(environ={"PATH": os.environ["PATH"]}), timeout=60) as tools:
         yield tools
