@@ -129,7 +129,11 @@ def queue_list(output: str, show_empty: bool, watch: bool, seconds: float, socke
 @as_form
 @at
 def queue_main(output: str, sockets: Sockets) -> None:
-    """Show the queue `main`."""
+    """Show the queue `main`.
+
+    \b
+    hookrunner queue main -o json
+    """
     show(ask(sockets, f"/queue/main.{output}"))
 
 
@@ -137,7 +141,11 @@ def queue_main(output: str, sockets: Sockets) -> None:
 @as_form
 @at
 def hook_list(output: str, sockets: Sockets) -> None:
-    """Name all hooks that a running hookrunner has loaded."""
+    """Name all hooks that a running hookrunner has loaded.
+
+    \b
+    hookrunner hook list -o json
+    """
     show(ask(sockets, f"/hook/list.{output}"))
 
 
@@ -163,7 +171,11 @@ def config() -> None:
 @as_form
 @at
 def config_list(output: str, sockets: Sockets) -> None:
-    """Show the parameters, their values and how long those last."""
+    """Show the parameters, their values and how long those last.
+
+    \b
+    hookrunner config list -o json
+    """
     show(ask(sockets, f"/config/list.{output}"))
 
 

@@ -28,7 +28,13 @@ def global_() -> None:
 @as_explained
 @sourced
 def global_values(explain: bool, output: str | None, source: Source) -> None:
-    """Show the global values as hooks get them."""
+    """Show the global values as hooks get them.
+
+    \b
+    hookrunner global values
+    hookrunner global values --explain                      which layer has set each
+    hookrunner global values --modules-dir modules --global-hooks-dir global-hooks --config configmap.yaml
+    """
     show_values(source, GLOBAL, explain, output)
 
 
@@ -36,12 +42,16 @@ def global_values(explain: bool, output: str | None, source: Source) -> None:
 @as_document
 @sourced
 def global_config(output: str, source: Source) -> None:
-    """Show what users have set of the global values; null if nothing."""
+    """Show what users have set of the global values; null if nothing.
+
+    \b
+    hookrunner global config -o json
+    """
     show_config(source, GLOBAL, output)
 
 
 def _view(what: str, line: str) -> Callable[..., Any]:
-    @global_.command(what, help=line)
+    @global_.command(what, help=f"{line}\n\n\b\nhookrunner global {what} -o json")
     @as_document
     @at
     def view(output: str, sockets: Sockets) -> None:

@@ -9,7 +9,6 @@ import orjson
 from hookrunner.cli.debug import ask, show
 from hookrunner.cli.module_files import Files, Source, sourced
 from hookrunner.model.resources import JSON
-from hookrunner.model.status import one_line
 from hookrunner.options import Compat
 
 _TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
@@ -92,7 +91,7 @@ def _cells(row: JSON, now: float) -> Iterator[str]:
     yield row["phase"] or "-"
     yield str(row["revision"] or "-")
     yield _age(now - row["since"]) if row["since"] and row["phase"] else "-"
-    why = "" if row["ready"] else one_line(row["reason"])
+    why = "" if row["ready"] else " ".join(row["reason"].split())
     yield why or "-"
 
 

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -93,6 +95,25 @@ def test_the_debug_commands_do_without_aiohttp() -> None:
     loaded = imported_by("queue", "list")
     assert "hookrunner.cli.debug" in loaded
     assert not loaded & {"aiohttp", "asyncio", "structlog", "orjson", "hookrunner.app"}
+
+
+def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    """All commands that do something, by what is typed."""
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found
+        yield from leaves(found, f"{path} {name}")
+
+
+def test_the_help_of_each_command_that_takes_something_has_an_example() -> None:
+    found = dict(leaves(main.cli, "hookrunner"))
+    assert len(found) > 30
+    without = [path for path, one in found.items() if one.params and path not in (one.help or "")]
+    assert without == []
 
 
 def test_the_command_line_completes_its_commands() -> None:
