@@ -90,13 +90,17 @@ def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     """The files of a packed chart with their paths in it. Raises BadChart."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            for member in archive:
-                if member.size > _LARGEST:
-                    raise BadChart(f"{name}: {member.name} is larger than Helm loads ({_LARGEST} bytes)")
-                if file := archive.extractfile(member):
-                    yield member.name.partition("/")[2], file.read()
+            yield from _members(name, archive)
     except (tarfile.TarError, OSError, EOFError, KeyError) as error:  # KeyError: a link that leads nowhere
         raise BadChart(f"{name} is not a packed chart: {error}") from None
+
+
+def _members(name: str, archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    for member in archive:
+        if member.size > _LARGEST:
+            raise BadChart(f"{name}: {member.name} is larger than Helm loads ({_LARGEST} bytes)")
+        if file := archive.extractfile(member):
+            yield member.name.partition("/")[2], file.read()
 
 
 def _files(directory: Path) -> list[File]:
