@@ -116,6 +116,8 @@ class Deciding:
         before, state.decision = state.decision, decision
         if decision.choice is before.choice and before is not NOT_YET:
             return False
+        if not state.live:
+            state.reach(state.phase)  # from now on, not from the start on
         level = "error" if decision.choice is Choice.UNDECIDED else "info"
         if decision.choice is Choice.UNDECIDED:
             self._states.news.tell(Item(state.module.name, "ModuleUndecided", decision.reason))

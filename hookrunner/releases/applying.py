@@ -93,7 +93,7 @@ class Applying:
 
         outcomes: list[str] = []
         for stage in stages(todo):
-            outcomes += await self._stage(stage, write, _Report("applied", identity, len(todo), len(outcomes)))
+            outcomes += await self._stage(stage, write, _Report("applied", len(todo), len(outcomes)))
             await self._established([wanted[one] for one in stage if one.kind == CRD])
         unchanged = len(wanted) - len(todo) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
@@ -116,7 +116,7 @@ class Applying:
             return "done"
 
         for stage in reversed(stages(todo)):
-            await self._stage(stage, delete, _Report("deleted", identity, len(todo), len(removed)))
+            await self._stage(stage, delete, _Report("deleted", len(todo), len(removed)))
         return removed
 
     async def _stage(self, stage: Sequence[ObjectId], work: _Work, report: "_Report") -> list[str]:
@@ -161,7 +161,6 @@ class _Report:
     """Makes one error of many. `what` was to be done, `total` objects of which `done` were, in the stages before."""
 
     what: str
-    identity: Identity
     total: int
     done: int
 
@@ -170,15 +169,16 @@ class _Report:
         failed = {one: result for one, result in results.items() if not isinstance(result, str)}
         done = [str(one) for one in results if one not in failed]
         rest = self.total - self.done - len(results)
-        lines = [f"{len(failed)} of {self.total} objects of release {self.identity} could not be {self.what}:"]
+        lines = [f"{len(failed)} of {self.total} objects could not be {self.what}:"]
         lines += [f"{one}: {error}" for one, error in failed.items()]
-        lines.append(f"{self.what} before that: {self.done}; beside it: {_names(done)}; not tried yet: {rest}")
-        return ReleaseFailed("\n".join(lines), any(error.brief for error in failed.values()))
+        others = {f"{self.what} before that": self.done, "beside it": _names(done), "not tried yet": rest}
+        lines.append("; ".join(f"{which}: {what}" for which, what in others.items() if what))
+        return ReleaseFailed("\n".join(filter(None, lines)), any(error.brief for error in failed.values()))
 
 
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return (", ".join(names[:_NAMED]) or "none") + more
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _same(one: JSON, other: JSON) -> bool:

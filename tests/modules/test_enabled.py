@@ -59,7 +59,7 @@ def test_extenders_are_asked_in_the_order_that_was_chosen_and_no_others(chain: t
 
 def test_the_reason_says_where_the_flag_stands_and_silence_says_what_to_do() -> None:
     assert flagged(A, EXTENDERS, facts(True, None, None)).reason == "myAddonEnabled is true in /modules/values.yaml"
-    assert "set myAddonEnabled: true" in flagged(A, EXTENDERS, Facts()).reason
+    assert 'set myAddonEnabled: "true"' in flagged(A, EXTENDERS, Facts()).reason
 
 
 @pytest.mark.parametrize("key", [KEY, "global"])

@@ -200,9 +200,9 @@ async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
     with pytest.raises(ReleaseFailed) as caught:
         await applying.apply(objects, RELEASE, {}, TERMS)
     lines = str(caught.value).split("\n")
-    assert lines[0] == "2 of 4 objects of release default/r could not be applied:"
+    assert lines[0] == "2 of 4 objects could not be applied:"
     assert [line.split(":")[0] for line in lines[1:3]] == ["default/ConfigMap/a", "default/ConfigMap/b"]
-    assert lines[3] == "applied before that: 0; beside it: default/ConfigMap/c; not tried yet: 1"
+    assert lines[3] == "beside it: default/ConfigMap/c; not tried yet: 1"
     assert await data_of(client, "c") == {"k": "v"}
 
 

@@ -96,7 +96,7 @@ async def test_helm_rolls_back_and_we_converge_once(real: Client, stock: Helm, n
     await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))
     async with aclosing(releases.changes(namespace)) as changes:
         await stock("rollback", "demo", "1")
-        assert await asyncio.wait_for(anext(changes), 30) == "demo"
+        assert await asyncio.wait_for(anext(changes), 60) == "demo"
     assert await data(real, namespace) == {"a": "1"}
     head = (await started(real).heads(namespace))["demo"]
     assert (head.revision, head.status, head.digest, head.owned) == (3, "deployed", "", True)
@@ -145,7 +145,7 @@ async def test_what_failed_and_was_rolled_back_helm_shows(real: Client, stock: H
         await started(real).settle(wanted("d2", bad, namespace=namespace, rollback_on_failure=True))
     (first, second, third) = await stock.json("history", "demo")
     assert (first["status"], second["status"], third["description"]) == ("superseded", "failed", "Rollback to 1")
-    assert 'Upgrade "demo" failed: 1 of 1 objects of release' in second["description"]
+    assert 'Upgrade "demo" failed: 1 of 1 objects could not be' in second["description"]
 
 
 async def test_wherever_we_died_helm_reads_the_history(

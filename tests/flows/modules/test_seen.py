@@ -207,9 +207,11 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
 
 async def test_what_a_module_is_at_is_seen(world: World) -> None:
     world.module("010-a", {"hooks/h.sh": hook(until_told("go"), beforeHelm=1)})
+    await world.start()
+    before = world.modules()["a"]["since"]
     await world.configure(aEnabled="true")
-    await world.start(ready=False)
     await world.ran("a/h.sh beforeHelm")
+    assert world.modules()["a"]["since"] > before
     await world.module_is("a", ready=False, reason=" s: its hooks run, or its release is applied")
     world.operator.tell("go")
     await world.module_is("a", ready=True, reason="aEnabled is true")
