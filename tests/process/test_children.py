@@ -145,7 +145,7 @@ async def test_the_child_has_default_signals(script: Script) -> None:
 
 
 async def test_time_and_memory_of_the_child_are_measured(script: Script) -> None:
-    text = "dd if=/dev/zero of=/dev/null bs=200M count=1; for ((i=0; i<20000; i++)); do :; done"
+    text = "dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock; for ((i=0; i<20000; i++)); do :; done"
     exit, _ = await run(script(text))
     assert exit.max_rss_bytes > 200_000_000
     assert 0 < exit.user_seconds + exit.system_seconds < 2 * exit.seconds + 0.1

@@ -33,10 +33,10 @@ async def test_a_definition_is_configured_when_it_appears(world: World, authorit
         assert "does not exist yet" in registrar.condition()[1]
         await world.create(DEFINITION, world.definition())
         found = await world.seen(DEFINITION, lambda obj: obj and converts(obj), world.things)
+        await until(lambda: registrar.condition() == (True, ""), "the registrar has heard of it too")
     client = found["spec"]["conversion"]["webhook"]["clientConfig"]
     assert client["url"] == f"{world.target.url}/{world.things}"
     assert set(certificates(base64.b64decode(client["caBundle"]))) == set(certificates(authorities[0]))
-    assert registrar.condition() == (True, "")
 
 
 async def test_who_brings_a_definition_is_not_said_to_have_changed_it(

@@ -58,7 +58,7 @@ async def test_an_api_server_that_is_away_is_waited_for(world: World, proxy: Pro
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     await proxy.refuse()
     publishing = asyncio.ensure_future(registrar.publish(b""))
-    await until(lambda: "Cannot connect" in registrar.condition()[1], "word of it", 15)
+    await until(lambda: "Cannot connect" in registrar.condition()[1], "word of it")
     assert not registrar.condition()[0]
     await proxy.accept()
     await publishing
@@ -84,8 +84,9 @@ async def test_who_changes_it_back_again_and_again_is_named(world: World) -> Non
         for _ in range(3):
             await world.edit(VALIDATING, lambda obj: obj["webhooks"][0].update(failurePolicy="Ignore"))
             await world.seen(VALIDATING, lambda obj: obj["webhooks"][0]["failurePolicy"] == "Fail")
-        await until(lambda: "by 'kubectl-edit'" in registrar.condition()[1], "who it is", 15)
+        await until(lambda: "by 'kubectl-edit'" in registrar.condition()[1], "who it is")
         assert registrar.condition()[0]
+        await until(lambda: len(meter.writes) == 4, "the answer to the last write")
     assert len(meter.writes) == 4
 
 
@@ -95,7 +96,7 @@ async def test_a_deletion_that_comes_again_and_again_is_told(world: World) -> No
         for _ in range(3):
             await world.delete(VALIDATING)
             await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [ONE])
-        await until(lambda: "whoever deletes it" in registrar.condition()[1], "word of it", 15)
+        await until(lambda: "whoever deletes it" in registrar.condition()[1], "word of it")
 
 
 async def test_what_is_refused_is_told(world: World) -> None:
