@@ -41,6 +41,8 @@ _FILE = Table(
     open=True,
 )
 
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?|")
+"""Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names"""
 _REQUIREMENT = re.compile(r"([^\s<>=!~^,|]+)\s*(.*)")
 
 _log = log.get("modules.traits")
@@ -106,6 +108,9 @@ def _requirement(line: str) -> tuple[str, str]:
 
 def _meanings(said: Mapping[str, JSON]) -> Iterator[Problem]:
     """What is of the right type and still means nothing."""
+    namespace = said.get("namespace")
+    if isinstance(namespace, str) and not _NAMESPACE.fullmatch(namespace):
+        yield Problem("namespace", f"can be no '{namespace}'; a name has small letters, digits and '-', at most 63")
     requires = said.get("requires")
     if not isinstance(requires, dict):
         return

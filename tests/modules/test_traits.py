@@ -95,6 +95,8 @@ def test_keys_of_others_are_named_and_change_nothing() -> None:
         (b"requires: {modules: ['']}", "requires.modules[0] names no module; write its name, or `name >=1.2`"),
         (b"requires: {modules: ['>=1.2']}", "requires.modules[0] names no module"),
         (b"requires: {modules: [b >=one]}", "requires.modules[0] '>=one' is no range of versions"),
+        (b"namespace: ../x", "namespace can be no '../x'; a name has small letters"),
+        (b"namespace: Addons", "namespace can be no 'Addons'"),
         (b"requires: {kubernetes: new}", "requires.kubernetes 'new' is no range of versions"),
     ],
 )
