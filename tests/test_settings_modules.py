@@ -30,6 +30,15 @@ def test_modules_and_global_hooks_are_those_of_the_working_directory_if_it_has_a
     assert modules({}, OURS, {"HOOKRUNNER_MODULES_DIR": ":"}).directories == ()
 
 
+def test_a_directory_that_cannot_be_read_is_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("modules").symlink_to("modules")
+    Path("global-hooks").touch()
+    assert (modules({}).directories, modules({}).global_hooks) == ((tmp_path / "modules",), None)
+
+
 def test_an_addon_operators_directories_are_there_or_somebody_has_to_say_so() -> None:
     settings = modules({}, ADDON)
     assert settings.directories == (Path("modules").absolute(),)

@@ -39,7 +39,12 @@ _SIZES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 def _if_filled(name: str, _environ: Mapping[str, str]) -> str:
     """An empty one is none, for the image has one: who has plain hooks only needs no ConfigMap, nor the right to it."""
-    return name if Path(name).is_dir() and os.listdir(name) else ""
+    try:
+        return name if os.listdir(name) else ""
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError:
+        return name  # whoever looks into it says why that cannot be done
 
 
 def _directories(text: str) -> tuple[Path, ...]:
