@@ -18,7 +18,7 @@ from hookrunner.kube.client import Call, Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Resource, Selection
-from hookrunner.model.watching import Item, Listed, Listing, Lost
+from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
 from hookrunner.values.sections import NO_TEXT
 
 _log = log.get("config")
@@ -35,8 +35,9 @@ class Contents:
 
 class ConfigObject:
     """One ConfigMap or Secret of a name. `unseen` says why it cannot be read at the moment. `taken` tells that whoever
-    reads `states` has done what was to be done about the last one. Whoever writes holds `writing` until it is known
-    here what was written: it is no news then."""
+    reads `states` has done what was to be done about the last one. Whoever writes holds `writing` from when it looks at
+    what there is until it is known here what was written: that is no news then, and `contents` are those that whoever
+    reads `states` has taken over."""
 
     def __init__(
         self, client: Client, watches: Watches, kind: Literal["ConfigMap", "Secret"], place: tuple[str, str]
@@ -46,6 +47,7 @@ class ConfigObject:
         self.taken = Progress()
         self.writing = asyncio.Lock()
         self._written = 0
+        self._listed = Contents()
         self.namespace, self.name = place
         self._client = client
         self._watches = watches
@@ -62,37 +64,40 @@ class ConfigObject:
     async def states(self) -> AsyncIterator[Contents]:
         """What it holds, as soon as that is known and then at every change, for ever."""
         selection = Selection("v1", self._resource.kind, self.namespace, fields=f"metadata.name={self.name}")
-        listed: Contents | None = None
         async with aclosing(self._watches.open(selection)) as story:
             async for reports in story:
                 for report in reports:
-                    match report:
-                        case Listing():
-                            listed = Contents()
-                            continue
-                        case Item(change=None, obj=obj):
-                            listed = self._contents(obj)
-                            continue
-                        case Listed():
-                            self.contents, listed, self.unseen, self._written = listed or Contents(), None, "", 0
-                        case Item(change=Change.DELETED):
-                            self.contents = Contents()
-                            _log.warn(f"{self} is deleted: what only it has said counts no more.")
-                        case Item(obj=obj) if int(obj["metadata"]["resourceVersion"]) < self._written:
-                            continue  # from before our last write, with which it was answered
-                        case Item(obj=obj):
-                            self.contents = self._contents(obj)
-                        case Lost(reason):
-                            self.unseen = reason
-                            _log.error(f"{self} cannot be read.", error=reason)
-                            continue
-                        case _:
-                            self.unseen = ""
-                            continue
-                    async with self.writing:  # what we write may be told before we are answered
-                        pass
-                    yield self.contents
-                    self.taken.happened()
+                    async with self.writing:
+                        news = self._take_in(report)
+                    if news:
+                        yield self.contents
+                        self.taken.happened()
+
+    def _take_in(self, report: Report) -> bool:
+        """Does it tell what the object holds now?"""
+        match report:
+            case Listing():
+                self._listed = Contents()
+                return False
+            case Item(change=None, obj=obj):
+                self._listed = self._contents(obj)
+                return False
+            case Lost(reason):
+                self.unseen = reason
+                _log.error(f"{self} cannot be read.", error=reason)
+                return False
+            case Listed():
+                self.contents, self.unseen, self._written = self._listed, "", 0
+            case Item(change=Change.DELETED):
+                self.contents = Contents()
+            case Item(obj=obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
+                self.contents = self._contents(obj)
+            case Item():  # from before our last write, with which it was answered
+                return False
+            case Found():
+                self.unseen = ""
+                return False
+        return True
 
     async def read(self) -> Contents:
         """What it holds now, asked anew. Raises KubeError."""
