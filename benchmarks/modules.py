@@ -18,6 +18,9 @@ from benchmarks.cluster import Refused
 from benchmarks.programs import LIMIT, Program, Running, TookTooLong, running
 from benchmarks.scenarios import Bed, Figures
 
+_AT_ONCE = 8
+"""Modules, as hookrunner has it on two CPUs."""
+
 _QUIET = 0.5
 """Seconds without work before something is changed."""
 
@@ -61,8 +64,9 @@ async def memory(bed: Bed, program: Program) -> Figures:
 
 async def requests(bed: Bed) -> Figures:
     """Floors, by this client: `objects`, all created at once; `turns`, module by module a record, the objects at once,
-    the record again; `told`, a ConfigMap written → seen by a watch."""
-    figures: Figures = {"objects": [], "turns": [], "told": []}
+    the record again; `upgrades`, then one object of each changed, with new records, several modules at once; `told`, a
+    ConfigMap written → seen by a watch."""
+    figures: Figures = {"objects": [], "turns": [], "upgrades": [], "told": []}
     for _ in range(bed.sizes.floors):
         place = await _place(bed, write=False)
         began = time.perf_counter()
@@ -73,6 +77,9 @@ async def requests(bed: Bed) -> Figures:
         for found in place.manifests():
             await place.turn(found)
         figures["turns"].append(time.perf_counter() - began)
+        began = time.perf_counter()
+        await place.upgrade()
+        figures["upgrades"].append(time.perf_counter() - began)
         figures["told"].append(await place.told())
     return figures
 
@@ -146,6 +153,24 @@ class Place:
         await self.bed.cluster.post(secrets, record)
         await self.bed.cluster.post_all(found)
         await self.bed.cluster.put(f"{secrets}/{record['metadata']['name']}", record)
+
+    async def upgrade(self) -> None:
+        """For each module a second record, an object changed, and both records replaced, so many modules at once."""
+        waiting = iter(zip(self.names, self.manifests(), strict=True))
+
+        async def write() -> None:
+            for name, found in waiting:
+                await self._upgrade(name, found)
+
+        await asyncio.gather(*(write() for _ in range(_AT_ONCE)))
+
+    async def _upgrade(self, name: str, found: list[tuple[str, dict[str, Any]]]) -> None:
+        cluster, (secrets, record) = self.bed.cluster, charts.record(self.namespace, found)
+        second = record | {"metadata": record["metadata"] | {"name": f"record-{name}-2"}}
+        await cluster.post(secrets, second)
+        await cluster.patch(self.namespace, charts.shows(name), {"color": "blue"})
+        for one in (second, record):
+            await cluster.put(f"{secrets}/{one['metadata']['name']}", one)
 
     async def _changed(self, write: dict[str, str], names: Collection[str], data: dict[str, str]) -> float:
         """Seconds until the last of these ConfigMaps has such data. Raises TookTooLong."""

@@ -168,5 +168,6 @@ FLOORS = (
     Row("raw list of 50,000", "list_many", Unit.SECONDS),
     Row("the 249 objects created, 8 requests at a time", "objects", Unit.SECONDS),
     Row("the same module by module, with a record before that is replaced after it", "turns", Unit.SECONDS),
+    Row("then an object of each of the 29 changed, with two records each, 8 modules at once", "upgrades", Unit.SECONDS),
     Row("a ConfigMap written → told to a watch", "told", Unit.MILLISECONDS),
 )

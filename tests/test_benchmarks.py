@@ -56,7 +56,7 @@ def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureF
         "cold": 1, "cold_cpu": 1, "restart": 2, "restart_cpu": 1, "one": 3, "all": 1, "settled": 1
     }  # fmt: skip
     assert all(0 < seconds < 60 for found in samples.values() for seconds in found)
-    assert {"objects", "turns", "told"} <= result["floors"].keys()
+    assert {"objects", "turns", "upgrades", "told"} <= result["floors"].keys()
 
 
 def test_rows_of_another_suite_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
