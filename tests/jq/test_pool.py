@@ -13,6 +13,7 @@ from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.pool import CHUNK_BYTES, CHUNK_OBJECTS, Pool
 
 MEMORY = 256 << 20
+PATIENCE = 60.0
 
 
 def children() -> set[int]:
@@ -27,7 +28,7 @@ async def one(pool: Pool, program: str, text: bytes = b"null") -> bytes | Filter
 
 
 async def test_no_worker_runs_before_the_first_need_or_after_the_end() -> None:
-    pool = Pool(2, 1.0, MEMORY, 60)
+    pool = Pool(2, PATIENCE, MEMORY, 60)
     assert children() == set()
     assert await one(pool, "1+1") == b"2"
     assert len(children()) == 1
@@ -36,17 +37,17 @@ async def test_no_worker_runs_before_the_first_need_or_after_the_end() -> None:
 
 
 async def test_an_idle_worker_ends_and_the_next_request_starts_another() -> None:
-    pool = Pool(1, 1.0, MEMORY, 0.0)
+    pool = Pool(1, PATIENCE, MEMORY, 0.0)
     assert await one(pool, "1+1") == b"2"
     ended = os.pidfd_open(children().pop())
-    assert await asyncio.to_thread(select.select, [ended], [], [], 5) == ([ended], [], [])
+    assert await asyncio.to_thread(select.select, [ended], [], [], PATIENCE) == ([ended], [], [])
     os.close(ended)
     assert await one(pool, "1+1") == b"2"
     await pool.close()
 
 
 async def test_a_worker_killed_from_outside_costs_nothing() -> None:
-    pool = Pool(1, 1.0, MEMORY, 60)
+    pool = Pool(1, PATIENCE, MEMORY, 60)
     assert await one(pool, "1+1") == b"2"
     os.kill(children().pop(), signal.SIGKILL)
     assert await one(pool, "1+2") == b"3"
@@ -54,7 +55,7 @@ async def test_a_worker_killed_from_outside_costs_nothing() -> None:
 
 
 async def test_at_most_so_many_workers_run() -> None:
-    pool = Pool(2, 5.0, MEMORY, 60)
+    pool = Pool(2, PATIENCE, MEMORY, 60)
     results = await asyncio.gather(*(one(pool, f"[range(20000)] | length + {number}") for number in range(6)))
     assert results == [b"%d" % (20000 + number) for number in range(6)]
     assert len(children()) == 2
@@ -62,7 +63,7 @@ async def test_at_most_so_many_workers_run() -> None:
 
 
 async def test_a_cancelled_request_does_not_answer_the_next_one() -> None:
-    pool = Pool(1, 5.0, MEMORY, 60)
+    pool = Pool(1, PATIENCE, MEMORY, 60)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
             await one(pool, "def f: f; f")
@@ -79,13 +80,13 @@ async def test_a_cancelled_request_does_not_answer_the_next_one() -> None:
     ],
 )
 async def test_a_batch_of_any_size_is_answered_in_order(texts: Sequence[bytes]) -> None:
-    pool = Pool(1, 5.0, MEMORY, 60)
+    pool = Pool(1, PATIENCE, MEMORY, 60)
     assert await pool.results("def f: .; f", texts) == texts
     await pool.close()
 
 
 async def test_ctrl_c_ends_no_worker() -> None:
-    pool = Pool(1, 1.0, MEMORY, 60)
+    pool = Pool(1, PATIENCE, MEMORY, 60)
     await one(pool, "1+1")
     [worker] = children()
     os.kill(worker, signal.SIGINT)
@@ -98,7 +99,7 @@ async def test_without_a_process_to_be_had_a_program_is_refused_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
-    pool = Pool(1, 1.0, MEMORY, 60)
+    pool = Pool(1, PATIENCE, MEMORY, 60)
     with pytest.raises(BadFilter, match="no jq worker can be started"):
         await pool.check("1+1")
     await pool.close()

@@ -28,7 +28,7 @@ def test_orphans_are_reaped_and_every_exit_code_is_right(tmp_path: Path, runs: i
     hook.chmod(0o755)
     prefix = init if allowed(init or ["env"]) else []
     command = [*prefix, sys.executable, "-m", "tests.process.adopter", str(hook), str(runs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=600)
     assert done.stderr == ""
     result = json.loads(done.stdout)
     assert (result["wrong"], result["zombies"]) == (0, 0)
