@@ -81,7 +81,9 @@ def _unpacked(path: Path, document: Any) -> Iterator[dict[str, Any]]:
     """An object, or those of a `List`; an empty document is nothing."""
     if document is None:
         return
-    if not isinstance(document, dict) or not isinstance(document.get("kind"), str) or "apiVersion" not in document:
+    said = document if isinstance(document, dict) else {}
+    texts = isinstance(said.get("kind"), str) and isinstance(said.get("apiVersion"), str)
+    if not texts or not isinstance(said.get("metadata") or {}, dict):
         raise BadConfig(f"seed {path}: a document is no Kubernetes object: it needs apiVersion, kind and metadata")
     if document["kind"].endswith("List") and isinstance(document.get("items"), list):
         for item in document["items"]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from hookrunner.errors import BadConfig
 from hookrunner.sandbox import kinds, seeds
 from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.kinds import Kinds
@@ -56,3 +57,17 @@ async def test_owners_in_a_circle_are_planted_all_the_same(tmp_path: Path) -> No
     circle = config_map("a", owner("b", "old-b")), config_map("b", owner("a", "old-a"))
     store = await planted(tmp_path / "a.yaml", *circle)
     assert len(store.select("configmaps")) == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["a"],
+        {"kind": "Pod"},
+        {"kind": "Pod", "apiVersion": ["v1"]},
+        {"kind": "Pod", "apiVersion": "v1", "metadata": "a"},
+    ],
+)
+async def test_what_is_no_object_is_told_with_its_file(tmp_path: Path, said: object) -> None:
+    with pytest.raises(BadConfig, match=r"seed\.yaml: a document is no Kubernetes object"):
+        await planted(tmp_path / "seed.yaml", said)
