@@ -72,10 +72,11 @@ def complaint(document: JSON) -> str:
 def _paths(pattern: str, directory: Path) -> list[str]:
     if pattern == STDIN:
         return [STDIN]
-    found = sorted(glob.glob(str(directory / pattern), recursive=True))
+    named = (directory / pattern).exists()  # be it with brackets in its name
+    found = [pattern] if named else sorted(glob.glob(pattern, root_dir=directory, recursive=True))
     if not found:
         raise BadInput(f"{pattern}: no such file (looked in {directory})")
-    return [inner for path in found for inner in _inside(Path(path))]
+    return [inner for path in found for inner in _inside(directory / path)]
 
 
 def _inside(path: Path) -> Iterator[str]:

@@ -28,6 +28,15 @@ def test_a_directory_stands_for_the_manifests_in_it(tmp_path: Path) -> None:
     assert [obj["metadata"]["name"] for obj in manifests.load(["."], tmp_path)] == ["a.yaml", "b.yml"]
 
 
+def test_brackets_may_be_in_names_of_directories_and_files(tmp_path: Path) -> None:
+    directory = tmp_path / "[1]"
+    directory.mkdir()
+    (directory / "a[b].yaml").write_text(POD % "named")
+    (directory / "ab.yaml").write_text(POD % "found")
+    found = manifests.load(["a[b].yaml", "*b.yaml"], directory)
+    assert [obj["metadata"]["name"] for obj in found] == ["named", "found"]
+
+
 def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((POD % "a").encode())))
     assert manifests.one("-", tmp_path)["metadata"]["name"] == "a"
