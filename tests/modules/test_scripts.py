@@ -102,9 +102,11 @@ async def test_a_script_that_gives_no_answer_has_failed_and_it_is_said_how(
 
 
 async def test_a_script_that_hangs_is_ended_with_all_that_it_started(asking: Asking) -> None:
-    asking.timeout = 0.2
-    with pytest.raises(ScriptFailed, match="timed out after 0"):
-        await asking.says(f"sleep 100 & echo $! > {asking.top}/pid; wait")
+    for asking.timeout in (0.2, 2, 20):  # so long may it take to begin, if the machine stands still
+        with pytest.raises(ScriptFailed, match="timed out after "):
+            await asking.says(f"sleep 100 & echo $! > {asking.top}/pid; wait")
+        if (asking.top / "pid").exists():
+            break
     await until(lambda: not command_line(asking.top / "pid"), "the end of what the script started")
 
 

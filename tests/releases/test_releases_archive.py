@@ -47,7 +47,7 @@ class Late(Client):
 
 
 async def told(changes: AsyncGenerator[str, None]) -> str:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await anext(changes)
 
 

@@ -3,8 +3,10 @@
 import json
 import secrets
 import ssl
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.client import HTTPSConnection, RemoteDisconnected
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -24,7 +26,7 @@ class Oracle:
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         address = urlsplit(cluster.url)
         trust = ssl.create_default_context(cafile=str(cluster.ca))
-        self._connection = HTTPSConnection(address.hostname or "", address.port, timeout=30, context=trust)
+        self._connection = HTTPSConnection(address.hostname or "", address.port, timeout=60, context=trust)
         self._authorization = f"Bearer {cluster.token}"
         self.namespace = namespace
 
@@ -44,9 +46,24 @@ class Oracle:
             raise Panicked(f"{method} {where}: {body}") from None
 
     def _answer(self, method: str, where: str, text: bytes | None, headers: dict[str, str]) -> Any:
-        self._connection.request(method, where, text, headers)
-        answer = self._connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        while True:
+            self._connection.request(method, where, text, headers)
+            answer = self._connection.getresponse()
+            said = answer.read()
+            # Else the definition of a kind has just changed.
+            if not (answer.status == HTTPStatus.TOO_MANY_REQUESTS and b"storage is (re)initializing" in said):
+                return answer.status, json.loads(said)
+            time.sleep(0.02)
+
+    def changed(self, path: str, change: Callable[[Any], None]) -> Any:
+        """Change what is there; once more if a controller was faster. As it was then."""
+        while True:
+            obj = self.ask("GET", path)[1]
+            change(obj)
+            code, body = self.put(path, obj)
+            if code != HTTPStatus.CONFLICT:
+                assert code == HTTPStatus.OK, body
+                return body
 
     def patch(self, path: str, kind: str, body: object) -> Any:
         """The code and the body of what a patch would do; `kind` is `json`, `merge` or `strategic-merge`."""

@@ -120,7 +120,7 @@ def oracle(cluster: Cluster) -> Iterator[Oracle]:
             for place, (expressions, _) in enumerate(OUTCOMES)
         ]
         oracle.made(CONFIGURATIONS, {"metadata": {"name": oracle.namespace}, "webhooks": hooks})
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while theirs(oracle, 0) is not True:
             assert time.monotonic() < deadline, "the API server does not call webhooks"
         yield oracle

@@ -77,6 +77,7 @@ async def test_an_api_that_is_away_in_the_middle_is_shown_and_missed_by_nobody_e
     await world.module_is("b", ready=False, reason="ServiceAccount/b")
     assert set(await world.maps()) == {"a", "c"}
     sandbox.faults.remove(fault)
+    await world.configure(b="x: 1")
     await world.module_is("b", ready=True)
     away = sandbox.faults.add(Fault("refuse", "?"))
     sandbox.faults.cut()

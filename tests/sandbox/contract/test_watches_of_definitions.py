@@ -18,10 +18,14 @@ def to_the_end(watch: Watch) -> list[tuple[str, str]]:
 
 
 def redefine(api: Api, kind: CustomKind, **version: Any) -> None:
-    """Change the last version of a definition."""
-    crd = api.get(path(kind))
-    crd["spec"]["versions"][-1] |= version
-    api.put(path(kind), crd)
+    """Change the last version of a definition; once more if a controller was faster."""
+
+    def changed() -> bool:
+        crd = api.get(path(kind))
+        crd["spec"]["versions"][-1] |= version
+        return api.request("PUT", path(kind), crd).status == 200
+
+    until(changed)
 
 
 def test_a_deleted_definition_ends_it_after_the_last_object(api: Api, ns: str, name: str) -> None:

@@ -14,6 +14,8 @@ APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 WRITTEN = (HTTPStatus.OK, HTTPStatus.CREATED)
 NEVER = "2001-01-01T00:00:00Z"
+DONE = "NewReplicaSetAvailable"
+"""Why a Deployment is Progressing once its controller has nothing more to write."""
 SERVERS = ("uid", "resourceVersion", "creationTimestamp", "generation", "namespace")
 
 
@@ -74,11 +76,13 @@ class Replay:
         return self.live
 
     def read(self) -> JSON:
-        """What is there now, once controllers have seen its newest generation."""
+        """What is there now, once controllers have seen its newest generation and are done with it."""
         while True:
             _, self.live = self._oracle.ask("GET", self.path())
-            metadata, status = self.live["metadata"], self.live.get("status", {})
-            if status.get("observedGeneration", metadata.get("generation")) == metadata.get("generation"):
+            generation, status = self.live["metadata"].get("generation"), self.live.get("status", {})
+            unseen = 0 if self._kind.group == "apps" else generation
+            reasons = {one["type"]: one.get("reason") for one in status.get("conditions", ())}
+            if (status.get("observedGeneration", unseen), reasons.get("Progressing", DONE)) == (generation, DONE):
                 return self.live
 
     def path(self, subresource: str = "") -> str:

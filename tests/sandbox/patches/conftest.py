@@ -47,7 +47,7 @@ def anything(cluster: Cluster, oracle: Oracle) -> Iterator[Anything]:
     group = f"patches-{secrets.token_hex(4)}.hookrunner.io"
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     cluster.create(definitions, definition(group))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/anythings.{group}", "--timeout=30s")
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/anythings.{group}", "--timeout=60s")
     path = f"/apis/{group}/v1/{{ns}}/anythings"
     made = oracle.made(path, {"apiVersion": f"{group}/v1", "kind": "Anything", "metadata": {"name": "one"}})
     yield Anything(oracle, f"{path}/one", made)

@@ -27,7 +27,7 @@ async def test_rollouts_can_be_followed_undone_and_restarted(tmp_path: Path) -> 
     async with serving(Options()) as sandbox, simulating(sandbox.api, QUICK):
         sandbox.write_kubeconfig(config)
         await kubectl(config, "apply", "-f", str(manifest))
-        status = ("rollout", "status", "deployment/web", "--timeout=20s")
+        status = ("rollout", "status", "deployment/web", "--timeout=60s")
         assert "successfully rolled out" in await kubectl(config, *status)
         await kubectl(config, "set", "image", "deployment/web", "c=nginx:2")
         await kubectl(config, *status)
@@ -36,6 +36,6 @@ async def test_rollouts_can_be_followed_undone_and_restarted(tmp_path: Path) -> 
         await kubectl(config, "rollout", "restart", "deployment/web")
         await kubectl(config, *status)
         assert "\n4 " in await kubectl(config, "rollout", "history", "deployment/web")
-        await kubectl(config, "wait", "--for=condition=Available", "deployment/web", "--timeout=20s")
+        await kubectl(config, "wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
         described = await kubectl(config, "describe", "deployment/web")
     assert "Scaled up replica set" in described

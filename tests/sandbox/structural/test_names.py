@@ -40,7 +40,7 @@ def _plain(status: Any) -> Any:
 
 def _settled(oracle: Oracle, name: str) -> Raw:
     """A definition's status, once the controllers are done with it."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         status: Raw = oracle.ask("GET", f"{CRDS}/{name}")[1]["status"]
         state = {one["type"]: one for one in status.get("conditions") or []}

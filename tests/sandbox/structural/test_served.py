@@ -130,7 +130,7 @@ def test_versions_are_sorted_as_kubernetes_sorts_them() -> None:
 
 def _until(ask: Callable[[], Any]) -> Any:
     """What is asked for, once there is something."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (found := ask()):
         assert time.monotonic() < deadline
     return found
@@ -151,13 +151,15 @@ def test_an_object_is_read_in_another_version_as_by_the_api_server(oracle: Oracl
     oracle.made(CRDS, body)
     obj = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"a": "x", "b": "y"}}
     kept = _until(lambda: _answer(oracle, "POST", f"/apis/{group}/v1/widgets", obj))
-    there = oracle.ask("GET", f"{CRDS}/widgets.{group}")[1]
-    for version in there["spec"]["versions"][:2]:
-        more = {"d": TEXT | ({"default": "d"} if version["name"] == "v1" else {})}
-        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] |= more
-    there = oracle.put(f"{CRDS}/widgets.{group}", there)[1]
-    _until(lambda: oracle.ask("GET", f"/apis/{group}/v1/widgets/a")[1]["spec"].get("d"))
-    theirs = oracle.ask("GET", f"/apis/{group}/v1beta1/widgets/a")[1]
+
+    def with_defaults(there: Any) -> None:
+        for version in there["spec"]["versions"][:2]:
+            more = {"d": TEXT | ({"default": "d"} if version["name"] == "v1" else {})}
+            version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] |= more
+
+    there = oracle.changed(f"{CRDS}/widgets.{group}", with_defaults)
+    _until(lambda: "d" in (_answer(oracle, "GET", f"/apis/{group}/v1/widgets/a") or {}).get("spec", ()))
+    theirs = _until(lambda: _answer(oracle, "GET", f"/apis/{group}/v1beta1/widgets/a"))
     oracle.ask("DELETE", f"{CRDS}/widgets.{group}", {})
     ours = versions.as_version(kept, _kinds(there)[1])
     assert (ours["apiVersion"], ours["spec"]) == (theirs["apiVersion"], theirs["spec"])

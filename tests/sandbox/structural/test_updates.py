@@ -67,6 +67,10 @@ CHANGES: list[dict[str, Any]] = [
 STATUSES: list[Any] = [{}, {"phase": "Down"}, {"phase": "Gone"}, {"phase": "Up", "n": 7}, {"n": 5}, "x", None]
 
 
+def _become_strict(definition: Any) -> None:
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = STRICT
+
+
 @pytest.fixture(scope="module")
 def served(oracle: Oracle) -> Iterator[Widgets]:
     """Widgets with one that was made before the schema became strict."""
@@ -74,10 +78,8 @@ def served(oracle: Oracle) -> Iterator[Widgets]:
         made = oracle.made(served.path, served.named({"spec": OLD}))
         oracle.put(f"{served.path}/a/status", made | {"status": {"phase": "Down", "n": 5}})
         path = f"{CRDS}/widgets.{served.path.split('/')[2]}"
-        definition = oracle.ask("GET", path)[1]
-        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = STRICT
-        assert oracle.put(path, definition)[0] == 200
-        deadline = time.monotonic() + 20
+        oracle.changed(path, _become_strict)
+        deadline = time.monotonic() + 60
         while served.theirs({"metadata": {"name": "b"}, "spec": {}}).code == 201:
             assert time.monotonic() < deadline, "the definition never became strict"
         yield served

@@ -107,7 +107,7 @@ def widgets(oracle: Oracle, schema: Raw, **version: Any) -> Iterator[Widgets]:
     oracle.made(CRDS, definition(schema, group, **version))
     try:
         served = Widgets(oracle, schema, group)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not _is_there(oracle, served.path):
             assert time.monotonic() < deadline, "the definition is never served"
         yield served
