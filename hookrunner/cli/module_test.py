@@ -21,7 +21,6 @@ from hookrunner.modules.paths import modules_in
 from hookrunner.settings import Settings
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import golden, suite
-from hookrunner.testing.cases.format import SUFFIX
 from hookrunner.testing.cases.reading import CaseFile
 from hookrunner.testing.cases.suite import Outcome
 from hookrunner.testing.modules import reading
@@ -96,7 +95,7 @@ def _asked(ctx: click.Context) -> _Asked:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
     modules = list(dict.fromkeys(module for path in paths for module in modules_in(relative(path))))
     files = reading.read_all(modules)
-    hooks = [file for module in modules for file in _of_hooks(module)]
+    hooks = [file for module in modules for file in suite.below(module / "hooks")]
     if not files and not hooks:
         raise BadInput(f"{', '.join(map(str, paths))}: no test cases: there is no tests/*.test.yaml in any module")
     for module in modules:
@@ -104,11 +103,6 @@ def _asked(ctx: click.Context) -> _Asked:
             click.echo(f"note: {module} has no test cases: {module / reading.TESTS}/*.test.yaml", err=True)
     quiet = said["output"] == "json"
     return _Asked(loaded, files, suite.load(hooks), said["named"], said["at_once"], said["update"], quiet)
-
-
-def _of_hooks(module: Path) -> Sequence[Path]:
-    directory = module / "hooks"
-    return suite.find([directory]) if any(directory.rglob(f"*{SUFFIX}")) else ()
 
 
 async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOutcome | Outcome]:

@@ -35,6 +35,9 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (tmp_path / "modules/010-dns/hooks/zone.sh").chmod(0o755)
+    hidden = tmp_path / "modules/020-web/hooks/.venv"
+    hidden.mkdir(parents=True)
+    (hidden / "somebodys.sh.test.yaml").write_text("no cases of ours")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "modules"
 

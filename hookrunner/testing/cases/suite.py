@@ -58,7 +58,7 @@ def _found(path: Path) -> Sequence[Path]:
     if not path.exists():
         raise BadInput(f"{path}: no such file or directory; name a hook, a test file or a directory of hooks")
     if path.is_dir():
-        files = sorted(file for file in path.rglob(f"*{SUFFIX}") if not _hidden(file.relative_to(path)))
+        files = below(path)
         hint = f"no *{SUFFIX} below it; `hookrunner new hook NAME` makes a hook with one"
     else:
         files = [
@@ -70,9 +70,10 @@ def _found(path: Path) -> Sequence[Path]:
     return files
 
 
-def _hidden(path: Path) -> bool:
-    """Hidden directories have no hooks, and may have whole environments."""
-    return any(part.startswith(".") for part in path.parts)
+def below(directory: Path) -> list[Path]:
+    """The test files of a directory. Hidden directories have no hooks, and may have whole environments."""
+    found = ((file, file.relative_to(directory).parts) for file in directory.rglob(f"*{SUFFIX}"))
+    return sorted(file for file, parts in found if not any(part.startswith(".") for part in parts))
 
 
 def load(paths: Iterable[Path]) -> list[CaseFile]:
