@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -232,11 +233,14 @@ def test_every_test_that_a_page_names_exists() -> None:
 
 
 def _is_test(file: str, name: str) -> bool:
-    path = ROOT / file
-    if not path.exists():
-        return False
-    functions = (node for node in ast.walk(ast.parse(path.read_text())) if hasattr(node, "name"))
-    return name in {function.name for function in functions}
+    return name in _functions(ROOT / file)
+
+
+@cache
+def _functions(file: Path) -> set[str]:
+    """The names of those at the top of a file; none if there is no such file."""
+    body = ast.parse(file.read_text()).body if file.exists() else []
+    return {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
 def test_every_difference_names_its_proof() -> None:
