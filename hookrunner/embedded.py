@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
 from pathlib import Path
+from shlex import quote
 
 from hookrunner.errors import BadSetting, StartRefused
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
@@ -82,4 +83,4 @@ def _tell(sandbox: Sandbox, settings: SandboxSettings, kubeconfig: Path) -> None
         f"{settings.data or 'memory'}. In another terminal:",
         file=sys.stderr,
     )
-    print(f"export KUBECONFIG={kubeconfig}", flush=True)
+    print(f"export KUBECONFIG={quote(str(kubeconfig))}", flush=True)

@@ -87,9 +87,12 @@ class Sandbox:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # In a directory that others may write to, too, somebody could have put a link to another file there.
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(self.kubeconfig())
-        draft.replace(path)
+        try:
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(self.kubeconfig())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 class Controller(Protocol):
