@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from tests.fakes.transports import all_closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +50,4 @@ async def client() -> AsyncIterator[Client]:
     """An empty sandbox and a client for it."""
     async with serving(Options()) as sandbox, aiohttp.ClientSession() as session:
         yield Client(sandbox, session)
+    await all_closed()
