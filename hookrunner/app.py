@@ -35,14 +35,12 @@ from hookrunner.model.status import Condition, ConvergeDump, QueueDump, Snapshot
 from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
-from hookrunner.registration.claims import claim
-from hookrunner.registration.removal import withdraw
-from hookrunner.registration.wanted import nothing
 from hookrunner.settings import Settings
 from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
 from hookrunner.web.modules import Modules
 from hookrunner.web.parameters import Parameters, log_level
+from hookrunner.webhooks.needed import Needed
 
 _log = log.get("app")
 
@@ -84,13 +82,13 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, face.metrics)
         built = assembled(settings, parts, face.hook_metrics, hooks)
-        modules = await _look_after_modules(settings, parts, built, face, stack) if settings.modules.on else None
+        webhooks = Needed(settings, built.declared, parts, stack)
+        modules = None
+        if settings.modules.on:
+            modules = await _look_after_modules(settings, parts, (built, webhooks), face, stack)
         face.shows(built.status, hooks)  # not earlier: nobody is ready of whose modules nothing is known
-        # A port that was asked for is one that a Service or a probe counts on, also while no hook needs it.
-        if any(hook.config.answers_reviews for hook in hooks.hooks) or settings.webhooks.port is not None:
-            await _let_be_asked(settings, parts, face, built, stack)
-        elif not hooks.problems:
-            background.keep("removal of registrations", lambda: _stop_being_asked(settings, kube))
+        face.webhooks = webhooks
+        await webhooks.start()
         built.start()
         if modules:
             modules.start(background, built)
@@ -120,7 +118,10 @@ class Working(Protocol):
 
 
 class Answering(Conditioned, Protocol):
-    """The webhooks, which are not imported where nobody needs them."""
+    """The webhooks, as far as there are any."""
+
+    @property
+    def open(self) -> bool: ...
 
     def leave(self) -> None: ...
 
@@ -221,19 +222,8 @@ async def _connect(settings: Settings, connection: Connection, metrics: Metrics,
     return Kube(Watches(reader, discovery, metrics, kube.watch_idle_timeout), discovery, patcher, connection)
 
 
-async def _let_be_asked(settings: Settings, parts: Parts, face: Face, built: Assembly, stack: AsyncExitStack) -> None:
-    """Serve the webhooks that hooks declare."""
-    # 0.1 s and 8 MB, which nobody else has to pay.
-    from hookrunner.webhooks.serving import Cluster, serving
-
-    cluster = Cluster(parts.kube.patcher, parts.kube.watches, parts.kube.connection)
-    face.webhooks = await stack.enter_async_context(
-        serving(settings, built.declared, cluster, face.metrics, parts.background)
-    )
-
-
 async def _look_after_modules(
-    settings: Settings, parts: Parts, built: Assembly, face: Face, stack: AsyncExitStack
+    settings: Settings, parts: Parts, built: tuple[Assembly, Needed], face: Face, stack: AsyncExitStack
 ) -> Working:
     """Read the modules and what users have configured of them."""
     # 0.1 s, which nobody else has to pay.
@@ -241,15 +231,10 @@ async def _look_after_modules(
     from hookrunner.modules import shelf
 
     found = await asyncio.to_thread(shelf.read, settings.modules)
-    modules = await stack.enter_async_context(assembly.convergence(settings, found, parts, built))
+    modules = await stack.enter_async_context(assembly.convergence(settings, found, parts, *built))
     face.modules, face.views = modules.status, modules.views
     await modules.prepare()
     return modules
-
-
-async def _stop_being_asked(settings: Settings, kube: Kube) -> None:
-    """Hooks of an earlier life may have declared webhooks."""
-    await withdraw(kube.patcher, nothing(settings, kube.connection.namespace), claim(time.time()))
 
 
 @asynccontextmanager
@@ -268,7 +253,7 @@ async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
 async def _until_asked(signals: Signals, face: Face, connection: Connection) -> None:
     """Run until somebody asks for the end; a pod then answers reviews until the API server has found another."""
     await signals.asked.wait()
-    if face.webhooks and connection.in_pod:
+    if face.webhooks and face.webhooks.open and connection.in_pod:
         face.webhooks.leave()
         await signals.unless_hurried(asyncio.sleep(LEAVING))
 

@@ -23,6 +23,7 @@
     ├── ScriptFailed            an `enabled` script ended badly, hung, or answered neither true nor false
     ├── RenderFailed            a chart's templates could not be rendered with these values
     ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
+    ├── RegistrationFailed      the API server could not be told whom to ask, or to ask no more
     └── KubeError               the Kubernetes API did not do what was asked
         ├── Unreachable         no answer: refused, reset, timed out, TLS
         │   ├── Cut             … or it broke off in the middle
@@ -169,6 +170,10 @@ class ReleaseFailed(HookrunnerError):
     def __init__(self, message: str, brief: bool = False) -> None:
         self.brief = brief
         super().__init__(message)
+
+
+class RegistrationFailed(HookrunnerError):
+    """A webhook could not be served, registered or taken away; the message says what is missing."""
 
 
 class KubeError(HookrunnerError):

@@ -33,6 +33,7 @@ from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.values import HookValues
 from hookrunner.convergence.views import ModuleViews, Seen
+from hookrunner.convergence.webhooks import ModuleWebhooks, Registering
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.errors import KubeError
@@ -122,7 +123,9 @@ async def _look_for_predecessors(config: ConfigObject) -> None:
 
 
 @asynccontextmanager
-async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Assembly) -> AsyncIterator[Convergence]:
+async def convergence(
+    settings: Settings, shelf: Shelf, parts: Parts, built: Assembly, registering: Registering
+) -> AsyncIterator[Convergence]:
     """What looks after these modules, with the engine as its hands; at its end the render workers go."""
     modules = settings.modules
     namespace = settings.kube.namespace or parts.kube.connection.namespace or "default"
@@ -138,9 +141,10 @@ async def convergence(settings: Settings, shelf: Shelf, parts: Parts, built: Ass
         definitions = _definitions(parts.kube, modules, helm)
         leftovers = Leftovers(states, releasing, shelf.loaded.found.certain, modules.ignored_releases)
         hooks = _hooks(settings, parts, built, states)
-        acts = Running(hooks, definitions, releasing, store), Deleting(hooks, releasing, store)
+        webhooks = ModuleWebhooks(states, hooks, built.declared, registering, shelf.loaded.found.certain)
+        acts = Running(hooks, webhooks, definitions, releasing, store), Deleting(hooks, webhooks, releasing, store)
         tasks = Tasks(states, acts, built.queues, parts.metrics, time.monotonic)
-        steps = Steps(deciding, definitions, leftovers)
+        steps = Steps(deciding, definitions, leftovers, webhooks)
         rounds = Rounds(states, tasks, steps, built.engine, modules.patience, parts.metrics)
         reactions = Reactions(states, deciding, rounds, tasks, releasing)
         built.executions.values, built.engine.modules = values, tasks

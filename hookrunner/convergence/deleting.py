@@ -1,9 +1,10 @@
-"""Takes a module away: delete hooks, release, watches, hooks, values in memory (addon-operator.md §5.7)."""
+"""Takes a module away: webhooks, delete hooks, release, watches, hooks, values in memory (addon-operator.md §5.7)."""
 
 from hookrunner import log
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import State
+from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
@@ -15,8 +16,9 @@ _log = log.get("module-delete")
 class Deleting:
     """Knows what goes before what."""
 
-    def __init__(self, hooks: ModuleHooks, releasing: Releasing, store: Store) -> None:
+    def __init__(self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releasing: Releasing, store: Store) -> None:
         self._hooks = hooks
+        self._webhooks = webhooks
         self._releasing = releasing
         self._store = store
 
@@ -31,12 +33,14 @@ class Deleting:
             await self._hooks.load(state)
         except BadHookConfig as error:
             _log.error("The module goes without its hooks.", module=state.module.name, error=str(error))
+        await self._webhooks.withdraw(state, "admission")  # else it may be asked about its own objects that go
         # It may have been turned off before it came so far, or while nobody was there.
         await self._hooks.see(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)
         if state.module.chart and await self._releasing.head(state):
             await self._hooks.run(state, BindingType.BEFORE_DELETE_HELM)
             await self._releasing.uninstall(state)
         await self._hooks.run(state, BindingType.AFTER_DELETE_HELM)
+        await self._webhooks.withdraw(state, "conversion")
         state.reach(Phase.HOOKS_DISABLED)
         self._hooks.forget(state)
         self._store.forget(state.module.key)

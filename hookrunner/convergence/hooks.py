@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from hookrunner import log
 from hookrunner.convergence.state import State
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
@@ -17,8 +16,6 @@ from hookrunner.model.tasks import HookRun, own_queue
 
 Load: TypeAlias = Callable[[Module], Awaitable[Catalog]]
 """Finds the hooks of a module and asks each what it wants."""
-
-_log = log.get("module-hooks")
 
 
 class ModuleHooks:
@@ -32,15 +29,13 @@ class ModuleHooks:
     async def load(self, state: State) -> None:
         """Ask the module's hooks what they want, if they were not asked yet. Raises BadHookConfig for the first that
         is no good; nothing is taken on then."""
-        if state.hooks:
+        if state.loaded:
             return
         found = await self._load(state.module)
         for problem in found.problems:
             raise problem
-        state.hooks = tuple(map(dispatch.in_own_queue, found.hooks))
+        state.hooks, state.loaded = tuple(map(dispatch.in_own_queue, found.hooks)), True
         for hook in state.hooks:
-            if hook.config.answers_reviews:
-                _log.warn("Webhooks of modules are not registered: put the hook among global hooks.", hook=hook.label)
             self._engine.know(hook)
 
     async def run(self, state: State, type: BindingType) -> None:
@@ -69,6 +64,12 @@ class ModuleHooks:
             if not hook.config.lifecycle.keys().isdisjoint(types):
                 await self._engine.listen(hook)
 
+    async def ready_to_answer(self, state: State) -> None:
+        """Let those that the API server asks have snapshots."""
+        for hook in state.hooks:
+            if hook.config.reviews:
+                await self._engine.listen(hook)
+
     async def synchronized(self, state: State) -> None:
         """Wait for those that are to be waited for."""
         await self._engine.synchronized(state.hooks)
@@ -87,7 +88,7 @@ class ModuleHooks:
         """Nothing is left of the hooks but what they have asked for."""
         for hook in state.hooks:
             self._engine.remove(hook)
-        state.hooks = ()
+        state.hooks, state.loaded = (), False
 
 
 def _grouped(runs: Iterable[HookRun]) -> Iterator[HookRun]:

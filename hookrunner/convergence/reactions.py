@@ -22,7 +22,13 @@ from hookrunner.releases.releases import Releases
 
 _log = log.get("modules")
 
-_CAUSES = {BindingType.KUBERNETES: "Kubernetes", BindingType.SCHEDULE: "Schedule"}
+_CAUSES = {
+    BindingType.KUBERNETES: "Kubernetes",
+    BindingType.SCHEDULE: "Schedule",
+    BindingType.VALIDATING: "Webhook",
+    BindingType.MUTATING: "Webhook",
+    BindingType.CONVERSION: "Webhook",
+}
 """Bindings after which something is done about changed values; after others modules are run anyway (§3.2, §4.4)."""
 
 

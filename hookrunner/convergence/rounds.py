@@ -166,6 +166,7 @@ class Rounds:
         going = [state for state in self._states if state.decision.choice is Choice.OFF and state.live]
         for state in going:
             self._tasks.still(state)
+        await self._steps.withdraw(going)
         for state in reversed(going):
             self._tasks.dismiss(state, cause)
             moment = self._moment()

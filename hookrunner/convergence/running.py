@@ -12,6 +12,7 @@ from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import State
+from hookrunner.convergence.webhooks import KINDS, ModuleWebhooks
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
@@ -26,8 +27,11 @@ _log = log.get("module-run")
 class Running:
     """Knows the steps."""
 
-    def __init__(self, hooks: ModuleHooks, definitions: Definitions, releasing: Releasing, store: Store) -> None:
+    def __init__(
+        self, hooks: ModuleHooks, webhooks: ModuleWebhooks, definitions: Definitions, releasing: Releasing, store: Store
+    ) -> None:
         self._hooks = hooks
+        self._webhooks = webhooks
         self._definitions = definitions
         self._releasing = releasing
         self._store = store
@@ -60,6 +64,7 @@ class Running:
         return Phase.ON_STARTUP_DONE
 
     async def _listen(self, state: State) -> Phase:
+        await self._webhooks.register(state, "conversion")
         listens = any(hook.config.kubernetes for hook in state.hooks)
         return Phase.QUEUE_SYNCHRONIZATION_TASKS if listens else Phase.ENABLE_SCHEDULE_BINDINGS
 
@@ -81,6 +86,8 @@ class Running:
         What others change meanwhile, they ask another run for; then that is the one that looks again.
         """
         await self._definitions.apply(state)
+        for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
+            await self._webhooks.register(state, kind)
         await self._hooks.run(state, BindingType.BEFORE_HELM)
         if state.module.chart:
             await self._releasing.settle(state)

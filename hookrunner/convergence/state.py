@@ -7,11 +7,15 @@ nothing (addon-operator.md §5.6 and §11.1 no. 15).
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from hookrunner.convergence.news import News
 from hookrunner.engine.progress import Progress
-from hookrunner.model.bindings import Hook
+from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.model.modules import Choice, Decision, Module, Phase
+
+Asked = Literal["coming", "there", "going"]
+"""Is the API server about to ask hooks, does it ask them, or is it to ask them no more?"""
 
 NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 
@@ -21,6 +25,7 @@ class State:
     """One module. Times are epoch seconds; `busy_since` is monotonic: since when something is to be done that is not.
 
     `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end.
+    `loaded` says that `hooks` are all that it has, `webhooks` how far each kind of theirs has come.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
     `kinds` are those that its definitions define, once `crds` says that these are applied.
     `activation` is what set off the converge that the present attempt is part of, empty for most: a label in metrics.
@@ -31,6 +36,8 @@ class State:
     phase: Phase = Phase.STARTUP
     since: float = field(default_factory=time.time)
     hooks: tuple[Hook, ...] = ()
+    loaded: bool = False
+    webhooks: dict[ReviewKind, Asked] = field(default_factory=dict)
     live: bool = False
     asked: int = 0
     begun: int = 0

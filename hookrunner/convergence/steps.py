@@ -8,6 +8,7 @@ from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.state import State
+from hookrunner.convergence.webhooks import ModuleWebhooks
 
 _log = log.get("crds")
 
@@ -15,15 +16,24 @@ _log = log.get("crds")
 class Steps:
     """Decide, define, clean up."""
 
-    def __init__(self, deciding: Deciding, definitions: Definitions, leftovers: Leftovers) -> None:
+    def __init__(
+        self, deciding: Deciding, definitions: Definitions, leftovers: Leftovers, webhooks: ModuleWebhooks
+    ) -> None:
         self.deciding = deciding
         self._definitions = definitions
         self._leftovers = leftovers
+        self._webhooks = webhooks
 
     async def decide(self) -> None:
-        """Say of each module whether it is on, and which of the others are still there."""
+        """Say of each module whether it is on, and which of the others are still there; have webhooks answered that
+        are registered since an earlier life."""
         await self._leftovers.look()
         await self.deciding.decide()
+        await self._webhooks.resume()
+
+    async def withdraw(self, states: list[State]) -> None:
+        """Have the API server ask nothing of modules that go, all at once; who fails tries again when it is deleted."""
+        await asyncio.gather(*(self._webhooks.withdraw(s, "admission") for s in states), return_exceptions=True)
 
     async def define(self, states: list[State]) -> None:
         """Apply the definitions of these modules, before any is run. A module whose definitions fail tries again when
@@ -35,4 +45,5 @@ class Steps:
 
     async def clean_up(self) -> None:
         """After a round: remove what no module wants any more, once it is certain what that is."""
+        await self._webhooks.resume()
         await self._leftovers.clean_up()

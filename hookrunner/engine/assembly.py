@@ -86,6 +86,6 @@ def assembled(settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks
     status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
-    declared = Declared(hooks.hooks, HookReviewer(engine, reviews), incomplete=bool(hooks.problems))
+    declared = Declared(hooks.hooks, HookReviewer(engine, reviews), lacking=bool(hooks.problems))
     start = partial(engine.start, hooks.hooks, monitors, schedules)
     return Assembly(engine, executions, rates, queues, status, declared, start)

@@ -11,7 +11,7 @@ from pathlib import Path
 from hookrunner import log
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
 from hookrunner.hooks import discovery
-from hookrunner.hooks.config import versions
+from hookrunner.hooks.config import admission, versions
 from hookrunner.hooks.config.kinds import HookKind
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
@@ -118,7 +118,10 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
         config = versions.parse(file.name, end.stdout, HookKind.of(file.module))
     except BadHookConfig as error:
         raise BadHookConfig(file.name, error.problems, [*_printed(end)]) from None
-    return Hook(file.name, file.path, config, file.module, file.prefix, file.environ)
+    hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ)
+    if problems := [*admission.misnamed(config, hook.addon)]:
+        raise BadHookConfig(file.name, problems)
+    return hook
 
 
 def _failure(end: Exit) -> str:

@@ -20,7 +20,6 @@ from hookrunner.linting import bindings, contexts, files, filters, handlers, ign
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.source import Source
 from hookrunner.model.bindings import HookConfig
-from hookrunner.model.values import GLOBAL
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 
@@ -86,7 +85,6 @@ class Linter:
         remarks = [*files.check(source), *keys.check(source), *(_refused(source, problem) if problem else ())]
         if config:
             remarks += await self._declared(source, config)
-            remarks += webhooks.unregistered(source, config) if hook.module not in ("", GLOBAL) else ()
         return _placed(shown, source, remarks)
 
     async def _declared(self, source: Source, config: HookConfig) -> list[Remark]:

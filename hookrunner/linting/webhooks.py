@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hookrunner.linting import contexts
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Source
-from hookrunner.model.bindings import Admission, Conversion, HookConfig
+from hookrunner.model.bindings import Admission, HookConfig
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import conditions
 from hookrunner.sandbox.structural import expressions
@@ -30,15 +30,6 @@ def check(source: Source, config: HookConfig) -> Iterator[Remark]:
         yield from _blocks(source, binding)
         yield from _unasked(source, binding)
         yield from _conditions(source, binding)
-
-
-def unregistered(source: Source, config: HookConfig) -> Iterator[Remark]:
-    """Webhooks of a module's hook (docs/differences.md)."""
-    if config.answers_reviews:
-        bindings: tuple[Admission | Conversion, ...] = (*config.validating, *config.mutating, *config.conversions)
-        name = bindings[0].name
-        text = f"'{name}': webhooks of modules are not registered, so the API server never asks; put the hook among "
-        yield Remark("never-asked", source.find(name), f"{text}global hooks")
 
 
 def _is_whole(source: Source) -> bool:

@@ -4,16 +4,20 @@
 the keys that only we know: design.md §2.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
 
 MAIN = "main"
 """The queue of everything that names no other."""
+
+ReviewKind: TypeAlias = Literal["admission", "conversion"]
+"""What the API server asks: may this be done, and what is this in another version."""
 
 
 class Change(StrEnum):
@@ -147,9 +151,18 @@ class HookConfig:
         return sum(map(len, lists)) + (self.on_startup is not None)
 
     @property
-    def answers_reviews(self) -> bool:
-        """Does the API server ask this hook?"""
-        return bool(self.validating or self.mutating or self.conversions)
+    def reviews(self) -> frozenset[ReviewKind]:
+        """What the API server asks this hook."""
+        found: dict[ReviewKind, bool] = {
+            "admission": bool(self.validating or self.mutating),
+            "conversion": bool(self.conversions),
+        }
+        return frozenset(kind for kind, there in found.items() if there)
+
+    def asked_only(self, kinds: Collection[ReviewKind]) -> "HookConfig":
+        """The same for a hook that the API server asks nothing else."""
+        kept = self if "admission" in kinds else replace(self, validating=(), mutating=())
+        return kept if "conversion" in kinds else replace(kept, conversions=())
 
 
 QueuedBinding: TypeAlias = Schedule | Kubernetes
@@ -174,6 +187,15 @@ class Hook:
     def label(self) -> str:
         """What it is called where its module is known."""
         return self.name.removeprefix(f"{self.module}/") if self.module else self.name
+
+    @property
+    def addon(self) -> str:
+        """The module that it comes and goes with; empty for a plain or a global hook."""
+        return "" if self.module == GLOBAL else self.module
+
+    def asked_only(self, kinds: Collection[ReviewKind]) -> "Hook":
+        """The same hook, of which the API server asks nothing else."""
+        return replace(self, config=self.config.asked_only(kinds))
 
     @property
     def owner(self) -> tuple[str, ...]:

@@ -9,17 +9,29 @@ _CAPITAL = re.compile(r"(?=[A-Z])")
 _UNSAFE = re.compile(r"[^a-z0-9/]+")
 
 
-def webhook_id(name: str) -> str:
-    """A binding's name as it stands in a URL: `importantHook` → `important-hook`, `my.example.com` → `my-example-com`.
+def webhook_id(name: str, addon: str = "") -> str:
+    """A binding's name as it stands in a URL: `importantHook` → `important-hook`, `my.example.com` → `my-example-com`;
+    `cert-manager/my-example-com` for a hook of that addon.
 
     Different names may have one id.
     """
-    return _UNSAFE.sub("-", _CAPITAL.sub("-", name).lower())
+    found = _UNSAFE.sub("-", _CAPITAL.sub("-", name).lower())
+    return f"{addon}/{found}" if addon else found
 
 
-def admission_path(name: str) -> str:
+def webhook_name(name: str, addon: str = "") -> str:
+    """What a binding is called in the cluster, where two addons may have webhooks of one name (design.md §4.3)."""
+    return f"{addon}.{name}" if addon else name
+
+
+def admission_path(name: str, addon: str = "") -> str:
     """The path of a `kubernetesValidating` or `kubernetesMutating` binding."""
-    return ADMISSION + webhook_id(name)
+    return ADMISSION + webhook_id(name, addon)
+
+
+def addon_of(path: str) -> str:
+    """Whose hook answers at an admission path: an addon's name, empty for a hook of none."""
+    return path.removeprefix(ADMISSION).rpartition("/")[0]
 
 
 def conversion_path(definition: str) -> str:

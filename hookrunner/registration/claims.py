@@ -21,7 +21,8 @@ CHALLENGE = "hookrunner.io/challenge"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What this process may write. `generation` is its start as text that sorts by time, and ends with Z."""
+    """What this process may write: over what older ones have written, and over what it has wanted itself before.
+    `generation` is its start as text that sorts by time, and ends with Z."""
 
     generation: str
     by_hand: bool = False
@@ -31,7 +32,7 @@ class Claim:
         """May we write our wish, of this digest, over what is there?"""
         annotations = existing["metadata"].get("annotations") or {}
         theirs, wanted = annotations.get(GENERATION, ""), annotations.get(WANTED, digest)
-        return self.by_hand or wanted == digest or theirs < self.generation
+        return self.by_hand or wanted == digest or theirs <= self.generation
 
 
 def claim(started: float) -> Claim:

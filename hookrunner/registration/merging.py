@@ -10,7 +10,7 @@ from typing import Protocol
 
 import orjson
 
-from hookrunner.model.paths import ADMISSION
+from hookrunner.model.paths import ADMISSION, addon_of
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.registration.claims import digest, without
 from hookrunner.registration.trust import Trust
@@ -57,16 +57,22 @@ class Registration(Protocol):
         """The object as it should be, None for none."""
         ...
 
+    def unasked(self, existing: JSON) -> bool:
+        """Is there anything of ours in it that no hook asks for?"""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A webhook configuration with our entries. `keep`: entries of ours stay that no hook asks for."""
+    """A webhook configuration with our entries. `keep`: entries of ours stay that no hook asks for, but for those whose
+    addon is among `sure`."""
 
     resource: Resource
     name: str
     target: Target
     entries: tuple[JSON, ...]
     keep: bool = False
+    sure: frozenset[str] = frozenset()
 
     @property
     def digest(self) -> str:
@@ -87,6 +93,12 @@ class Configuration:
             metadata = without(metadata, "labels", MANAGED_BY)
         return existing | {"metadata": metadata} | ({"webhooks": entries} if entries != present else {})
 
+    def unasked(self, existing: JSON) -> bool:
+        """Are there entries of ours that no hook asks for?"""
+        names = {entry["name"] for entry in self.entries}
+        present = existing.get("webhooks") or []
+        return any(self._path(entry) and entry["name"] not in names for entry in present)
+
     def _new(self, trust: Trust) -> JSON:
         head = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
         metadata = {"name": self.name, "labels": {MANAGED_BY: US}}
@@ -97,11 +109,17 @@ class Configuration:
         before = {entry["name"]: entry for entry in present}
         ours = [_right(before.get(entry["name"]), entry, trust, injected) for entry in self.entries]
         names, places = {entry["name"] for entry in ours}, iter(ours)
-        kept = (entry for entry in present if entry["name"] in names or self.keep or not self._leads_here(entry))
+        kept = (entry for entry in present if entry["name"] in names or self._stays(self._path(entry)))
         return [next(places) if entry["name"] in names else entry for entry in kept] + list(places)
 
-    def _leads_here(self, entry: JSON) -> bool:
-        return self.target.path(entry["clientConfig"]).startswith(ADMISSION)
+    def _stays(self, path: str) -> bool:
+        """An entry with this path, that no hook asks for."""
+        return not path or (self.keep and addon_of(path) not in self.sure)
+
+    def _path(self, entry: JSON) -> str:
+        """Where an entry leads to here, empty if it is not one of ours."""
+        path = self.target.path(entry["clientConfig"])
+        return path if path.startswith(ADMISSION) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +152,20 @@ class Definition:
             return existing
         return existing | {"metadata": metadata, "spec": spec | {"conversion": wanted}}
 
+    def unasked(self, existing: JSON) -> bool:
+        """Has it a conversion of ours that no hook asks for?"""
+        return self.conversion is None and self.merged(existing, Trust()) != existing
+
     def _leads_here(self, conversion: JSON) -> bool:
         return bool(self.target.path((conversion.get("webhook") or {}).get("clientConfig") or {}))
 
 
 def registrations(wish: Wish) -> list[Registration]:
     """The objects that a wish is about: both configurations always, even if nothing is wanted in them any more."""
-    name, target, keep = wish.configuration, wish.admission, wish.incomplete
+    name, target, doubt = wish.configuration, wish.admission, (wish.incomplete, wish.sure)
     return [
-        Configuration(VALIDATING, name, target, wish.validating, keep),
-        Configuration(MUTATING, name, target, wish.mutating, keep),
+        Configuration(VALIDATING, name, target, wish.validating, *doubt),
+        Configuration(MUTATING, name, target, wish.mutating, *doubt),
         *(Definition(crd, wish.conversion, conversion) for crd, conversion in wish.conversions.items()),
     ]
 

@@ -10,6 +10,7 @@ who it is.
 
 import asyncio
 import random
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
@@ -37,7 +38,8 @@ _SECOND_LOOK = 30.0
 
 class Registered:
     """`right` says whether it was as it should be when last seen; `settled` whether it ever was, or is left to others
-    for good; `converts_anew` is set when a CRD without a conversion has got one."""
+    for good; `failure` why it could not be written; `converts_anew` is set when a CRD without a conversion has got
+    one."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
         self.registration = registration
@@ -47,8 +49,8 @@ class Registered:
         self._client = client
         self._claim = claim
         self._trust = Trust()
+        self.failure = ""
         self._trouble = ""
-        self._failed = False
         self._left = False
         self._challenge = Challenge(client, registration, claim)
         self._unwatched = ""
@@ -64,9 +66,14 @@ class Registered:
         """For a person; empty without one."""
         return self._trouble or self._undone.problem or self._unwatched
 
-    def expect(self, trust: Trust) -> None:
-        """Whom the API server is to trust from now on."""
-        self._trust = trust
+    def want(self, registration: Registration) -> None:
+        """Something else about the same object."""
+        self.registration, self.right = registration, False
+
+    def expect(self, certificates: Sequence[bytes]) -> None:
+        """Whom the API server is to trust from now on. At first others stay beside them: a pod of the last release may
+        still show one of theirs."""
+        self._trust = Trust(tuple(certificates), exact=self.settled)
 
     async def settle(self, by_hand: bool = False) -> list[JSON]:
         """Return when it is right, or when a person or another process has to act; what it was before each write.
@@ -149,7 +156,7 @@ class Registered:
                     await self._wrong.wait()
             if self._left and not self._wrong.is_set():
                 await self._contest()
-            if not self._wrong.is_set() and not self._failed:
+            if not self._wrong.is_set() and not self.failure:
                 continue
             self._wrong.clear()
             await asyncio.sleep(self._undone.pause)
@@ -167,7 +174,7 @@ class Registered:
                 await self.settle(by_hand=True)
 
     def _is(self, found: Right | Left) -> None:
-        self._failed, self._left, self.settled = False, isinstance(found, Left), True
+        self.failure, self._left, self.settled = "", isinstance(found, Left), True
         self.right = isinstance(found, Right) and found.there
         self._tell(_left(found) if isinstance(found, Left) else self._absent(found))
 
@@ -176,7 +183,7 @@ class Registered:
         return "does not exist yet, is configured when it appears" if wanted else ""
 
     def _fails(self, problem: str) -> None:
-        self._failed, self.right = True, False
+        self.failure, self.right = problem, False
         self._tell(problem)
 
     def _tell(self, problem: str) -> None:

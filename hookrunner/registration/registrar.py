@@ -3,16 +3,18 @@
     registrar = Registrar(client, metrics, wish(hooks, …), claim(started))
     await registrar.publish(trust)      # PEM; returns when all that can be written was read back
     await registrar.keep(watches)       # for ever
+    await registrar.want(wish(…))       # something else from now on, since hooks have come or gone
     registrar.condition()               # (True, "") when the API server knows all we want it to
 
 There is no lock between processes; `claims` says who may write. A CRD that does not exist is waited for in `keep`.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 
 from hookrunner import log
+from hookrunner.errors import RegistrationFailed
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
@@ -21,26 +23,31 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item, Report
 from hookrunner.registration.claims import Claim
-from hookrunner.registration.merging import CONVERSION, DEFINITION, Definition, registrations
+from hookrunner.registration.merging import CONVERSION, DEFINITION, Definition, Registration, registrations
 from hookrunner.registration.registered import Registered
 from hookrunner.registration.steps import Write, step
 from hookrunner.registration.trust import Trust, certificates
 from hookrunner.registration.wanted import Wish
 
+SETTLE = 5.0
+"""Seconds for API servers to notice a registration that has changed; they follow them by watch."""
+
 _LOG = log.get("registration")
 
 
 class Registrar:
-    """Looks after the objects of one wish."""
+    """Looks after the objects of one wish, which may be exchanged for another."""
 
     def __init__(self, client: Client, metrics: Metrics, wish: Wish, claim: Claim) -> None:
         self._client = client
         self._wish = wish
         self._claim = claim
-        self._published = False
-        self._objects = [Registered(client, one, claim) for one in registrations(wish)]
-        for clash in wish.clashes:
-            _LOG.warn("webhooks are in each other's way", reason=clash)
+        self._trust: Sequence[bytes] | None = None
+        self._published = self._ready = False
+        self._changed = asyncio.Event()
+        self._objects: dict[str, Registered] = {}
+        self._take(wish)
+        self._warn(wish.clashes)
         metrics.webhook_registered.from_function(lambda: list(self._values()))
 
     async def publish(self, trust: bytes) -> None:
@@ -50,33 +57,86 @@ class Registrar:
         them; each later call leaves only those that it is given. Temporary errors are outwaited, others are told by
         `condition`.
         """
-        wanted = Trust(certificates(trust), exact=self._published)
-        for one in self._objects:
-            one.expect(wanted)
-        async with asyncio.TaskGroup() as tasks:
-            for one in self._objects:
-                tasks.create_task(one.settle())
+        self._trust = certificates(trust)
+        for one in self._objects.values():
+            one.expect(self._trust)
+        await _settle(self._objects.values())
         self._published = True
+
+    async def want(self, wish: Wish, mine: Wish) -> None:
+        """Have this registered from now on; return when what has changed, and all that `mine` speaks of, was read back
+        as it should be. What was never published is only noted.
+
+        Raises RegistrationFailed if a part of `mine` cannot be written, or something cannot be taken away.
+        """
+        self._warn(clash for clash in wish.clashes if clash not in self._wish.clashes)
+        changed = {*self._take(wish), *(key for key, one in _by_key(mine).items() if one.digest)}
+        if self._trust is None:
+            return
+        concerned = [self._objects[key] for key in changed if key in self._objects]
+        await _settle(concerned)
+        self._forget(one for one in concerned if not (one.failure or _is_asked(one)))
+        if failures := [f"{one}: {one.failure}" for one in concerned if one.failure]:
+            raise RegistrationFailed("; ".join(failures))
 
     async def keep(self, watches: Watches) -> None:
         """Repair what is changed, configure CRDs that appear, free those that no hook asks for any more."""
+        kept: dict[Registered, asyncio.Task[None]] = {}
+        freeing = False
         async with asyncio.TaskGroup() as tasks:
-            for one in self._objects:
-                tasks.create_task(one.follow(watches))
-                tasks.create_task(_list_again(one, watches))
-            if not self._wish.incomplete:
-                tasks.create_task(self._free(watches))
+            while True:
+                self._changed.clear()
+                present = set(self._objects.values())
+                for gone in kept.keys() - present:
+                    kept.pop(gone).cancel()
+                for new in present - kept.keys():
+                    kept[new] = tasks.create_task(_followed(new, watches))
+                if not (self._wish.incomplete or freeing):
+                    tasks.create_task(self._free(watches))
+                    freeing = True
+                await self._changed.wait()
 
     def condition(self) -> tuple[bool, str]:
         """Is everything in place that can be, and what a person should know.
 
         Once in place, later trouble is told but does not make us unready: reviews are answered as before.
         """
-        ready = self._published and all(one.settled for one in self._objects)
-        told = [f"{one}: {one.problem}" for one in self._objects if one.problem]
+        objects = self._objects.values()
+        self._ready = self._ready or (self._published and all(one.settled for one in objects))
+        told = [f"{one}: {one.problem}" for one in objects if one.problem]
         if not self._published and not told:
             told = ["webhooks are not registered yet"]
-        return ready, "; ".join((*told, *self._wish.clashes))
+        return self._ready, "; ".join((*told, *self._wish.clashes))
+
+    def _take(self, wish: Wish) -> list[str]:
+        """The keys of objects about which something else is wanted now; of what is not asked for any more, that it is
+        not."""
+        self._wish, wanted = wish, _by_key(wish)
+        for key, one in self._objects.items():
+            wanted.setdefault(key, Definition(one.registration.name, wish.conversion, None))
+        changed = [key for key, one in wanted.items() if not self._is_known(key, one)]
+        for key in changed:
+            if known := self._objects.get(key):
+                known.want(wanted[key])
+            else:
+                known = self._objects[key] = Registered(self._client, wanted[key], self._claim)
+                known.expect(self._trust or ())
+        self._changed.set()
+        return changed
+
+    def _is_known(self, key: str, wanted: Registration) -> bool:
+        known = self._objects.get(key)
+        return known is not None and known.registration == wanted
+
+    def _forget(self, freed: Iterable[Registered]) -> None:
+        """CRDs that were given back."""
+        gone = set(freed)
+        self._objects = {key: one for key, one in self._objects.items() if one not in gone}
+        self._changed.set()
+
+    def _warn(self, clashes: Iterable[str]) -> None:
+        for clash in clashes:
+            _LOG.warn("webhooks are in each other's way", reason=clash)
 
     async def _free(self, watches: Watches) -> None:
         """CRDs that we have set a conversion on, and that no hook speaks of."""
@@ -96,9 +156,30 @@ class Registrar:
                     yield definition
 
     def _values(self) -> Iterator[tuple[LabelValues, float]]:
-        for one in self._objects:
+        for one in self._objects.values():
             if one.registration.digest:
                 yield (one.registration.resource.kind, one.registration.name), float(one.right)
+
+
+def _by_key(wish: Wish) -> dict[str, Registration]:
+    return {f"{one.resource.kind}/{one.name}": one for one in registrations(wish)}
+
+
+def _is_asked(one: Registered) -> bool:
+    """Is this a part of every wish, or is something wanted of it?"""
+    return one.registration.resource is not DEFINITION or bool(one.registration.digest)
+
+
+async def _settle(objects: Iterable[Registered]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for one in objects:
+            tasks.create_task(one.settle())
+
+
+async def _followed(one: Registered, watches: Watches) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(one.follow(watches))
+        tasks.create_task(_list_again(one, watches))
 
 
 async def _list_again(one: Registered, watches: Watches) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import TypeAlias
 
 from hookrunner import log
-from hookrunner.errors import KubeError
+from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube.client import Client
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import CONVERSION, DEFINITION, US, Definition, Registration, registrations
@@ -26,13 +26,32 @@ _log = log.get("registration")
 
 
 async def unwanted(client: Client, wish: Wish) -> Found:
-    """Where something may be of an installation whose `wish` is empty: names and targets count, nothing else in it.
-    Raises KubeError."""
+    """Where something may be of an installation that is not in its `wish`, which is usually empty. Raises KubeError."""
     for one in registrations(wish):
         yield one
     listed = await client.get(DEFINITION.path(), {"labelSelector": LABELLED})
     for obj in listed["items"]:
-        yield Definition(obj["metadata"]["name"], wish.conversion, None)
+        if obj["metadata"]["name"] not in wish.conversions and not wish.incomplete:
+            yield Definition(obj["metadata"]["name"], wish.conversion, None)
+
+
+async def standing(client: Client, wish: Wish) -> bool:
+    """Is anything registered for this installation that is not in its wish? Who may not look has registered nothing.
+    Raises KubeError."""
+    try:
+        async for one in unwanted(client, wish):
+            if await _stands(client, one):
+                return True
+    except Denied:
+        return False
+    return False
+
+
+async def _stands(client: Client, one: Registration) -> bool:
+    try:
+        return one.unasked(await client.get(one.resource.path(name=one.name)))
+    except NotFound:
+        return False
 
 
 async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hookrunner.model.bindings import Admission, Hook
-from hookrunner.model.paths import admission_path, conversion_path, webhook_id
+from hookrunner.model.paths import admission_path, conversion_path, webhook_id, webhook_name
 from hookrunner.model.resources import JSON
 from hookrunner.settings import Settings
 
@@ -49,7 +49,8 @@ class Wish:
     """Everything that is to be in the cluster. `configuration` is the name of both webhook configurations.
 
     `conversions` has the `spec.conversion` by the name of its CRD. `clashes` are bindings that another one displaces,
-    as sentences. `incomplete` says that not all hooks could be asked: then nothing is taken away.
+    as sentences. `incomplete` says that not all hooks could be asked: then nothing is taken away but the webhooks of
+    `sure`, which are addons, and "" for the hooks of none, of which it is known all the same what they want.
     """
 
     configuration: str
@@ -60,6 +61,7 @@ class Wish:
     conversions: Mapping[str, JSON] = field(default_factory=dict)
     clashes: tuple[str, ...] = ()
     incomplete: bool = False
+    sure: frozenset[str] = frozenset()
 
 
 def targets(settings: Settings, namespace: str) -> tuple[Target, Target]:
@@ -87,47 +89,47 @@ def wish(
     One path has one hook: of bindings with the same id the last one counts, as it is the one that answers (§8.3).
     """
     ordered = sorted(hooks, key=lambda hook: hook.name)
-    validating = [(hook.name, binding) for hook in ordered for binding in hook.config.validating]
-    mutating = [(hook.name, binding) for hook in ordered for binding in hook.config.mutating]
+    validating = [(hook, binding) for hook in ordered for binding in hook.config.validating]
+    mutating = [(hook, binding) for hook in ordered for binding in hook.config.mutating]
     definitions = sorted({binding.crd for hook in ordered for binding in hook.config.conversions})
     return Wish(
         configuration,
         admission,
         conversion,
-        tuple(_entry(binding, admission) for binding in _last(validating)),
-        tuple(_entry(binding, admission) | _reinvoked(binding) for binding in _last(mutating)),
+        tuple(_entry(hook, binding, admission) for hook, binding in _last(validating)),
+        tuple(_entry(hook, binding, admission) | _reinvoked(binding) for hook, binding in _last(mutating)),
         {name: _converted(conversion, name) for name in definitions},
         tuple(_clashes(validating + mutating)),
         incomplete,
     )
 
 
-_Bindings = Sequence[tuple[str, Admission]]
+_Bindings = Sequence[tuple[Hook, Admission]]
 
 
-def _last(bindings: _Bindings) -> list[Admission]:
+def _last(bindings: _Bindings) -> list[tuple[Hook, Admission]]:
     """Those that count: the last of each id and of each name, for the API server wants names once too."""
-    by_id = {webhook_id(binding.name): binding for _, binding in bindings}
-    return list(by_id.values())
+    by_id = {webhook_id(binding.name, hook.addon): (hook, binding) for hook, binding in bindings}
+    return list({webhook_name(one.name, hook.addon): (hook, one) for hook, one in by_id.values()}.values())
 
 
 def _clashes(bindings: _Bindings) -> Iterator[str]:
     """Of both kinds together: their paths are the same, and a path does not tell which kind is asked for."""
     owners: dict[str, str] = {}
     for hook, binding in bindings:
-        owner, found = f"hook '{hook}' ({binding.name})", webhook_id(binding.name)
+        owner, found = f"hook '{hook.name}' ({binding.name})", webhook_id(binding.name, hook.addon)
         if found in owners:
             yield f"two webhooks have the path /hooks/{found}: {owners[found]}, {owner}; rename one of them"
         owners[found] = owner
 
 
-def _entry(binding: Admission, target: Target) -> JSON:
+def _entry(hook: Hook, binding: Admission, target: Target) -> JSON:
     conditions = {"matchConditions": list(binding.match_conditions)} if binding.match_conditions else {}
     rules = {"rules": [{"scope": "*"} | rule for rule in binding.rules]} if binding.rules else {}
     return (
         {
-            "name": binding.name,
-            "clientConfig": target.client_config(admission_path(binding.name)),
+            "name": webhook_name(binding.name, hook.addon),
+            "clientConfig": target.client_config(admission_path(binding.name, hook.addon)),
             "failurePolicy": binding.failure_policy,
             "matchPolicy": "Equivalent",
             "namespaceSelector": binding.namespace_selector or {},

@@ -10,24 +10,24 @@ admission reviews, 30 s to conversions, where nothing can be set. When that time
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from aiohttp import web
 
 from hookrunner import log, options
 from hookrunner.errors import ReviewFailed
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Reviewer, Verdict
 from hookrunner.web import bodies, envelopes
 from hookrunner.web.limits import Bound, Limits
 from hookrunner.web.pieces import Pieces
 
-Kind: TypeAlias = Literal["admission", "conversion"]
 Outcome: TypeAlias = tuple[web.Response, str]
 """An answer, and the word for it in the metrics."""
 
-DEFAULT_TIMEOUT: dict[Kind, float] = {"admission": 10.0, "conversion": 30.0}
+DEFAULT_TIMEOUT: dict[ReviewKind, float] = {"admission": 10.0, "conversion": 30.0}
 LONGEST_TIMEOUT = 30.0
 MARGIN = 0.2
 """Seconds before the API server's own timeout at which the answer is due: it has to travel (design.md §4.3)."""
@@ -44,14 +44,19 @@ class Reviews:
     """What a webhook port answers: `answer` is for a `TlsListener`. `kinds` says which reviews are taken there."""
 
     def __init__(
-        self, reviewer: Reviewer, kinds: Iterable[Kind], bound: Bound, metrics: Metrics, limits: Limits | None = None
+        self,
+        reviewer: Reviewer,
+        kinds: Iterable[ReviewKind],
+        bound: Bound,
+        metrics: Metrics,
+        limits: Limits | None = None,
     ) -> None:
         limits = limits or Limits()
         self._reviewer = reviewer
         self._kinds = frozenset(kinds)
         self._bound = bound
         self._metrics = metrics
-        self._most: dict[Kind, int] = {"admission": limits.admission_body, "conversion": limits.conversion_body}
+        self._most: dict[ReviewKind, int] = {"admission": limits.admission_body, "conversion": limits.conversion_body}
         self._labels = set[str]()
 
     async def answer(self, request: web.BaseRequest) -> web.Response:
@@ -82,7 +87,7 @@ class Reviews:
                 return await self._bounded(request, "conversion", definition)
         raise web.HTTPNotFound(text=f"{path}: there is nothing here but webhooks\n")
 
-    async def _bounded(self, request: web.BaseRequest, kind: Kind, name: str) -> web.Response:
+    async def _bounded(self, request: web.BaseRequest, kind: ReviewKind, name: str) -> web.Response:
         _only(request, "POST")
         bodies.check(request, self._most[kind])
         began = asyncio.get_running_loop().time()
@@ -100,7 +105,7 @@ class Reviews:
             raise
 
     async def _counted(
-        self, kind: Kind, name: str, review: AdmissionReview | ConversionReview, began: float
+        self, kind: ReviewKind, name: str, review: AdmissionReview | ConversionReview, began: float
     ) -> web.Response:
         result = "failed"
         try:
@@ -126,7 +131,7 @@ class Reviews:
             return _without_verdict(review, late), "failed"
         return await _converted(review, objects), "converted"
 
-    def _count(self, kind: Kind, name: str, result: str, began: float) -> None:
+    def _count(self, kind: ReviewKind, name: str, result: str, began: float) -> None:
         """A path can be anything, and a label lives for ever: only what a hook has answered once becomes one."""
         if result not in ("failed", "limit"):
             self._labels.add(name)
@@ -153,7 +158,7 @@ def _only(request: web.BaseRequest, *methods: str) -> None:
         raise web.HTTPMethodNotAllowed(request.method, methods, text=text)
 
 
-def _review(kind: Kind, name: str, body: bytearray, deadline: float) -> AdmissionReview | ConversionReview:
+def _review(kind: ReviewKind, name: str, body: bytearray, deadline: float) -> AdmissionReview | ConversionReview:
     """Raises HTTPBadRequest."""
     if kind == "admission":
         return AdmissionReview(name, *bodies.admission(body), deadline)

@@ -1,6 +1,6 @@
 """Which webhook servers there are to be, where they listen, how the API server finds them and where their certificates
-come from: decided once at the start, from the settings and from what the hooks declare. Pure, but for a look at whether
-certificate files are there (design.md §4.3).
+come from: decided from the settings and from what the hooks declare. Pure, but for a look at whether certificate files
+are there (design.md §4.3).
 """
 
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from hookrunner.certificates.issuing import service_names, url_names
 from hookrunner.errors import StartRefused
-from hookrunner.model.bindings import Hook
+from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.registration.wanted import Target, own_namespace, targets
 from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
-from hookrunner.web.reviews import Kind
 
 LOOPBACK = "127.0.0.1"
+_BOTH: frozenset[ReviewKind] = frozenset({"admission", "conversion"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Server:
     """One port. `flag` is what the user would change about it; `names` are those that its certificate has to be for, as
     far as they are known before it listens."""
 
-    kinds: frozenset[Kind]
+    kinds: frozenset[ReviewKind]
     address: str
     port: int
     flag: str
@@ -91,18 +91,12 @@ class Plan:
         return replace(self, admission=replace(self.admission, url=url), conversion=replace(self.conversion, url=url))
 
 
-def kinds(hooks: Iterable[Hook]) -> frozenset[Kind]:
+def kinds(hooks: Iterable[Hook]) -> frozenset[ReviewKind]:
     """What the hooks answer."""
-    found: set[Kind] = set()
-    for hook in hooks:
-        if hook.config.validating or hook.config.mutating:
-            found.add("admission")
-        if hook.config.conversions:
-            found.add("conversion")
-    return frozenset(found)
+    return frozenset(kind for hook in hooks for kind in hook.config.reviews)
 
 
-def plan(settings: Settings, wanted: frozenset[Kind], where: Where) -> Plan:
+def plan(settings: Settings, wanted: frozenset[ReviewKind], where: Where) -> Plan:
     """Raises StartRefused if the API server could not find us."""
     url, sandbox = settings.webhooks.url, settings.sandbox.enabled
     settings = _in_sandbox(settings) if sandbox and not url else settings
@@ -133,10 +127,12 @@ def _check_service(settings: Settings, where: Where) -> None:
         )
 
 
-def _servers(settings: Settings, wanted: frozenset[Kind], namespace: str) -> tuple[Server, ...]:
+def _servers(settings: Settings, wanted: frozenset[ReviewKind], namespace: str) -> tuple[Server, ...]:
     one = settings.webhooks.port
     if one is not None:
-        return (_server(settings, wanted, namespace, settings.validating, (one, "--webhook-port")),)
+        # Modules may come with any kind of webhook, and a port is opened only once.
+        serves = _BOTH if settings.modules.on else wanted
+        return (_server(settings, serves, namespace, settings.validating, (one, "--webhook-port")),)
     found = []
     if "admission" in wanted:
         place = (settings.validating.port, "--validating-webhook-listen-port")
@@ -149,7 +145,7 @@ def _servers(settings: Settings, wanted: frozenset[Kind], namespace: str) -> tup
 
 def _server(
     settings: Settings,
-    serves: frozenset[Kind],
+    serves: frozenset[ReviewKind],
     namespace: str,
     own: ValidatingSettings | ConversionSettings,
     place: tuple[int, str],

@@ -15,15 +15,13 @@ from hookrunner import log
 from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import OVERLAP, Material, overlap
 from hookrunner.errors import BadConfig
+from hookrunner.registration.registrar import SETTLE
 
 Show: TypeAlias = Callable[[bytes, bytes], None]
 """Makes a server present this certificate with this key from now on. Raises BadConfig."""
 
 Publish: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Has the cluster trust these CAs; returns when it does."""
-
-SETTLE = 5.0
-"""Seconds for API servers to notice a registration that has changed; they follow them by watch."""
 
 MARGIN = 60.0
 """Seconds before the old certificate expires in which the new one is shown, published or not: there is nothing to

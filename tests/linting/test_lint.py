@@ -31,13 +31,6 @@ async def test_all_problems_of_a_configuration_are_errors_at_their_keys(linter: 
     assert "minute '61'" in findings[1].text
 
 
-@pytest.mark.parametrize(("place", "told"), [("modules/dns/hooks", 1), ("global-hooks", 0), ("hooks", 0)])
-async def test_webhooks_of_a_modules_hook_are_never_asked(linter: Linter, write: Write, place: str, told: int) -> None:
-    path = write(f"{place}/good.sh", (SAMPLES / "never-asked/good.sh").read_text())
-    findings = [(one.code, one.text.rpartition("; ")[2]) for one in await found(linter, path)]
-    assert findings == [("never-asked", "put the hook among global hooks")] * told
-
-
 @pytest.mark.parametrize(("place", "refused"), [("modules/dns/hooks/a.sh", False), ("hooks/a.sh", True)])
 async def test_a_lifecycle_binding_is_fine_where_it_belongs(
     linter: Linter, write: Write, place: str, refused: bool

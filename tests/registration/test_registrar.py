@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from hookrunner.model.bindings import Admission
+from hookrunner.errors import RegistrationFailed
+from hookrunner.model.bindings import Admission, Hook
 from hookrunner.registration.claims import GENERATION, WANTED
-from hookrunner.registration.merging import MANAGED_BY, MUTATING, VALIDATING
+from hookrunner.registration.merging import DEFINITION, MANAGED_BY, MUTATING, VALIDATING
 from hookrunner.registration.trust import certificates
 from hookrunner.registration.wanted import Target, wish
+from tests.flows.waiting import until
 from tests.registration.world import World, a_hook, entry_names
 
 JSON = Any
@@ -228,3 +230,47 @@ async def test_of_different_wishes_the_younger_one_counts(world: World) -> None:
     assert ready
     assert "1970-01-01T00:00:02.000000Z" in message
     assert meter.writes == []
+
+
+def of_module(world: World, name: str) -> Hook:
+    return a_hook(f"{name}/h.sh", name, validating=(Admission(ONE, (world.rule(),)),))
+
+
+async def test_modules_come_and_go_a_hundred_times_and_leave_nothing(world: World) -> None:
+    """Neither in the cluster nor here; what others ask for is not touched."""
+    base, converting = world.validating(TWO), world.converting()
+    await world.create(DEFINITION, world.definition())
+    registrar, meter = await world.registrar(world.wish(base))
+    async with world.kept(registrar):
+        tasks = 0
+        for _ in range(100):
+            on = world.wish(base, of_module(world, "m"), converting)
+            await registrar.want(on, world.wish(of_module(world, "m"), converting))
+            await registrar.want(world.wish(base), world.wish())
+            tasks = tasks or len(asyncio.all_tasks())
+        assert len(meter.writes) == 1 + 4 * 100
+        assert entry_names(await world.get(VALIDATING)) == [TWO]
+        assert (await world.get(DEFINITION, world.things))["spec"]["conversion"] == {"strategy": "None"}
+        await until(lambda: len(asyncio.all_tasks()) <= tasks + 20, "the end of what looked after the definition")
+    assert world.things.encode() not in world.metrics.exposition()
+
+
+async def test_what_a_module_wants_is_repaired_like_everything_else(world: World) -> None:
+    registrar, _ = await world.registrar(world.wish())
+    async with world.kept(registrar):
+        on = world.wish(of_module(world, "m"))
+        await registrar.want(on, on)
+        await world.delete(VALIDATING)
+        await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [f"m.{ONE}"])
+
+
+@pytest.mark.parametrize("world", ["cluster"], indirect=True)
+async def test_what_cannot_be_registered_is_told_to_whom_it_concerns(world: World) -> None:
+    registrar, _ = await world.registrar(world.wish())
+    await registrar.publish(b"")
+    bad = a_hook("m/h.sh", "m", validating=(Admission(ONE, ({**world.rule(), "scope": "Nowhere"},)),))
+    with pytest.raises(RegistrationFailed, match=f"ValidatingWebhookConfiguration '{world.name}': .*Nowhere"):
+        await registrar.want(world.wish(bad), world.wish(bad))
+    converting = world.converting()
+    await registrar.want(world.wish(bad, converting), world.wish(converting))
+    await registrar.want(world.wish(converting), world.wish())

@@ -5,7 +5,7 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.requests import Requests
 from hookrunner.registration.claims import claim
 from hookrunner.registration.merging import DEFINITION, VALIDATING
-from hookrunner.registration.removal import withdraw
+from hookrunner.registration.removal import standing, withdraw
 from hookrunner.registration.wanted import Target, Wish
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
@@ -47,3 +47,17 @@ async def test_whoever_may_not_look_takes_nothing_and_does_not_complain(
     connection = Connection(cluster.url, ca=cluster.ca.read_text(), authorization=f"Bearer {user.token}")
     async with Client(Credentials(KubeSettings(), connection), Requests(world.metrics)) as client:
         await withdraw(client, world.wish(), claim(2.0))
+        assert not await standing(client, world.wish())
+
+
+async def test_what_stands_that_nobody_asks_for_is_noticed(world: World) -> None:
+    await world.create(DEFINITION, world.definition())
+    asked = world.wish(world.validating(ONE))
+    assert not await standing(world.other, asked)
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE), world.converting()))
+    await registrar.publish(b"")
+    assert await standing(world.other, asked)
+    assert await standing(world.other, world.wish(world.converting()))
+    assert not await standing(world.other, world.wish(world.validating(ONE), world.converting()))
+    elsewhere = Target("https://127.0.0.1:8", "", "")
+    assert not await standing(world.other, Wish(world.name, elsewhere, elsewhere))

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,6 +55,11 @@ def test_nobody_writes_over_the_wish_of_somebody_younger() -> None:
     assert names(written(validating("d.e.f"), written(validating("a.b.c")), NEW)) == ["d.e.f"]
 
 
+def test_a_process_may_change_its_mind() -> None:
+    existing = written(validating("a.b.c"), by=NEW)
+    assert names(written(validating("a.b.c", "d.e.f"), existing, NEW)) == ["a.b.c", "d.e.f"]
+
+
 def test_whoever_wants_the_same_may_repair_it_and_it_stays_the_younger_ones() -> None:
     wrong = copy.deepcopy(written(validating("a.b.c"), by=NEW))
     wrong["webhooks"][0]["failurePolicy"] = "Ignore"
@@ -95,6 +101,23 @@ def test_only_what_leads_to_us_is_removed_and_only_if_all_hooks_are_known(
     existing = {"metadata": {"name": "hooks"} | IDENTITY, "webhooks": [entry]}
     kept = [entry["name"]] if stays or incomplete else []
     assert names(written(validating("a.b.c", incomplete=incomplete), existing)) == [*kept, "a.b.c"]
+
+
+@pytest.mark.parametrize(
+    ("sure", "left"), [(set(), ["m.a.b.c", "d.e.f"]), ({"m"}, ["d.e.f"]), ({"", "o"}, ["m.a.b.c"])]
+)
+def test_what_is_certain_goes_and_what_is_in_doubt_stays(sure: set[str], left: list[str]) -> None:
+    """By whose hook it was asked for: a module's, or one of none."""
+    hooks = [a_hook("m/h", "m", validating=(Admission("a.b.c"),)), a_hook("n", validating=(Admission("d.e.f"),))]
+    existing = written(registrations(wish(hooks, "hooks", TARGET, TARGET))[0])
+    doubt = replace(wish([], "hooks", TARGET, TARGET, incomplete=True), sure=frozenset(sure))
+    assert names(step_body(registrations(doubt)[0], existing)) == left
+
+
+def step_body(registration: Registration, existing: JSON) -> JSON:
+    """The object after the next step, which may be none."""
+    found = step(registration, existing, Trust(), NEW)
+    return found.body if isinstance(found, Write) else existing
 
 
 def test_our_entries_stay_among_those_of_others() -> None:

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from hookrunner.model.bindings import Admission, Conversion
+from hookrunner.model.paths import addon_of
 from hookrunner.registration.wanted import Target, Wish, wish
 from tests.registration.world import a_hook
 
 URL = Target("https://host:9680/", "", "")
 SERVICE = Target("", "ns", "svc")
+NAMED = Admission("p.example.com")
 
 
 def wished(*hooks: Any, target: Target = URL) -> Wish:
@@ -68,6 +70,30 @@ def test_of_two_hooks_with_one_path_the_last_counts_and_it_is_said(names: tuple[
     assert clash == f"two webhooks have the path /hooks/a-b-c: hook '1' ({names[0]}), hook '2' ({names[1]}); " + (
         "rename one of them"
     )
+
+
+def test_names_of_two_modules_are_told_apart() -> None:
+    hooks = [
+        a_hook("a/h", "a", validating=(NAMED,)),
+        a_hook("a-b/h", "a-b", validating=(NAMED,)),
+        a_hook("h", "global"),
+    ]
+    wanted = wished(*hooks, a_hook("global/h", "global", validating=(NAMED,)))
+    paths = {
+        entry["name"]: entry["clientConfig"]["url"].removeprefix("https://host:9680") for entry in wanted.validating
+    }
+    assert paths == {
+        "a.p.example.com": "/hooks/a/p-example-com",
+        "a-b.p.example.com": "/hooks/a-b/p-example-com",
+        "p.example.com": "/hooks/p-example-com",
+    }
+    assert [addon_of(path) for path in paths.values()] == ["a-b", "a", ""]
+    assert wanted.clashes == ()
+
+
+def test_names_within_a_module_are_not() -> None:
+    (clash,) = wished(*(a_hook(f"a/{n}", "a", validating=(NAMED,)) for n in "hk")).clashes
+    assert clash.startswith("two webhooks have the path /hooks/a/p-example-com: hook 'a/h'")
 
 
 def test_both_kinds_of_webhook_share_their_paths() -> None:

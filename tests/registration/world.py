@@ -150,8 +150,8 @@ class World:
         return {"metadata": {"name": self.things}, "spec": spec | more}
 
 
-def a_hook(name: str, **bindings: Any) -> Hook:
-    return Hook(name, Path("/hooks") / name, HookConfig("v1", **bindings))
+def a_hook(name: str, module: str = "", **bindings: Any) -> Hook:
+    return Hook(name, Path("/hooks") / name, HookConfig("v1", **bindings), module)
 
 
 def entry_names(obj: JSON) -> list[str]:

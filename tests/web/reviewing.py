@@ -11,15 +11,16 @@ import aiohttp
 
 from hookrunner.errors import ReviewFailed
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.web.limits import Bound, Limits
 from hookrunner.web.listen import on_port
-from hookrunner.web.reviews import Kind, Reviews
+from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
 from tests.web.certificates import Authority
 
-BOTH: tuple[Kind, ...] = ("admission", "conversion")
+BOTH: tuple[ReviewKind, ...] = ("admission", "conversion")
 
 
 class Told:
@@ -94,7 +95,7 @@ class Served:
 class Setup:
     """How a server differs from the usual."""
 
-    kinds: Sequence[Kind] = BOTH
+    kinds: Sequence[ReviewKind] = BOTH
     limits: Limits = field(default_factory=Limits)
     most: int = 1000
     client_cas: Sequence[Path] = ()

@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
+from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind
 from hookrunner.options import Compat
 from hookrunner.settings import Settings, load
-from hookrunner.web.reviews import Kind
 from hookrunner.webhooks.plan import Files, Secret, Where, kinds, plan
 
-ADMISSION: frozenset[Kind] = frozenset({"admission"})
-BOTH: frozenset[Kind] = frozenset({"admission", "conversion"})
+ADMISSION: frozenset[ReviewKind] = frozenset({"admission"})
+BOTH: frozenset[ReviewKind] = frozenset({"admission", "conversion"})
 POD = Where("operators", in_pod=True)
 
 
@@ -56,8 +55,13 @@ def test_the_way_to_a_server_is_told() -> None:
 
 
 def test_a_port_that_was_asked_for_is_there_though_no_hook_needs_it() -> None:
-    (server,) = plan(settings(webhook_port="443"), frozenset(), POD).servers
+    (server,) = plan(settings(webhook_port="443", modules_dir=""), frozenset(), POD).servers
     assert (server.name, server.kinds) == ("webhooks", frozenset())
+
+
+def test_one_port_serves_whatever_modules_may_come_with() -> None:
+    (server,) = plan(settings(webhook_port="443", modules_dir="/modules"), ADMISSION, POD).servers
+    assert (server.name, server.kinds) == ("webhooks", BOTH)
 
 
 def test_a_certificate_is_for_both_services_since_all_servers_share_it() -> None:

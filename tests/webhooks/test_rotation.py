@@ -10,7 +10,8 @@ from hookrunner.certificates.issuing import issue
 from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
 from hookrunner.errors import BadConfig
-from hookrunner.webhooks.rotation import SETTLE, Rotation
+from hookrunner.registration.registrar import SETTLE
+from hookrunner.webhooks.rotation import Rotation
 
 pytestmark = pytest.mark.looptime
 

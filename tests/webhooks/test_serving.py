@@ -8,8 +8,7 @@ from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.registration.merging import MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings
-from hookrunner.webhooks.plan import Secret, Server
-from hookrunner.webhooks.serving import _Trust
+from hookrunner.webhooks.serving import Trust
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
 from tests.registration.conftest import world
@@ -18,7 +17,6 @@ from tests.registration.world import World, entry_names
 __all__ = ["world"]
 
 ONE = "one.example.com"
-SERVER = Server(frozenset({"admission"}), "", 0, "", (), Secret("", "", True), ())
 
 
 @pytest.mark.parametrize("world", ["cluster"], indirect=True)
@@ -27,8 +25,8 @@ async def test_an_object_that_cannot_be_written_keeps_no_other_from_being_repair
     world.credentials = Credentials(settings, await loaded(Loading(settings)))
     proxy.answer(500, "GET mutatingwebhookconfigurations", times=1000)
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
-    trust = _Trust(registrar, 1)
-    running = asyncio.gather(trust.keep(world.watches()), trust.part(SERVER)(b""))
+    trust = Trust(registrar)
+    running = asyncio.gather(trust.keep(world.watches()), trust.part("admission")(b""))
     registered = f'kind="ValidatingWebhookConfiguration",name="{world.name}"}} 1'.encode()
     await until(lambda: registered in world.metrics.exposition(), "the first registration", 15)
     await until(lambda: MUTATING.kind in registrar.condition()[1], "word of the other", 15)
@@ -36,3 +34,19 @@ async def test_an_object_that_cannot_be_written_keeps_no_other_from_being_repair
     await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [ONE])
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.parametrize("world", ["sandbox"], indirect=True)
+async def test_who_comes_later_is_waited_for_and_keeps_nobody_from_publishing(world: World) -> None:
+    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    trust = Trust(registrar)
+    first = trust.part("admission")
+    await first(b"")
+    await trust.complete()
+    second, waits = trust.part("conversion"), asyncio.create_task(trust.complete())
+    await world.delete(VALIDATING)
+    await first(b"")
+    assert entry_names(await world.get(VALIDATING)) == [ONE]
+    assert not waits.done()
+    await second(b"")
+    await waits

@@ -18,7 +18,7 @@ from hookrunner.errors import HookFailed, NoAnswer, PatchFailed, ReviewFailed
 from hookrunner.hooks import verdicts
 from hookrunner.hooks.run import ExitedBadly
 from hookrunner.model import contexts
-from hookrunner.model.bindings import Admission, BindingType, Hook
+from hookrunner.model.bindings import Admission, BindingType, Hook, ReviewKind
 from hookrunner.model.paths import webhook_id
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict
@@ -48,12 +48,46 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """What hooks declare, and who answers for them. `incomplete`: some hooks could not be asked what they declare."""
+class OfModules:
+    """What modules have to do with reviews at a moment: `answering` are the hooks that can be asked, `asked` those that
+    are to be, without the webhooks whose time has not come. `incomplete`: of some modules it is not known what their
+    hooks declare; of `sure` it is."""
 
-    hooks: Sequence[Hook]
+    answering: tuple[Hook, ...] = ()
+    asked: tuple[Hook, ...] = ()
+    sure: frozenset[str] = frozenset()
+    incomplete: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Declared:
+    """What hooks declare, and who answers for them. `own` are the hooks of no module, which are there for good;
+    `lacking`: some of them could not be asked what they declare. `modules` is another one as soon as it has changed."""
+
+    own: Sequence[Hook]
     reviewer: Reviewer
-    incomplete: bool
+    lacking: bool
+    modules: OfModules = OfModules()
+
+    @property
+    def kinds(self) -> frozenset[ReviewKind]:
+        """What the hooks answer that there are now."""
+        return frozenset(kind for hook in (*self.own, *self.modules.answering) for kind in hook.config.reviews)
+
+    @property
+    def asked(self) -> Sequence[Hook]:
+        """Those that the API server is to ask."""
+        return (*self.own, *self.modules.asked)
+
+    @property
+    def incomplete(self) -> bool:
+        """Could some hooks not be asked?"""
+        return self.lacking or self.modules.incomplete
+
+    @property
+    def sure(self) -> frozenset[str]:
+        """The modules of which it is known what they want, and "" for the hooks of none."""
+        return self.modules.sure | (frozenset() if self.lacking else {""})
 
 
 class HookReviewer:
@@ -68,7 +102,9 @@ class HookReviewer:
         """Raises ReviewFailed."""
         webhook = self._current().webhooks.get(review.webhook)
         if webhook is None:
-            raise ReviewFailed(f"no hook answers the webhook '{review.webhook}': its registration is out of date", 500)
+            text = "its module is not on or has not come so far" if "/" in review.webhook else "it is out of date"
+            # Only the registration knows the failure policy.
+            raise ReviewFailed(f"no hook answers the webhook '{review.webhook}': {text}", ignorable=True)
         dry_run = bool(review.request.get("dryRun"))
         if dry_run and webhook.hook.config.settings.on_dry_run == "skip":
             return Verdict(allowed=True)
@@ -82,7 +118,7 @@ class HookReviewer:
         return await conversion.convert(review, self._current().chains, self._step)
 
     def missing(self) -> str:
-        """The snapshots that webhooks wait for."""
+        """The snapshots that webhooks wait for; not those of modules, for whose sake nobody else's may go."""
         waits = {f"{order.hook}: {reason}" for order in self._orders() if (reason := self._runs.obstacle(order))}
         return "; ".join(sorted(waits))
 
@@ -120,15 +156,17 @@ class HookReviewer:
         """What is known of the hooks that there are now."""
         hooks = self._engine.hooks
         if self._known.hooks is not hooks:
-            webhooks = {webhook_id(webhook.binding.name): webhook for webhook in _webhooks(hooks.values())}
+            found = _webhooks(hooks.values())
+            webhooks = {webhook_id(webhook.binding.name, webhook.hook.addon): webhook for webhook in found}
             self._known = Known(hooks, webhooks, Chains(hooks.values()))
         return self._known
 
     def _orders(self) -> Iterator[HookRun]:
         for one in self._current().webhooks.values():
-            yield dispatch.for_admission(one.hook, one.type, one.place, None)
+            if not one.hook.addon:
+                yield dispatch.for_admission(one.hook, one.type, one.place, None)
         for hook in self._engine.hooks.values():
-            for place in range(len(hook.config.conversions)):
+            for place in range(len(hook.config.conversions) * (not hook.addon)):
                 yield dispatch.for_conversion(hook, place, None)
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from hookrunner.errors import BadSelector
 from hookrunner.hooks.config import selectors
 from hookrunner.hooks.shapes import Problem
+from hookrunner.model.bindings import HookConfig
+from hookrunner.model.paths import webhook_name
 from hookrunner.model.resources import JSON
 
 _MOST_CONDITIONS = 64
@@ -34,6 +36,15 @@ def problems(path: str, binding: JSON) -> Iterator[Problem]:
     yield from label_selector(f"{path}.labelSelector", binding.get("labelSelector"))
     yield from label_selector(f"{path}.namespace.labelSelector", binding.get("namespace", {}).get("labelSelector"))
     yield from _conditions(f"{path}.matchConditions", binding.get("matchConditions", []))
+
+
+def misnamed(config: HookConfig, addon: str) -> Iterator[str]:
+    """Webhooks of a module's hook that cannot be registered under their names, which the module's comes before. One
+    such would keep all others from being registered."""
+    for binding in (*config.validating, *config.mutating):
+        if not _QUALIFIED.fullmatch(name := webhook_name(binding.name, addon)):
+            text = f"is to be registered as '{name}', which the API server takes for no name; rename it or the module"
+            yield f"the webhook '{binding.name}' {text}"
 
 
 def conversion(path: str, binding: JSON) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.fakes.cluster import settle, until
 
 REQUEST = {"uid": "u-1", "operation": "CREATE", "object": {"kind": "Pod", "metadata": {"name": "a"}}}
 CRD = "crontabs.example.com"
+CMS = {"name": "cms", "apiVersion": "v1", "kind": "ConfigMap"}
 
 
 def validating(**more: Any) -> dict[str, Any]:
@@ -48,9 +50,9 @@ class Reviewed:
         self.bench = bench
         self.reviewer = reviewer
 
-    async def admit(self, seconds: float = 60.0, **request: Any) -> Verdict:
+    async def admit(self, seconds: float = 60.0, webhook: str = "policy-example-com", **request: Any) -> Verdict:
         deadline = asyncio.get_running_loop().time() + seconds
-        review = AdmissionReview("policy-example-com", "admission.k8s.io/v1", REQUEST | request, deadline)
+        review = AdmissionReview(webhook, "admission.k8s.io/v1", REQUEST | request, deadline)
         return await self.reviewer.admit(review)
 
     async def convert(self, to: str, *objects: Any) -> Any:
@@ -140,9 +142,28 @@ async def ended(bench: Bench) -> None:
 
 
 async def test_nobody_answers_for_a_webhook_that_is_not_declared(bench: Bench, start: Any) -> None:
+    """The failure policy is known to the API server only."""
     reviewed = await start()
-    with pytest.raises(ReviewFailed, match="no hook answers the webhook 'policy-example-com'"):
+    with pytest.raises(ReviewFailed, match="no hook answers the webhook 'policy-example-com'") as failure:
         await reviewed.admit()
+    assert failure.value.ignorable
+
+
+async def test_hooks_of_two_modules_answer_to_one_name(bench: Bench, start: Any) -> None:
+    """A module that does not come so far as to have its snapshots makes no webhook unready."""
+    bench.hook("a", validating(), answer('{"allowed": true}'))
+    bench.hook("b", {**validating(includeSnapshotsFrom=["cms"]), "kubernetes": [CMS]}, answer('{"allowed": false}'))
+    reviewed = await start()
+    for name in "ab":
+        hook = bench.engine.hooks[name]
+        bench.engine.remove(hook)
+        bench.engine.know(replace(hook, name=f"{name}/h.sh", module=name))
+    assert (await reviewed.admit(webhook="a/policy-example-com")).allowed
+    assert reviewed.reviewer.missing() == ""
+    with pytest.raises(ReviewFailed, match="the snapshot of"):
+        await reviewed.admit(0.2, webhook="b/policy-example-com")
+    with pytest.raises(ReviewFailed, match="its module is not on or has not come so far"):
+        await reviewed.admit(webhook="c/policy-example-com")
 
 
 async def test_operations_of_a_hook_are_carried_out_and_those_of_a_dry_run_are_not(bench: Bench, start: Any) -> None:

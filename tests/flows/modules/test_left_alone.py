@@ -1,4 +1,4 @@
-"""What hookrunner does not touch: objects under maintenance, definitions, a release elsewhere, webhooks of modules."""
+"""What hookrunner does not touch: objects under maintenance, definitions, a release elsewhere."""
 
 import pytest
 
@@ -9,8 +9,6 @@ from tests.flows.modules.test_overtaking import CRD
 from tests.flows.modules.world import World
 
 OBJECT = configmap("a", "x: {{ .Values.a.x | default 0 | quote }}")
-RULE = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
-POLICY = {"name": "policy.example.com", "rules": [RULE]}
 
 
 async def test_objects_under_maintenance_are_marked_once_and_then_left_alone(world: World) -> None:
@@ -41,12 +39,11 @@ async def _marked(world: World) -> bool:
     return "maintenance.deckhouse.io/no-resource-reconciliation" in object["metadata"]["labels"]
 
 
-async def test_definitions_stay_and_webhooks_of_modules_never_come(world: World) -> None:
+async def test_definitions_stay_when_their_module_goes(world: World) -> None:
     world.module("010-a", {"crds/thing.yaml": CRD, "templates/cm.yaml": OBJECT})
-    world.module("020-b", {"hooks/h.sh": hook(kubernetesValidating=[POLICY]), "module.yaml": "critical: false\n"})
+    world.module("020-b", {"hooks/h.sh": hook(beforeHelm=1), "module.yaml": "critical: false\n"})
     await world.configure(aEnabled="true", bEnabled="true")
     await world.start()
-    await world.operator.wait_log("put the hook among global hooks")
     for name, critical in (("a", "true"), ("b", "false")):
         assert world.operator.metric("mm_module_info", module=name, enabled="true", critical=critical) == 1
     await world.configure(aEnabled="false")

@@ -58,7 +58,7 @@ def test_all_other_bindings_are_for_all_hooks(kind: HookKind) -> None:
     own = "settings: {timeout: 1m}"
     text = f"configVersion: v1\nonStartup: -1\nschedule: [{{crontab: '* * * * *'}}]\n{WEBHOOK}\n{own}\n"
     config = parse("hook", text.encode(), kind)
-    assert (config.on_startup, len(config.schedules), config.answers_reviews) == (-1, 1, True)
+    assert (config.on_startup, len(config.schedules), sorted(config.reviews)) == (-1, 1, ["admission"])
     assert config.settings.timeout == 60
 
 

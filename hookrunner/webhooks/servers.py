@@ -1,0 +1,98 @@
+"""The ports that reviews come to, each with its certificate: opened when a hook answers what comes there, and open for
+good from then on."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack
+
+from hookrunner import log
+from hookrunner.certificates.files import files
+from hookrunner.certificates.latest import Latest
+from hookrunner.certificates.material import Material
+from hookrunner.certificates.own import Wanted, own
+from hookrunner.certificates.secret import from_secret
+from hookrunner.engine.assembly import Kube, Parts
+from hookrunner.model.bindings import ReviewKind
+from hookrunner.model.reviews import Reviewer
+from hookrunner.settings import Settings
+from hookrunner.web import listen
+from hookrunner.web.limits import Bound
+from hookrunner.web.reviews import Reviews
+from hookrunner.web.tls import TlsListener, listening
+from hookrunner.webhooks.plan import Files, Plan, Secret, Server, Where, plan
+from hookrunner.webhooks.rotation import Publish, Rotation
+
+_log = log.get("webhooks")
+
+
+class Servers:
+    """`stack` closes them at the end. `part` gives for each what tells the cluster whom to trust."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        reviewer: Reviewer,
+        parts: Parts,
+        stack: AsyncExitStack,
+        part: Callable[[str], Publish],
+    ) -> None:
+        self.listeners: list[TlsListener] = []
+        self.rotations: list[Rotation] = []
+        self._settings = settings
+        self._reviewer = reviewer
+        self._parts = parts
+        self._stack = stack
+        self._part = part
+        self._bound = Bound(settings.webhooks.concurrency + settings.webhooks.queue, parts.metrics)
+        self._kinds: frozenset[ReviewKind] = frozenset()
+        self._ports: dict[str, int] = {}
+        self._opening = asyncio.Lock()
+        parts.metrics.webhook_certificate_expiry.from_function(self._expiries)
+
+    async def open(self, kinds: frozenset[ReviewKind]) -> Plan:
+        """Have reviews of these kinds answered, beside those of earlier calls; where they are. Raises StartRefused."""
+        async with self._opening:
+            connection = self._parts.kube.connection
+            self._kinds |= kinds
+            planned = plan(self._settings, self._kinds, Where(connection.namespace, connection.in_pod))
+            for server in planned.servers:
+                if server.name not in self._ports:
+                    await self._open(server, planned)
+                planned = planned.found_at(self._ports[server.name])
+            return planned
+
+    async def _open(self, server: Server, planned: Plan) -> None:
+        sock = listen.on_port(server.address, server.port, server.flag)
+        port = sock.getsockname()[1]
+        reached_by = planned.found_at(port).way_to(server)
+        _log.info("listening for reviews", server=server.name, port=port, reached_by=reached_by)
+        reviews = Reviews(self._reviewer, server.kinds, self._bound, self._parts.metrics)
+        listener = await self._stack.enter_async_context(listening(sock, reviews.answer, server.client_cas))
+        rotation = Rotation(server.name, listener.use, self._part(server.name))
+        self._ports[server.name] = port
+        self.listeners.append(listener)
+        self.rotations.append(rotation)
+        self._follow(server, listener, rotation)
+
+    def _follow(self, server: Server, listener: TlsListener, rotation: Rotation) -> None:
+        def shown() -> Coroutine[None, None, None]:
+            latest = Latest(str(server.certificates))
+            return rotation.follow(latest, _materials(latest, server, self._parts.kube))
+
+        self._parts.background.keep(f"certificates of {server.name}", shown)
+        if server.client_cas:
+            self._parts.background.keep(f"client CAs of {server.name}", listener.follow_client_cas)
+
+    def _expiries(self) -> Iterator[tuple[tuple[str], float]]:
+        """When the certificate of each server expires, for the metrics."""
+        return (((one.server,), one.shown.expires) for one in self.rotations if one.shown)
+
+
+def _materials(latest: Latest, server: Server, kube: Kube) -> AsyncGenerator[Material, None]:
+    match server.certificates:
+        case Files(cert, key, ca):
+            return files(latest, cert, key, ca)
+        case Secret(namespace, name, True):
+            return own(latest, kube.patcher, kube.watches, Wanted(namespace, name, server.names))
+        case Secret(namespace, name):
+            return from_secret(latest, kube.watches, namespace, name)

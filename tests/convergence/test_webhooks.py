@@ -1,0 +1,188 @@
+"""When the API server begins to ask hooks of modules, and when it asks no more."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hookrunner.convergence.state import State, States
+from hookrunner.convergence.webhooks import ModuleWebhooks
+from hookrunner.engine.reviews.reviewer import Declared
+from hookrunner.errors import BadHookConfig, RegistrationFailed
+from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
+from hookrunner.model.modules import Choice, Decision, Module, Phase
+from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.registration.registrar import SETTLE
+
+pytestmark = pytest.mark.looptime
+
+ASKED = HookConfig("v1", validating=(Admission("p.example.com"),), conversions=(Conversion("c", "things.a", ()),))
+
+
+class Nobody:
+    """A reviewer that is never asked."""
+
+    async def admit(self, review: AdmissionReview) -> Verdict:
+        raise NotImplementedError
+
+    async def convert(self, review: ConversionReview) -> Sequence[JSON]:
+        raise NotImplementedError
+
+    def missing(self) -> str:
+        return ""
+
+
+class Hooks:
+    """Each module has one hook, with this config; those of `bad` are none."""
+
+    def __init__(self, config: HookConfig = ASKED, bad: Sequence[str] = ()) -> None:
+        self.config = config
+        self.bad = bad
+        self.ready: list[str] = []
+
+    async def load(self, state: State) -> None:
+        name = state.module.name
+        if name in self.bad:
+            raise BadHookConfig(name, ["no"])
+        state.hooks, state.loaded = (Hook(f"{name}/h", Path("/h"), self.config, name),), True
+
+    async def ready_to_answer(self, state: State) -> None:
+        self.ready.append(state.module.name)
+
+    def forget(self, state: State) -> None:
+        state.hooks, state.loaded = (), False
+
+
+class Cluster:
+    """What is registered: `module kind`. `standing_` is of an earlier life, and goes when it is certain that it may."""
+
+    def __init__(self, declared: Declared, *standing: str) -> None:
+        self.there = set(standing)
+        self.refuses = False
+        self._declared = declared
+
+    async def standing(self) -> bool:
+        return bool(self.there)
+
+    async def renew(self, mine: Sequence[Hook] = ()) -> None:
+        if self.refuses:
+            raise RegistrationFailed("no")
+        told = self._declared.modules
+        asked = {f"{hook.module} {kind}" for hook in told.asked for kind in hook.config.reviews}
+        kept = {one for one in self.there if told.incomplete and one.split()[0] not in told.sure}
+        self.there = asked | kept
+
+
+def put_together(
+    *names: str, hooks: Hooks | None = None, standing: Sequence[str] = ()
+) -> tuple[ModuleWebhooks, States, Cluster]:
+    states = States([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
+    for state in states:
+        state.decision = Decision(Choice.ON, "", "")
+    declared = Declared((), Nobody(), lacking=False)
+    cluster = Cluster(declared, *standing)
+    return ModuleWebhooks(states, hooks or Hooks(), declared, cluster, True), states, cluster
+
+
+async def test_kinds_come_one_after_the_other_and_go_a_hundred_times() -> None:
+    hooks = Hooks()
+    webhooks, states, cluster = put_together("a", "b", hooks=hooks)
+    await webhooks.resume()
+    await hooks.load(states["b"])
+    await webhooks.register(states["b"], "admission")
+    for _ in range(100):
+        await hooks.load(states["a"])
+        await webhooks.register(states["a"], "conversion")
+        assert cluster.there == {"a conversion", "b admission"}
+        await webhooks.register(states["a"], "admission")
+        assert cluster.there == {"a conversion", "a admission", "b admission"}
+        await webhooks.withdraw(states["a"], "admission")
+        assert cluster.there == {"a conversion", "b admission"}
+        await webhooks.withdraw(states["a"], "conversion")
+        hooks.forget(states["a"])
+        assert (cluster.there, states["a"].webhooks) == ({"b admission"}, {})
+
+
+async def test_api_servers_have_time_to_hear_that_they_are_to_ask_no_more() -> None:
+    hooks, now = Hooks(), asyncio.get_running_loop().time
+    webhooks, states, _ = put_together("a", hooks=hooks)
+    await hooks.load(states["a"])
+    await webhooks.register(states["a"], "admission")
+    began = now()
+    await webhooks.withdraw(states["a"], "admission")
+    assert now() - began == SETTLE
+    await webhooks.withdraw(states["a"], "admission")
+    assert now() - began == SETTLE
+
+
+async def test_what_fails_is_tried_again() -> None:
+    hooks = Hooks()
+    webhooks, (state,), cluster = put_together("a", hooks=hooks)
+    await webhooks.resume()
+    await hooks.load(state)
+    cluster.refuses = True
+    with pytest.raises(RegistrationFailed):
+        await webhooks.register(state, "admission")
+    cluster.refuses = False
+    await webhooks.register(state, "admission")
+    cluster.refuses = True
+    with pytest.raises(RegistrationFailed):
+        await webhooks.withdraw(state, "admission")
+    assert cluster.there == {"a admission"}
+    cluster.refuses = False
+    await webhooks.withdraw(state, "admission")
+    assert cluster.there == set()
+
+
+async def test_a_module_that_was_to_go_and_is_to_stay_is_asked_again() -> None:
+    hooks = Hooks()
+    webhooks, (state,), cluster = put_together("a", hooks=hooks)
+    await webhooks.resume()
+    await hooks.load(state)
+    await webhooks.register(state, "admission")
+    going = asyncio.create_task(webhooks.withdraw(state, "admission"))
+    await asyncio.sleep(1)
+    assert cluster.there == set()
+    await webhooks.register(state, "admission")
+    await going
+    assert (cluster.there, state.webhooks) == ({"a admission"}, {"admission": "there"})
+
+
+async def test_without_anything_from_an_earlier_life_no_hook_is_asked_before_its_time() -> None:
+    hooks = Hooks()
+    webhooks, states, _ = put_together("a", hooks=hooks)
+    await webhooks.resume()
+    assert (hooks.ready, states["a"].loaded) == ([], False)
+
+
+async def test_what_stands_is_answered_and_goes_when_its_module_is_off() -> None:
+    hooks = Hooks()
+    standing = ["a admission", "b admission", "gone admission"]
+    webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=standing)
+    states["b"].decision = Decision(Choice.OFF, "", "")
+    await webhooks.resume()
+    assert (hooks.ready, states["a"].live) == (["a"], True)
+    assert cluster.there == {"a admission", "gone admission"}, "of b it is certain"
+    for kind in ("conversion", "admission"):
+        await webhooks.register(states["a"], kind)
+    await webhooks.resume()
+    assert cluster.there == {"a conversion", "a admission"}, "now of everybody"
+
+
+@pytest.mark.parametrize("doubt", ["undecided", "bad hook"])
+async def test_what_is_in_doubt_stays(doubt: str) -> None:
+    hooks = Hooks(bad=["a"] if doubt == "bad hook" else [])
+    webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=["a admission", "b admission"])
+    if doubt == "undecided":
+        states["a"].decision = Decision(Choice.UNDECIDED, "", "")
+    states["b"].decision = Decision(Choice.OFF, "", "")
+    await webhooks.resume()
+    assert cluster.there == {"a admission"}
+
+
+async def test_hooks_that_nobody_asks_are_loaded_when_their_module_is_run() -> None:
+    webhooks, (state,), _ = put_together("a", hooks=Hooks(HookConfig("v1")), standing=["gone admission"])
+    await webhooks.resume()
+    assert (state.loaded, state.live, state.phase) == (False, False, Phase.STARTUP)
