@@ -9,6 +9,7 @@ import orjson
 from hookrunner.cli.debug import ask, show
 from hookrunner.cli.module_files import Files, Source, sourced
 from hookrunner.model.resources import JSON
+from hookrunner.model.status import some
 from hookrunner.options import Compat
 
 _TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
@@ -107,7 +108,7 @@ def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
         if row.get("refused") and row["state"] != "undecided":
             yield f"{row['refused']}; the last good values stay in use"
         if row.get("drift"):
-            yield f"{row['name']}: not as applied: {', '.join(row['drift'])}"
+            yield f"{row['name']}: not as applied: {some(row['drift'])}"
         yield from (f"{row['name']}: {problem}" for problem in row.get("records", ()))
 
 

@@ -21,6 +21,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
 from hookrunner.model.resources import JSON
+from hookrunner.model.status import some
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.ordering import Identity
 from hookrunner.releases.releases import Releases
@@ -240,7 +241,7 @@ class Releasing:
             )
         if lost := [one for one in self.drift(state) if one.missing or state.module.traits.drift == "repair"]:
             await self._helm.releases.repair(head.name, head.namespace, lost, self._terms(state.module))
-            _log.info("Objects are again as they were applied.", objects=", ".join(map(str, lost)))
+            _log.info("Objects are again as they were applied.", objects=some([*map(str, lost)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             self._helm.drift.repaired(self.identity(state.module), lost)
         await self._follow(state, head, objects)

@@ -14,7 +14,7 @@ from hookrunner.convergence.state import State, States
 from hookrunner.engine.queue_set import Queues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module, Phase
-from hookrunner.model.status import ConvergeDump, ModuleDump
+from hookrunner.model.status import ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, ModuleTask, Order
 from hookrunner.modules.enabled import REQUIRES
 
@@ -98,7 +98,7 @@ class ModulesStatus:
             if text := reason(state) or _unmet(state) or work(state, _LONG):
                 yield f"{state.module.name}: {text}"
             if drift := self._known.releasing.drift(state):
-                yield f"{state.module.name}: not as applied: {', '.join(map(str, drift))}"
+                yield f"{state.module.name}: not as applied: {some([*map(str, drift)])}"
             for problem in self._known.releasing.problems(state):
                 yield f"{state.module.name}: {problem}"
         for module in self._known.rejected:

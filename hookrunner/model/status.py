@@ -75,6 +75,10 @@ class ConvergeDump:
     tasks: int = 0
 
 
+MOST = 20
+"""Objects that one message names."""
+
+
 def one_line(text: str) -> str:
     """A message of several lines for a place that shows only the first, or one: a list's items are parted by `;`."""
     lines = [words for line in text.splitlines() if (words := " ".join(line.split()).removeprefix("- "))]
@@ -82,3 +86,9 @@ def one_line(text: str) -> str:
     for line in lines:
         joined += line if not joined else f" {line}" if joined.endswith((":", ";", ",")) else f"; {line}"
     return joined
+
+
+def some(names: Sequence[str], between: str = ", ") -> str:
+    """The first of them, and how many more there are: for messages, which are in logs and at `/readyz`."""
+    more = (f"and {len(names) - MOST} more",) if len(names) > MOST else ()
+    return between.join((*names[:MOST], *more))

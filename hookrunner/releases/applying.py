@@ -20,6 +20,7 @@ from hookrunner.errors import KubeError, NotFound, ReleaseFailed, UnknownKind
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import Terms
 from hookrunner.model.resources import JSON
+from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
 from hookrunner.releases.established import established
 from hookrunner.releases.kinds import Kinds
@@ -27,7 +28,6 @@ from hookrunner.releases.ordering import CRD, Identity, ObjectId, object_id, sta
 from hookrunner.releases.writing import METADATA, Order, Outcome, Writing, path
 
 _AT_ONCE = 24
-_NAMED = 20
 _ESTABLISHED_WITHIN = 60.0
 
 _LOG = log.get("releases.applying")
@@ -79,7 +79,7 @@ class Applying:
     ) -> Counts:
         """Write what differs from the last manifest, and what is named in `repair`.
 
-        Raises ReleaseFailed, which names every object that could not be written.
+        Raises ReleaseFailed, which names the objects that could not be written, of many of them some.
         """
         before = {one.lasting: obj for one, obj in last.items()}
         wanted = {object_id(obj, identity): obj for obj in objects}
@@ -165,20 +165,27 @@ class _Report:
     done: int
 
     def failure(self, results: Mapping[ObjectId, str | KubeError | ReleaseFailed]) -> ReleaseFailed:
-        """Every failure is named: each may need another remedy."""
+        """Each kind of failure is named, for each may need another remedy, and all others unless there are many: the
+        message is in logs, at `/readyz`, in `module list` and in the release's record."""
         failed = {one: result for one, result in results.items() if not isinstance(result, str)}
         done = [str(one) for one in results if one not in failed]
         rest = self.total - self.done - len(results)
         lines = [f"{len(failed)} of {self.total} objects could not be {self.what}:"]
-        lines += [f"{one}: {error}" for one, error in failed.items()]
-        others = {f"{self.what} before that": self.done, "beside it": _names(done), "not tried yet": rest}
+        told = _told({one: str(error) for one, error in failed.items()})
+        lines += [f"{one}: {failed[one]}" for one in told]
+        lines += [f"and {len(failed) - len(told)} more, for the same reasons or others"] * (len(failed) > len(told))
+        others = {f"{self.what} before that": self.done, "beside it": some(done), "not tried yet": rest}
         lines.append("; ".join(f"{which}: {what}" for which, what in others.items() if what))
         return ReleaseFailed("\n".join(filter(None, lines)), any(error.brief for error in failed.values()))
 
 
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+def _told(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
+    """Some of them in their order: those first that fail in another way than those before."""
+    reasons: dict[tuple[str, str], ObjectId] = {}
+    for one, error in failed.items():
+        reasons.setdefault((one.kind, error.replace(one.name, "")), one)
+    chosen = {*[*dict.fromkeys([*reasons.values(), *failed])][:MOST]}
+    return [one for one in failed if one in chosen]
 
 
 def _same(one: JSON, other: JSON) -> bool:

@@ -19,6 +19,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, ObjectKey, Selection
+from hookrunner.model.status import some
 from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
 from hookrunner.releases.kstatus.rules import may_wait, verdict
 from hookrunner.releases.kstatus.verdicts import Verdict, fails, waits
@@ -140,7 +141,7 @@ async def _settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], tim
 async def _tell(awaited: list[_Awaited], timeout: float) -> None:
     """Once, for whoever wonders what takes so long; what they say of themselves, maybe secrets, is left out."""
     await asyncio.sleep(_LONG)
-    left = ", ".join(str(key) for one in awaited for key, _ in one.not_ready())
+    left = some([str(key) for one in awaited for key, _ in one.not_ready()])
     _LOG.warn("Objects are not ready yet; kubectl describe says why.", objects=left, timeout=f"{timeout:g} s")
 
 
@@ -150,7 +151,7 @@ def _check(awaited: list[_Awaited], timeout: float) -> None:
     failed = [pair for pair in left if pair[1].failed]
     late = "" if failed else f" (waited {timeout:g} s)"
     if left:
-        raise ReleaseFailed("; ".join(f"{key} {found.message}" for key, found in failed or left) + late)
+        raise ReleaseFailed(some([f"{key} {found.message}" for key, found in failed or left], "; ") + late)
 
 
 def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON]) -> Selection:

@@ -206,6 +206,24 @@ async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
     assert await data_of(client, "c") == {"k": "v"}
 
 
+async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_them(
+    applying: Applying, client: Client
+) -> None:
+    """Two thousand objects without a right to write them were a third of a megabyte at `/readyz`."""
+    names = [f"map-{number:02}" for number in range(50)]
+    for name in names:
+        await post(client, name)
+    owner = {"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": "default"}
+    helm = {"app.kubernetes.io/managed-by": "Helm"}
+    await client.send(Call("POST", MAPS, body={"metadata": {"name": "zz", "annotations": owner, "labels": helm}}))
+    with pytest.raises(ReleaseFailed) as caught:
+        await applying.apply([config_map(name) for name in (*names, "zz")], RELEASE, {}, TERMS)
+    lines = str(caught.value).split("\n")
+    assert [line.split(":")[0] for line in lines[1:20]] == [f"default/ConfigMap/{name}" for name in names[:19]]
+    assert lines[20].startswith("default/ConfigMap/zz: it belongs to release default/other")
+    assert lines[21:] == ["and 31 more, for the same reasons or others"]
+
+
 async def test_what_was_created_before_a_crash_is_ours(applying: Applying) -> None:
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     await applying.apply([config_map()], RELEASE, {}, TERMS)
