@@ -13,20 +13,17 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
 
 from hookrunner import log
-from hookrunner.errors import Denied, ReleaseFailed
+from hookrunner.errors import Denied
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.watching import Item, Listed, Listing, Report
-from hookrunner.releases import healing
-from hookrunner.releases.attempts import Past
-from hookrunner.releases.codec import Record
 from hookrunner.releases.ledger import Ledger, Revision, revision_of
 from hookrunner.releases.records import Records
+from hookrunner.releases.release import Release
 from hookrunner.releases.unreadable import Unreadable
 
 _LOG = log.get("releases.archive")
@@ -66,7 +63,7 @@ class Archive:
         return ledger.heads()
 
     @asynccontextmanager
-    async def held(self, name: str, namespace: str) -> AsyncIterator["Release"]:
+    async def held(self, name: str, namespace: str) -> AsyncIterator[Release]:
         """A release, which nobody else here touches meanwhile. After an error its records are looked at anew: what we
         know of them may be what was wrong."""
         async with self._locks[namespace, name]:
@@ -74,25 +71,25 @@ class Archive:
             release = self._release(name, namespace)
             try:
                 if there := self._elsewhere[namespace].get(name):
-                    await _bring_over(there, release)
+                    await release.bring_over(there)
                     del self._elsewhere[namespace][name]
                 yield release
             except BaseException:
                 self._trusted.discard(namespace)
                 raise
 
-    async def seen(self, name: str, namespace: str) -> "Release":
+    async def seen(self, name: str, namespace: str) -> Release:
         """A release, to be read: it may be in somebody's hands."""
         await self._look(namespace)
         here, there = self._release(name, namespace), self._elsewhere[namespace].get(name)
-        return there if there and _part(here, there) else here
+        return there if there and here.part_of(there) else here
 
     async def elsewhere(self, name: str, namespace: str) -> bool:
         """Are there records of the other kind?"""
         await self._look(namespace)
         return name in self._elsewhere[namespace]
 
-    def known(self, name: str, namespace: str) -> "Release":
+    def known(self, name: str, namespace: str) -> Release:
         """A release as it is known without a look."""
         return self._release(name, namespace)
 
@@ -111,7 +108,7 @@ class Archive:
             if namespace not in self._trusted:
                 await self.heads(namespace)
 
-    async def _look_elsewhere(self, namespace: str) -> dict[str, "Release"]:
+    async def _look_elsewhere(self, namespace: str) -> dict[str, Release]:
         ledger, kind = Ledger(), self._others.kind
         try:
             ledger.relisted(*await self._others.listed(namespace))
@@ -121,7 +118,7 @@ class Archive:
                 _LOG.info(f"records of releases that are {kind}s are not looked for: no right to list them", hint=hint)
         return {name: Release(name, namespace, ledger, self._others, self.unreadable) for name in ledger.heads()}
 
-    def _release(self, name: str, namespace: str) -> "Release":
+    def _release(self, name: str, namespace: str) -> Release:
         return Release(name, namespace, self._ledgers[namespace], self._records, self.unreadable)
 
 
@@ -158,101 +155,3 @@ class _Reader:
         else:
             self._listing[item.key] = revision
         return set()
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """The records of one release."""
-
-    name: str
-    namespace: str
-    _ledger: Ledger
-    _records: Records
-    _unreadable: Unreadable
-    _read: dict[tuple[int, int], Record] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        """Of its records."""
-        return self._records.kind
-
-    @property
-    def history(self) -> tuple[Revision, ...]:
-        """The labels of its records, the latest last."""
-        return self._ledger.history(self.name)
-
-    @property
-    def head(self) -> Head | None:
-        """The latest."""
-        return self._ledger.head(self.name)
-
-    async def past(self) -> Past:
-        """Its history with those records whose objects may be in the cluster. What only those know of that cannot be
-        read is left where it is."""
-        found = await asyncio.gather(*map(self.readable, healing.needed(self.history)))
-        return Past(self.history, tuple(record for record in found if record))
-
-    async def readable(self, revision: Revision) -> Record | None:
-        """The record; None, which is told once, if it cannot be read."""
-        if revision in self._unreadable:
-            return None
-        try:
-            return await self.read(revision)
-        except ReleaseFailed as error:
-            self._unreadable.note(revision, str(error))
-            return None
-
-    async def read(self, revision: Revision) -> Record:
-        """Raises ReleaseFailed, naming the record, if it cannot be read."""
-        key = revision.number, revision.version
-        if key not in self._read:
-            self._read[key] = await self._records.read(revision)
-        return self._read[key]
-
-    @property
-    def problems(self) -> list[str]:
-        """What is known to be wrong with its records."""
-        return self._unreadable.among(self.history)
-
-    @property
-    def broken(self) -> bool:
-        """Is it known that its head cannot be read?"""
-        return bool(self.history) and self.history[-1] in self._unreadable
-
-    async def create(self, record: Record) -> None:
-        """Add a revision."""
-        self._ledger.keep(await self._records.create(record))
-
-    async def update(self, record: Record) -> None:
-        """Write a revision anew."""
-        (known,) = (revision for revision in self.history if revision.number == record.revision)
-        self._ledger.keep(await self._records.update(record, known))
-
-    async def delete(self, revision: Revision) -> None:
-        """Drop a revision."""
-        await self._records.delete(revision)
-        self._ledger.remove(self.name, revision.number)
-
-
-async def _bring_over(there: Release, here: Release) -> None:
-    """Write the records of the other kind anew as ours, the latest last, then remove them: wherever the process dies,
-    one history is a part of the other. If neither is, both were written for themselves, and ours counts."""
-    kind, release = there.kind, f"{there.namespace}/{there.name}"
-    if not (_part(here, there) or _part(there, here)):
-        hint = f"kubectl delete {kind.lower()} -n {there.namespace} -l owner=helm,name={there.name}"
-        _LOG.warn(f"a release has a second history, of {kind}s, which is left alone", release=release, hint=hint)
-        return
-    _LOG.info(f"the records of a release, which are {kind}s, become {here.kind}s", release=release)
-    present = {revision.number for revision in here.history}
-    readable = [(revision, record) for revision in there.history if (record := await there.readable(revision))]
-    for revision, record in readable:
-        if revision.number not in present:
-            await here.create(record)
-    for revision, _ in readable:
-        await there.delete(revision)
-
-
-def _part(one: Release, other: Release) -> bool:
-    """Is each revision of one also the other's?"""
-    others = [replace(revision, version=0) for revision in other.history]
-    return all(replace(revision, version=0) in others for revision in one.history)

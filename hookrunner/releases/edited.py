@@ -13,7 +13,6 @@ A number of replicas that was set through the subresource `scale` is an autoscal
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 """
 
-import base64
 from collections.abc import Iterator
 from functools import reduce
 from typing import Final
@@ -22,7 +21,8 @@ import orjson
 
 from hookrunner.model.resources import JSON
 from hookrunner.releases.alike import alike
-from hookrunner.releases.ownership import MANAGER
+from hookrunner.releases.fields import union
+from hookrunner.releases.ownership import MANAGER, plain
 from hookrunner.values import pointers
 
 METADATA_PARTS = ("labels", "annotations", "finalizers", "ownerReferences")
@@ -48,7 +48,7 @@ def edited(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple[str, ..
     entries = [entry for entry in metadata.get("managedFields") or () if _counts(entry)]
     ends = [_WHOLE if entry["operation"] == "Apply" else _PERHAPS for entry in entries]
     sets = [_marked(entry["fieldsV1"], end) for entry, end in zip(entries, ends, strict=True)]
-    ours: JSON = reduce(_union, sets, {})
+    ours: JSON = reduce(union, sets, {})
     return tuple(pointers.text(path) for path in _edited(_compared(applied), ours, live, ()))
 
 
@@ -65,19 +65,10 @@ def _marked(fields: JSON, end: str) -> JSON:
     return {key: _marked(below, end) for key, below in fields.items() if key != "."} or {end: {}}
 
 
-def _union(one: JSON, other: JSON) -> JSON:
-    return one | {key: _union(one.get(key, {}), below) for key, below in other.items()}
-
-
 def _compared(applied: JSON) -> JSON:
-    """What of an object is looked at. The server turns a Secret's texts into data."""
+    """What of an object is looked at."""
     metadata = {key: applied["metadata"][key] for key in METADATA_PARTS if key in applied["metadata"]}
-    rest = {key: value for key, value in applied.items() if key not in _NEVER_OURS}
-    if applied["kind"] == "Secret" and applied.get("stringData"):
-        texts = applied["stringData"].items()
-        coded = {key: base64.b64encode(str(text).encode()).decode() for key, text in texts}
-        rest["data"] = (applied.get("data") or {}) | coded
-    return rest | {"metadata": metadata}
+    return {key: value for key, value in plain(applied).items() if key not in _NEVER_OURS} | {"metadata": metadata}
 
 
 def _edited(applied: JSON, ours: JSON, live: JSON, path: _Path) -> Iterator[_Path]:

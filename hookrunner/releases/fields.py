@@ -46,7 +46,7 @@ def moved(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
     same = [entry for entry in written if entry["apiVersion"] == applied["apiVersion"]]
     fields = applied["fieldsV1"] if applied["operation"] == "Apply" else {}
     for entry in same:
-        fields = _union(fields, entry["fieldsV1"] if last is None else _said(entry["fieldsV1"], last))
+        fields = union(fields, entry["fieldsV1"] if last is None else _said(entry["fieldsV1"], last))
     others = [entry for entry in entries if not _is(entry, "Update") and not _is(entry, "Apply")]
     return [applied | {"operation": "Apply", "fieldsV1": fields}, *others]
 
@@ -56,8 +56,9 @@ def _is(entry: JSON, operation: str) -> bool:
     return ours and not entry.get("subresource") and "fieldsV1" in entry
 
 
-def _union(one: JSON, other: JSON) -> JSON:
-    return one | {key: _union(one.get(key, {}), below) for key, below in other.items()}
+def union(one: JSON, other: JSON) -> JSON:
+    """All fields of two sets (FieldsV1)."""
+    return one | {key: union(one.get(key, {}), below) for key, below in other.items()}
 
 
 def _said(fields: JSON, value: JSON) -> JSON:

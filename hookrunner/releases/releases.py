@@ -22,7 +22,7 @@ from hookrunner.model.releases import Finding, Head, Settled, Terms, Wanted
 from hookrunner.model.resources import JSON
 from hookrunner.releases import attempts, healing, rollouts
 from hookrunner.releases.applying import Applying
-from hookrunner.releases.archive import Archive, Release
+from hookrunner.releases.archive import Archive
 from hookrunner.releases.attempts import PINNED, ROLLED_BACK, Attempt, Past
 from hookrunner.releases.codec import Record, Status, now
 from hookrunner.releases.helm_hooks import HelmHooks
@@ -30,6 +30,7 @@ from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ledger import Revision
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records import OTHER, Driver, Records
+from hookrunner.releases.release import Release
 from hookrunner.releases.rollouts import Rollout, Tools
 
 _DELETING = "Deletion in progress (or silently failed)"
