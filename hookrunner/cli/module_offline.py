@@ -22,9 +22,7 @@ from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 from hookrunner.testing.bench import without_cluster
 from hookrunner.testing.diffs import as_yaml
-from hookrunner.values.explained import SECRET, Origin
 
-_REDACTED = "*** from the Secret"
 _DRAWINGS = {"text": drawn.text, "mermaid": drawn.mermaid, "dot": drawn.dot}
 
 
@@ -58,7 +56,7 @@ def config(files: Files, name: str, whole: bool) -> JSON:
 
 def explained(files: Files, name: str) -> JSON:
     """A row for each value, as the debug endpoint has it. Raises BadInput, BadModule, BadValues."""
-    return [_explained(origin) for origin in opened(files).explain(name)]
+    return [origin.shown() for origin in opened(files).explain(name)]
 
 
 def rows(files: Files) -> list[JSON]:
@@ -96,8 +94,3 @@ async def _decided(loaded: Settings, found: Offline) -> dict[str, Decision]:
             return await found.decisions(loaded.modules.extenders, stock().kube_version, scripts)
         finally:
             await children.stop(grace=0.0)
-
-
-def _explained(origin: Origin) -> JSON:
-    shown = _REDACTED if origin.layer == SECRET else origin.value
-    return {"path": origin.pointer, "value": shown, "layer": origin.layer}

@@ -20,10 +20,7 @@ from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules import graph
 from hookrunner.releases.ordering import object_id
-from hookrunner.values.explained import SECRET, Origin
 from hookrunner.values.store import Store
-
-REDACTED = "*** from the Secret"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ class ModuleViews:
 
     def explain(self, section: str) -> JSON:
         """A row for each value: `path` (a JSON pointer), `value`, `layer`. What the Secret has set is not shown."""
-        return [_explained(origin) for origin in self._seen.store.explain(self._key(section))]
+        return [origin.shown() for origin in self._seen.store.explain(self._key(section))]
 
     def patches(self, section: str) -> JSON:
         """What hooks have patched in memory."""
@@ -133,8 +130,3 @@ class ModuleViews:
 
     def _key(self, section: str) -> str:
         return section if section == GLOBAL else self._seen.states[section].module.key
-
-
-def _explained(origin: Origin) -> JSON:
-    shown = REDACTED if origin.layer == SECRET else origin.value
-    return {"path": origin.pointer, "value": shown, "layer": origin.layer}

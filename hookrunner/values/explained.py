@@ -24,6 +24,11 @@ class Origin(NamedTuple):
     value: JSON
     layer: str
 
+    def shown(self) -> JSON:
+        """As a document for whoever asks; what the Secret has set is not for everybody."""
+        value = "*** from the Secret" if self.layer == SECRET else self.value
+        return {"path": self.pointer, "value": value, "layer": self.layer}
+
 
 def origins(section: Section) -> list[Origin]:
     """All values of a section, in the order of their pointers."""
