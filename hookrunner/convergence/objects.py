@@ -90,6 +90,7 @@ class ConfigObject:
                 self.contents, self.unseen, self._written = self._listed, "", 0
             case Item(change=Change.DELETED):
                 self.contents = Contents()
+                _log.warn(f"{self} is deleted: what only it has said counts no more.")
             case Item(obj=obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
                 self.contents = self._contents(obj)
             case Item():  # from before our last write, with which it was answered
