@@ -99,7 +99,7 @@ class Convergence:
             "changed flags": lambda: reactions.follow_flags(self._values.flagged),
             "snapshots for modules": lambda: reactions.follow_snapshots(built.engine.progress),
             "events": self._events.post,
-            "objects of releases": self.releasing.keep_following,
+            "objects of releases": self.releasing.following.keep,
             "drift": lambda: reactions.follow_drift(helm.drift.findings()),
             "records that cannot be read": lambda: reactions.follow_unreadable(helm.releases),
             "capabilities": lambda: reactions.follow_capabilities(helm.known),

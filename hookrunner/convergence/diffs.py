@@ -115,10 +115,8 @@ def _hidden(live: JSON, target: JSON) -> tuple[JSON, JSON]:
 def _masked(obj: JSON, known: Mapping[str, str], changed: str) -> JSON:
     if obj is None or not obj.get("data"):
         return obj
-    return obj | {
-        key: {name: _word(text) + changed * (known.get(name, text) != text) for name, text in obj[key].items()}
-        for key in ("data",)
-    }
+    words = {name: _word(text) + changed * (known.get(name, text) != text) for name, text in obj["data"].items()}
+    return obj | {"data": words}
 
 
 def _word(text: JSON) -> str:

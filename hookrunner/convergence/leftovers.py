@@ -32,7 +32,7 @@ class Leftovers:
         if self._looked:
             return
         try:
-            heads = [await self._releasing.inherit(state) for state in self._states]
+            heads = [await self._releasing.places.inherit(state.module) for state in self._states]
         except (KubeError, ReleaseFailed) as error:
             _log.error("Releases of an earlier life cannot be looked for.", error=str(error))
             return
@@ -49,7 +49,7 @@ class Leftovers:
             self._put_off(doubt)
             return
         try:
-            heads = await self._releasing.heads()
+            heads = await self._releasing.places.heads()
         except KubeError as error:
             self._put_off(f"the releases could not be listed: {error}")
             return

@@ -142,9 +142,8 @@ def work(state: State, long: float = 0.0) -> str:
 
 def _unmet(state: State) -> str:
     """Why a module that somebody has turned on is off nevertheless, for want of another one or another cluster."""
-    return (
-        f"off: {state.decision.reason}" if state.decision.choice is Choice.OFF and state.decision.by == REQUIRES else ""
-    )
+    decision = state.decision
+    return f"off: {decision.reason}" if decision.choice is Choice.OFF and decision.by == REQUIRES else ""
 
 
 def _row(state: State, refused: str, releasing: Releasing) -> ModuleDump:

@@ -52,21 +52,22 @@ class HookValues:
 
     async def _write(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
         """Write the section; if somebody has changed the ConfigMap, when we have taken that in."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                async with self._config_map.writing:
-                    section = self._store.patched_config(key, operations)
-                    if section is not None:
-                        await self._config_map.write(key, sections.written(section))
-                        self._store.keep_config(key, section)
-            except Conflict:
-                if attempt == _ATTEMPTS:
-                    raise
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_NEWS):
-                        await self._config_map.taken.next()
-            else:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(Conflict):
+                await self._write_once(key, operations)
                 return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_NEWS):
+                    await self._config_map.taken.next()
+        await self._write_once(key, operations)
+
+    async def _write_once(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
+        """Raises Conflict if somebody has changed the ConfigMap since it was taken in."""
+        async with self._config_map.writing:
+            section = self._store.patched_config(key, operations)
+            if section is not None:
+                await self._config_map.write(key, sections.written(section))
+                self._store.keep_config(key, section)
 
     def _flag(self, operations: tuple[PatchOperation, ...]) -> None:
         """What the hook says of modules being on."""

@@ -104,7 +104,7 @@ class ModuleViews:
             return ""
         releasing = self._seen.releasing
         rendered = await releasing.render(state)
-        identity = releasing.identity(state.module)
+        identity = releasing.places.identity(state.module)
         return await self._seen.diffs.of(identity, rendered.objects, await releasing.deployed(state))
 
     async def rollback(self, section: str, revision: int | None) -> str:
@@ -118,9 +118,9 @@ class ModuleViews:
         return f"{text}\n"
 
     async def _followed(self, state: State) -> JSON:
-        if not self._seen.releasing.follows(state):
+        if not self._seen.releasing.following.follows(state.module):
             return "No monitor"
-        identity = self._seen.releasing.identity(state.module)
+        identity = self._seen.releasing.places.identity(state.module)
         return sorted(str(object_id(obj, identity)) for obj in await self._seen.releasing.deployed(state))
 
     def _hooks(self, section: str) -> Sequence[Hook]:
