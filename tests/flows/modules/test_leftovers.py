@@ -49,7 +49,7 @@ async def test_in_doubt_nothing_is_deleted(world: World) -> None:
     world.module("010-a", {"enabled": enabled("exit 3")})
     await _restarts_and_deletes_nothing(world)
     world.without("modules/010-a/enabled")
-    world.module("010-a", {"openapi/config-values.yaml": "type: nonsense\n"})
+    world.module("010-a", {"openapi/config-values.yaml": "[no, schema]\n"})
     await _restarts_and_deletes_nothing(world)
     world.without("modules/010-a")
     await _restarts_and_deletes_nothing(world)
