@@ -24,6 +24,7 @@ from hookrunner.model.modules import Module
 from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import some
+from hookrunner.releases.attempts import PINNED
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
@@ -105,7 +106,7 @@ class Releasing:
         digest_, _ = await self._sought(state, await self.head(state))
         head = await self._helm.releases.rollback(*self.places.identity(state.module), revision, digest_)
         _log.info("Release is rolled back on request.", module=head.name, revision=head.revision)
-        state.revision = head.revision
+        _is_at(state, head)
         self.following.settled(state.module, head)
         return head
 
@@ -201,7 +202,7 @@ class Releasing:
 
     async def _at_work(self, state: State, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
         """The head is what is wanted; what its objects have lost meanwhile is brought back."""
-        state.revision = head.revision
+        _is_at(state, head)
         if head.note == "rolled-back":
             raise ReleaseFailed(
                 f"{head.name}: the last upgrade failed and was rolled back; change its values or its chart, see "
@@ -258,6 +259,10 @@ class Releasing:
             yield
         finally:
             observe(time.monotonic() - began, state.module.name, state.activation)
+
+
+def _is_at(state: State, head: Head) -> None:
+    state.revision, state.pinned = head.revision, head.note == PINNED
 
 
 def _moved(module: Module, head: Head) -> str:

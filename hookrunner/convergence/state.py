@@ -27,6 +27,7 @@ class State:
     `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end.
     `loaded` says that `hooks` are all that it has, `webhooks` how far each kind of theirs has come.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
+    `revision` is that of its release, `pinned` that it is an earlier one which somebody has brought back.
     `kinds` are those that its definitions define, once `crds` says that these are applied.
     `activation` is what set off the converge that the present attempt is part of, empty for most: a label in metrics.
     """
@@ -46,6 +47,7 @@ class State:
     error: str = ""
     last_success: float = 0.0
     revision: int = 0
+    pinned: bool = False
     crds: bool = False
     kinds: frozenset[str] = frozenset()
     waits_for: str = ""

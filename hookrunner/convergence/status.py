@@ -97,6 +97,8 @@ class ModulesStatus:
         for state in self._states:
             if text := reason(state) or _unmet(state) or work(state, _LONG):
                 yield f"{state.module.name}: {text}"
+            if text := pinned(state):
+                yield f"{state.module.name}: {text}"
             if drift := self._known.releasing.drift(state):
                 yield f"{state.module.name}: not as applied: {some([*map(str, drift)])}"
             for problem in self._known.releasing.problems(state):
@@ -140,6 +142,13 @@ def work(state: State, long: float = 0.0) -> str:
     return f"at it for {lasts:.0f} s: {_AT[state.phase]}{ready}"
 
 
+def pinned(state: State) -> str:
+    """That its objects are not what its values say, and why; empty if they are."""
+    if not (state.on and state.pinned):
+        return ""
+    return f"revision {state.revision} is an earlier one, brought back on request until its values or its chart change"
+
+
 def _unmet(state: State) -> str:
     """Why a module that somebody has turned on is off nevertheless, for want of another one or another cluster."""
     decision = state.decision
@@ -155,7 +164,7 @@ def _row(state: State, refused: str, releasing: Releasing) -> ModuleDump:
         by=state.decision.by,
         phase=state.phase if state.on or state.live else "",
         ready=state.on and state.ready and not state.waits_for,
-        reason=reason(state) or work(state) or state.decision.reason,
+        reason=reason(state) or work(state) or pinned(state) or state.decision.reason,
         revision=state.revision,
         since=state.since,
         last_success=state.last_success,

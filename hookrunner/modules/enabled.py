@@ -45,7 +45,7 @@ class Answer:
 
 def flagged(module: Module, chain: Sequence[str], facts: Facts) -> Decision:
     """What flags alone say: the last in the chain that says anything."""
-    decision = Decision(Choice.OFF, "", f"nobody has turned it on; to do so, set {module.key}Enabled: \"true\"")
+    decision = Decision(Choice.OFF, "", f'nobody has turned it on; to do so, set {module.key}Enabled: "true"')
     for extender in chain:
         decision = _said(extender, module.key, facts) or decision
     return decision

@@ -164,10 +164,15 @@ async def test_what_happens_to_modules_is_told_in_events(world: World) -> None:
         "a is at revision 3 now, until its values or its chart change\n"
     )
     assert await world.map("a") == {"size": "1"}
+    await world.module_is("a", reason="revision 3 is an earlier one")
+    assert "a: revision 3 is an earlier one" in conditions(world)["modules"]
     await told(world, "ModuleRolledBack", "a is at revision 3")
     world.without("modules/020-b")
     await world.again()
+    await world.module_is("a", reason="revision 3 is an earlier one")
     await told(world, "ReleasePurged", "no module is called b")
+    await world.configure(a="size: 3")
+    await until(lambda: conditions(world)["modules"] == "", "values that count again")
 
 
 async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
