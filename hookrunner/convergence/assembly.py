@@ -187,7 +187,7 @@ def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Rend
     kube = parts.kube
     books = Books(modules.helm_driver, modules.history_max, namespace)
     releases = Releases(kube.patcher, kube.discovery, kube.watches, books)
-    drift = Drift(kube.patcher, kube.discovery, kube.watches, parts.background)
+    drift = Drift(kube.patcher, releases.kinds, kube.watches, parts.background)
     return Helm(renderer, releases, drift, KnownCapabilities(kube.patcher, kube.watches), namespace)
 
 

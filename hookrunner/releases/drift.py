@@ -1,6 +1,6 @@
 """Finds out at once when an object of a release is gone, and on request when somebody has changed one.
 
-    drift = Drift(client, discovery, watches, background)
+    drift = Drift(client, kinds, watches, background)
     drift.follow(identity, objects, "missing")          # as they were applied; also after `pause`
     async for finding in drift.findings(): ...
     drift.pause(identity)                               # while the release is being written
@@ -25,7 +25,6 @@ from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube.client import Client
-from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.model import modules
 from hookrunner.model.bindings import Change
@@ -34,6 +33,7 @@ from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import Item, Listed, Lost, Report
 from hookrunner.releases.edited import METADATA_PARTS, edited
 from hookrunner.releases.followed import Followed, Kind, Release
+from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import Identity, ObjectId
 from hookrunner.releases.ownership import MANAGED_BY
 from hookrunner.releases.patience import Patience
@@ -54,11 +54,14 @@ _LABELS = tuple(pointers.text(("metadata", "labels", name)) for name in MANAGED_
 
 
 class Drift:
-    """Follows the releases of one cluster. Watches run in `background`; objects are read by who reads `findings`."""
+    """Follows the releases of one cluster. Watches run in `background`; objects are read by who reads `findings`.
 
-    def __init__(self, client: Client, discovery: Discovery, watches: Watches, background: Background) -> None:
+    `kinds` are those with which releases are written: what has just been defined is known before the API server says so.
+    """
+
+    def __init__(self, client: Client, kinds: Kinds, watches: Watches, background: Background) -> None:
         self._client = client
-        self._discovery = discovery
+        self._kinds = kinds
         self._watches = watches
         self._background = background
         self._followed = Followed()
@@ -167,7 +170,7 @@ class Drift:
         """JSON pointers of what differs, None if the object is gone: or nearly so, since without the label nothing more
         would be heard of it (addon-operator.md §6.6)."""
         try:
-            resource = await self._discovery.resolve(one.api_version, one.kind)
+            resource = await self._kinds.resolve(one.api_version, one.kind)
             if not {"get", "watch"} <= {*resource.verbs}:
                 return ()
             accept = "application/json" if release.changes_matter else METADATA
@@ -184,7 +187,7 @@ class Drift:
 
     async def _finding(self, one: ObjectId, release: Release, fields: tuple[str, ...]) -> Finding:
         try:
-            namespaced = (await self._discovery.resolve(one.api_version, one.kind)).namespaced
+            namespaced = (await self._kinds.resolve(one.api_version, one.kind)).namespaced
         except KubeError:
             namespaced = True
         place = one.namespace if namespaced else ""

@@ -5,7 +5,8 @@ from copy import deepcopy
 
 import pytest
 
-from hookrunner.kube.client import Client
+from hookrunner.errors import UnknownKind
+from hookrunner.kube.client import Call, Client
 from hookrunner.model import modules
 from hookrunner.sandbox.faults import Fault
 from hookrunner.sandbox.sandbox import Sandbox
@@ -118,6 +119,19 @@ async def test_a_kind_that_is_uninstalled_takes_its_objects_with_it(watched: Wat
     assert await watched.after(5) == []
     await watched.world.delete(widgets)
     assert "default/Widget/w" in await watched.after(5)
+
+
+async def test_what_a_release_has_just_defined_is_not_missing_because_its_kind_is_not_known_yet(
+    watched: Watched,
+) -> None:
+    widgets = definition("example.com", "Widget", "v1")
+    with pytest.raises(UnknownKind):
+        await watched.world.discovery.resolve("example.com/v1", "Widget")
+    watched.world.kinds.learn([widgets])
+    await watched.world.apply(widgets)
+    await watched.world.client.send(Call("POST", "/apis/example.com/v1/namespaces/default/widgets", {}, WIDGET))
+    watched.follow(WIDGET)
+    assert await watched.after(5) == []
 
 
 async def test_objects_of_a_kind_that_nobody_serves_are_missing(watched: Watched) -> None:

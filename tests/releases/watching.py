@@ -19,6 +19,7 @@ from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import Item
 from hookrunner.releases.drift import Drift
+from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import Identity
 from hookrunner.releases.readiness import Readiness
 
@@ -35,6 +36,7 @@ class World:
         self.client = client
         self.identity = Identity("demo", namespace)
         self.discovery = Discovery(client)
+        self.kinds = Kinds(self.discovery)
         self.watches = Watches(client, self.discovery, Metrics(""), idle=75.0)
         self.readiness = Readiness(self.discovery, self.watches)
 
@@ -114,7 +116,7 @@ async def watching(world: World) -> AsyncIterator[Watched]:
     """Until the end of the block."""
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        watched = Watched(world, Drift(world.client, world.discovery, world.watches, background))
+        watched = Watched(world, Drift(world.client, world.kinds, world.watches, background))
         listening = group.create_task(watched.listen())
         yield watched
         listening.cancel()
