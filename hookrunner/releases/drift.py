@@ -56,7 +56,7 @@ _LABELS = tuple(pointers.text(("metadata", "labels", name)) for name in MANAGED_
 class Drift:
     """Follows the releases of one cluster. Watches run in `background`; objects are read by who reads `findings`.
 
-    `kinds` are those with which releases are written: what has just been defined is known before the API server says so.
+    `kinds` are those with which releases are written: what has just been defined is known before discovery knows it.
     """
 
     def __init__(self, client: Client, kinds: Kinds, watches: Watches, background: Background) -> None:

@@ -121,9 +121,7 @@ async def test_a_kind_that_is_uninstalled_takes_its_objects_with_it(watched: Wat
     assert "default/Widget/w" in await watched.after(5)
 
 
-async def test_what_a_release_has_just_defined_is_not_missing_because_its_kind_is_not_known_yet(
-    watched: Watched,
-) -> None:
+async def test_what_is_of_a_kind_that_a_release_has_just_defined_is_not_missing(watched: Watched) -> None:
     widgets = definition("example.com", "Widget", "v1")
     with pytest.raises(UnknownKind):
         await watched.world.discovery.resolve("example.com/v1", "Widget")
