@@ -1,8 +1,9 @@
 """What is shown of modules: conditions for `/readyz`, rows for `module list`, how far the converge is
 (addon-operator.md §8.3, §8.4). Reading changes nothing."""
 
+import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hookrunner.convergence.deciding import Deciding
@@ -15,7 +16,7 @@ from hookrunner.engine.queue_set import Queues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module, Phase
 from hookrunner.model.status import ConvergeDump, ModuleDump, some
-from hookrunner.model.tasks import HookRun, ModuleTask, Order
+from hookrunner.model.tasks import HookRun, ModuleTask, Order, Task
 from hookrunner.modules.enabled import REQUIRES
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
@@ -82,8 +83,11 @@ class ModulesStatus:
 
     def rows(self) -> list[ModuleDump]:
         """All modules in their order, then the directories that can be none."""
-        refused = self._known.deciding.refused
-        rows = [_row(state, str(refused.get(state.module.key, "")), self._known.releasing) for state in self._states]
+        refused, failing = self._known.deciding.refused, failing_hooks(self._queues)
+        rows = list[ModuleDump]()
+        for state in self._states:
+            section, fails = str(refused.get(state.module.key, "")), failing.get(state.module.name, "")
+            rows.append(_row(state, section, fails, self._known.releasing))
         return [*rows, *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
@@ -94,8 +98,9 @@ class ModulesStatus:
         return (self._rounds.phase or "waiting for global hooks") + names
 
     def _troubles(self) -> Iterator[str]:
+        failing = failing_hooks(self._queues)
         for state in self._states:
-            if text := reason(state) or _unmet(state) or work(state, _LONG):
+            if text := reason(state) or failing.get(state.module.name) or _unmet(state) or work(state, _LONG):
                 yield f"{state.module.name}: {text}"
             if text := pinned(state):
                 yield f"{state.module.name}: {text}"
@@ -142,6 +147,19 @@ def work(state: State, long: float = 0.0) -> str:
     return f"at it for {lasts:.0f} s: {_AT[state.phase]}{ready}"
 
 
+def failing_hooks(queues: Iterable[Iterable[Task]]) -> dict[str, str]:
+    """By module: the first of its hooks that waits to be tried again beside its module's runs, for an event or a
+    schedule, and how it failed."""
+    failing = dict[str, str]()
+    for task in itertools.chain.from_iterable(queues):
+        order = task.order
+        if isinstance(order, HookRun) and order.module and task.failures:
+            times = "once" if task.failures == 1 else f"{task.failures} times"
+            error = task.error.removeprefix(f"{order.hook} FAILED: ")
+            failing.setdefault(order.module, f"{order.hook} has failed {times} for {order.binding}: {error}")
+    return failing
+
+
 def pinned(state: State) -> str:
     """That its objects are not what its values say, and why; empty if they are."""
     if not (state.on and state.pinned):
@@ -155,7 +173,7 @@ def _unmet(state: State) -> str:
     return f"off: {decision.reason}" if decision.choice is Choice.OFF and decision.by == REQUIRES else ""
 
 
-def _row(state: State, refused: str, releasing: Releasing) -> ModuleDump:
+def _row(state: State, refused: str, failing: str, releasing: Releasing) -> ModuleDump:
     return ModuleDump(
         name=state.module.name,
         weight=state.module.weight,
@@ -164,7 +182,7 @@ def _row(state: State, refused: str, releasing: Releasing) -> ModuleDump:
         by=state.decision.by,
         phase=state.phase if state.on or state.live else "",
         ready=state.on and state.ready and not state.waits_for,
-        reason=reason(state) or work(state) or pinned(state) or state.decision.reason,
+        reason=reason(state) or failing or work(state) or pinned(state) or state.decision.reason,
         revision=state.revision,
         since=state.since,
         last_success=state.last_success,

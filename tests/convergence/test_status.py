@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.state import State
-from hookrunner.convergence.status import work
+from hookrunner.convergence.status import failing_hooks, work
+from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
+from hookrunner.model.tasks import HookRun, ModuleTask, Task
 
 ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
 
@@ -32,6 +34,23 @@ def test_what_it_is_at_is_said_with_how_long(phase: Phase, wait: bool, said: str
 def test_who_has_nothing_to_do_is_at_nothing() -> None:
     assert work(_state(ON, Phase.READY, 40.0)) == work(_state(OFF, Phase.STARTUP, 40.0)) == ""
     assert work(_state(ON, Phase.STARTUP, None)) == ""
+
+
+def test_a_hook_that_waits_to_be_tried_again_is_told_with_its_module() -> None:
+    queues = [
+        [_failed("a/hooks/h.sh", "a", 1), _failed("a/hooks/later.sh", "a", 9)],
+        [_failed("b/hooks/h.sh", "b", 3), _failed("h.sh", "", 3), _failed("c/hooks/h.sh", "c", 0)],
+        [Task(ModuleTask("ModuleRun", "d", "test"), 0.0, failures=2)],
+    ]
+    assert failing_hooks(queues) == {
+        "a": "a/hooks/h.sh has failed once for tick: exit status 1",
+        "b": "b/hooks/h.sh has failed 3 times for tick: exit status 1",
+    }
+
+
+def _failed(hook: str, module: str, failures: int) -> Task:
+    order = HookRun(hook, "tick", BindingType.SCHEDULE, "main", (), module=module)
+    return Task(order, 0.0, failures=failures, error=f"{hook} FAILED: exit status 1")
 
 
 def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> State:

@@ -175,6 +175,15 @@ async def test_what_happens_to_modules_is_told_in_events(world: World) -> None:
     await until(lambda: conditions(world)["modules"] == "", "values that count again")
 
 
+async def test_a_hook_that_fails_beside_its_modules_runs_is_told_with_its_module(world: World) -> None:
+    tick = [{"name": "tick", "crontab": "* * * * * *"}]
+    world.module("010-a", {"hooks/h.sh": hook("echo broken >&2; exit 1", schedule=tick)})
+    await world.configure(aEnabled="true")
+    await world.start()
+    await world.module_is("a", reason="a/hooks/h.sh has failed", ready=True)
+    assert "for tick: broken" in conditions(world)["modules"]
+
+
 async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
     world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
     await world.configure(aEnabled="true")
