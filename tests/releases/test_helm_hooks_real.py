@@ -34,7 +34,7 @@ metadata:
 spec:
   backoffLimit: 0
   activeDeadlineSeconds: 1
-  template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}
+  template: {spec: {restartPolicy: Never, nodeSelector: {never: here}, containers: [{name: a, image: b}]}}
 """
 HOOKS = (
     ("ConfigMap", "b", "pre-install", 0, "before-hook-creation"),
