@@ -52,10 +52,11 @@ def test_what_leads_elsewhere_is_left_and_told(installation: Installation, comma
 
 
 def test_what_leads_to_a_url_is_removed_by_the_flag_that_is_told(installation: Installation, command: Command) -> None:
-    replace(installation, url="https://127.0.0.1:9").register()
+    url = f"https://{installation.name}.example.com"  # for all tests together, what leads to one URL is one's own
+    replace(installation, url=url).register()
     left = command("webhooks", "remove", *installation.flags).out
-    assert left.count("; if that is this installation, add --webhook-url https://127.0.0.1:9\n") == 3
-    assert command("webhooks", "remove", *installation.flags, "--webhook-url=https://127.0.0.1:9").code == 0
+    assert left.count(f"; if that is this installation, add --webhook-url {url}\n") == 3
+    assert command("webhooks", "remove", *installation.flags, f"--webhook-url={url}").code == 0
     assert installation.configurations() == []
 
 
