@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fakes.transports import hang_up_at_the_end
+
 # How long an example takes says how busy the machine is, and nothing of what is tested.
 settings.register_profile("hookrunner", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hookrunner")
 
 # looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.
 asyncio.set_event_loop(None)
+hang_up_at_the_end()
 
 pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures")
 

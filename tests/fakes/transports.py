@@ -1,8 +1,11 @@
 """Connections that outlive the test which made them: what the collector finds later is some other test's failure."""
 
 import asyncio
+from asyncio.sslproto import SSLProtocol, SSLProtocolState
 
 from tests.flows.waiting import until
+
+_LEAVING = SSLProtocolState.FLUSHING, SSLProtocolState.SHUTDOWN
 
 
 async def all_closed() -> None:
@@ -16,3 +19,19 @@ def _none_open() -> bool:
     # There is no public way but to look through all objects of the process, a tenth of a second for each test.
     transports = asyncio.get_running_loop()._transports.values()  # type: ignore[attr-defined]
     return all(one.is_closing() for one in transports)
+
+
+def hang_up_at_the_end() -> None:
+    """Have event loops that end cut the TLS connections which have said goodbye and wait for the answer: the collector
+    would find them in some later test. Those that nobody has closed are left for it to complain of."""
+    ended = asyncio.BaseEventLoop.shutdown_asyncgens
+
+    async def shutdown_asyncgens(loop: asyncio.BaseEventLoop) -> None:
+        await ended(loop)
+        for transport in list(loop._transports.values()):  # type: ignore[attr-defined]
+            protocol = transport.get_protocol()
+            if isinstance(protocol, SSLProtocol) and protocol._state in _LEAVING:  # type: ignore[attr-defined]
+                transport.abort()
+        await asyncio.sleep(0)
+
+    asyncio.BaseEventLoop.shutdown_asyncgens = shutdown_asyncgens  # type: ignore[assignment,method-assign]
