@@ -87,10 +87,11 @@ class ModuleWebhooks:
 
     async def register(self, state: State, kind: ReviewKind) -> None:
         """Have the hooks of a module asked, if they are not. Raises RegistrationFailed."""
-        if state.webhooks.get(kind) == "there" or not any(kind in hook.config.reviews for hook in state.hooks):
+        mine = tuple(_asked(state.hooks, [kind]))
+        if not mine or state.webhooks.get(kind) == "there":
             return
         state.webhooks[kind] = "coming"
-        await self._renewed([*_only(state, kind)])
+        await self._renewed(mine)
         if state.webhooks.get(kind) == "coming":
             state.webhooks[kind] = "there"
 
@@ -139,7 +140,7 @@ class ModuleWebhooks:
         known = [state for state in self._states if _is_known(state)]
         self._declared.modules = OfModules(
             answering=tuple(hook for state in self._states for hook in state.hooks),
-            asked=tuple(hook for state in self._states for hook in _asked(state)),
+            asked=tuple(hook for state in self._states for hook in _asked(state.hooks, _due(state))),
             sure=frozenset(state.module.name for state in known),
             incomplete=not self._clean and self._doubts(),
         )
@@ -155,15 +156,13 @@ def _is_known(state: State) -> bool:
     return state.decision.choice is Choice.OFF or (state.loaded and kinds <= state.webhooks.keys())
 
 
-def _asked(state: State) -> Iterator[Hook]:
-    """The hooks of a module that are to be asked, each for what its time has come for."""
-    kinds = [kind for kind, asked in state.webhooks.items() if asked != "going"]
-    for hook in state.hooks:
+def _due(state: State) -> list[ReviewKind]:
+    """The kinds of reviews whose time has come."""
+    return [kind for kind, asked in state.webhooks.items() if asked != "going"]
+
+
+def _asked(hooks: Sequence[Hook], kinds: Sequence[ReviewKind]) -> Iterator[Hook]:
+    """Those that want reviews of these kinds, each for these only."""
+    for hook in hooks:
         if not hook.config.reviews.isdisjoint(kinds):
             yield hook.asked_only(kinds)
-
-
-def _only(state: State, kind: ReviewKind) -> Iterator[Hook]:
-    for hook in state.hooks:
-        if kind in hook.config.reviews:
-            yield hook.asked_only([kind])
