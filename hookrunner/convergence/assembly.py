@@ -95,6 +95,7 @@ class Convergence:
             "turns of modules": self._rounds.advance,
             f"watch {config}": lambda: reactions.follow_config(config, secret, config),
             "edits": reactions.follow_edits,
+            "enabled scripts": reactions.follow_scripts,
             "changed values": lambda: reactions.follow_values(built.executions),
             "changed flags": lambda: reactions.follow_flags(self._values.flagged),
             "snapshots for modules": lambda: reactions.follow_snapshots(built.engine.progress),

@@ -4,8 +4,9 @@ whom that cannot be said (addon-operator.md §2.3, §5.2, design.md §4.2).
 Each section counts by itself. One that is no good leaves the last good one in force and its module as it is.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -23,10 +24,12 @@ from hookrunner.modules.enabled import Facts, flagged, uncertain
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
+from hookrunner.values.patches import same
 from hookrunner.values.sections import Config, parse, parse_secret
 from hookrunner.values.store import Store
 
 _log = log.get("config")
+_NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Deciding:
         self._store = store
         self._known = known
         self._kubernetes = ""
+        self._deciding = asyncio.Lock()
+        self._decided_by: dict[str, JSON] = {}
         self._config, self._secret = Config(), Config()
         self._strangers: frozenset[str] | set[str] = frozenset()
 
@@ -92,24 +97,42 @@ class Deciding:
 
     async def decide(self) -> bool:
         """Decide about every module; is any of them on now that was not, or the other way round?"""
+        async with self._deciding:
+            return await self._decide_all()
+
+    def is_outdated(self, state: State) -> bool:
+        """Has the module an `enabled` script, and another config than when it was decided about last?"""
+        key = state.module.key
+        last = self._decided_by.get(key, _NOTHING)
+        return last is not _NOTHING and not same(last, self._store.config(key))
+
+    async def contradicts(self, state: State) -> bool:
+        """Would be decided otherwise about this module now than it was last? Asks its script again.
+
+        Waits for decisions under way: they may have begun with other values.
+        """
+        async with self._deciding:
+            modules = [other.module for other in self._states]
+            last = {other.module.name: other.decision for other in self._states}
+            decision = await self._recalculation([state]).again(state.module, modules, last)
+        return decision.choice is not state.decision.choice
+
+    async def _decide_all(self) -> bool:
         self._judge()
         with suppress(KubeError):  # modules that require a version are undecided as long as nobody knows it
             self._kubernetes = (await self._known.get()).kube_version
-        facts = self._facts()
-        documents = {
-            state.module.key: Documents(
-                self._store.config_document(state.module.key), self._store.document(state.module.key)
-            )
-            for state in self._states
-            if state.module.script
-        }
-        decided = await Recalculation(self._extenders.chain, facts, documents, self._extenders.scripts).decisions(
-            [state.module for state in self._states]
-        )
+        decided = await self._recalculation(self._states).decisions([state.module for state in self._states])
         self.failures += any(decision.choice is Choice.UNDECIDED for decision in decided.values())
         changed = [state for state in self._states if self._decide(state, decided[state.module.name])]
         self._store.enabled_modules([state.module.name for state in self._states if state.on or state.live])
         return bool(changed)
+
+    def _recalculation(self, states: Iterable[State]) -> Recalculation:
+        """With the values of this moment, for the scripts of these modules."""
+        keys = [state.module.key for state in states if state.module.script]
+        self._decided_by |= {key: self._store.config(key) for key in keys}
+        documents = {key: Documents(self._store.config_document(key), self._store.document(key)) for key in keys}
+        return Recalculation(self._extenders.chain, self._facts(), documents, self._extenders.scripts)
 
     def _decide(self, state: State, decision: Decision) -> bool:
         """Whether it is another choice than before."""

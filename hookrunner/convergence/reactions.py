@@ -42,6 +42,8 @@ class Reactions:
         self._tasks = tasks
         self._releasing = releasing
         self._edits = Edits()
+        self._scripted = Edits()
+        self._causes: dict[str, str] = {}
 
     async def follow_config(self, config: ConfigObject, secret: ConfigObject | None, mine: ConfigObject) -> None:
         """For ever: take over what is in one (`mine`) of the two objects that users write."""
@@ -67,7 +69,31 @@ class Reactions:
                 self._rounds.ask("KubeConfig-Changed", at_once=True)
                 continue
             for state in filter(None, map(self._states.of_key, sorted(changed))):
-                self._again(state, "KubeConfig-Changed-Modules")
+                if not self._is_for_script(state, "KubeConfig-Changed-Modules"):
+                    self._again(state, "KubeConfig-Changed-Modules")
+
+    async def follow_scripts(self) -> None:
+        """For ever: ask the `enabled` scripts of modules whose own config has changed, then run those that stay on.
+
+        Other modules do not wait for a script that hangs.
+        """
+        while True:
+            for state in filter(None, map(self._states.of_key, sorted(await self._scripted.some()))):
+                cause = self._causes.pop(state.module.key, "")
+                if await self._deciding.contradicts(state):
+                    self._rounds.ask("KubeConfig-Changed", at_once=True)
+                elif cause:
+                    self._again(state, cause)
+
+    def _is_for_script(self, state: State, cause: str) -> bool:
+        """Is the module's `enabled` script to be asked first? Then it is, and the module runs afterwards if there is a
+        cause for that: values that turn a module off must not be applied before."""
+        key = state.module.key
+        outdated = self._deciding.is_outdated(state)
+        if outdated:
+            self._causes[key] = cause or self._causes.get(key, "")
+            self._scripted.add({key})
+        return outdated
 
     async def follow_flags(self, flagged: Progress) -> None:
         """For ever: global hooks say otherwise than before which modules are on. In the start that is decided later
@@ -84,13 +110,14 @@ class Reactions:
 
     def _changed(self, change: ValuesChanged) -> None:
         order = change.order
-        cause = _CAUSES.get(order.binding_type, "")
-        if not cause or order.synchronizes:
-            return
+        cause = "" if order.synchronizes else _CAUSES.get(order.binding_type, "")
         if order.module == GLOBAL:
-            self._rounds.ask(f"{cause}-Change-GlobalValues", at_once=False)
+            if cause:
+                self._rounds.ask(f"{cause}-Change-GlobalValues", at_once=False)
         elif state := self._states.get(order.module):
-            self._again(state, f"{cause}-Change-ModuleValues")
+            cause = cause and f"{cause}-Change-ModuleValues"
+            if not self._is_for_script(state, cause) and cause:  # a lasting patch comes back as no edit
+                self._again(state, cause)
 
     async def follow_drift(self, findings: AsyncIterator[Finding]) -> None:
         """For ever: objects that are not as they were applied."""

@@ -5,6 +5,7 @@ is told which modules before it are on, and that must not depend on who is quick
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Protocol
 
 from hookrunner import log
@@ -38,12 +39,21 @@ class Recalculation:
         known = {module.name: module for module in modules}
         decided: dict[str, Decision] = {}
         for module in sequence(modules):
-            flags = flagged(module, self._chain, self._facts)
-            decision = uncertain(module, flags, self._facts)
-            if not decision and flags.choice is Choice.ON:
-                decision = unmet(module, decided, known, self._facts.kubernetes) or await self._script(module, decided)
-            decided[module.name] = decision or flags
+            decided[module.name] = await self._decision(module, decided, known)
         return decided
+
+    async def again(self, module: Module, modules: Sequence[Module], last: Mapping[str, Decision]) -> Decision:
+        """A decision about this module alone. `last` are the decisions about all of `modules`, by name."""
+        before = takewhile(lambda other: other.name != module.name, sequence(modules))
+        decided = {other.name: last[other.name] for other in before}
+        return await self._decision(module, decided, {other.name: other for other in modules})
+
+    async def _decision(self, module: Module, decided: Mapping[str, Decision], known: Mapping[str, Module]) -> Decision:
+        flags = flagged(module, self._chain, self._facts)
+        decision = uncertain(module, flags, self._facts)
+        if not decision and flags.choice is Choice.ON:
+            decision = unmet(module, decided, known, self._facts.kubernetes) or await self._script(module, decided)
+        return decision or flags
 
     async def _script(self, module: Module, decided: Mapping[str, Decision]) -> Decision | None:
         """The script's objection, None if it has none or is not asked."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from hookrunner.errors import ScriptFailed
-from hookrunner.model.modules import Module
+from hookrunner.model.modules import Choice, Decision, Module
 from hookrunner.modules.enabled import REQUIRES, SCRIPT, Answer, Facts
 from hookrunner.modules.recalculation import Recalculation
 from hookrunner.modules.scripts import Documents
@@ -109,3 +109,13 @@ async def test_a_thousand_modules_are_decided_in_no_time() -> None:
         assert spent() < 0.5
     assert set(decided.values()) == {"on KubeConfig"}
     assert len(decided) == 1000
+
+
+async def test_one_module_is_decided_about_alone_with_the_last_decisions_about_those_before_it() -> None:
+    scripts = Scripts({"c": Answer(False, "not here")})
+    modules = [module(name, weight, script=True) for name, weight in (("a", 1), ("b", 2), ("c", 3), ("d", 4))]
+    facts = Facts(config={one.key: True for one in modules})
+    documents = {one.key: Documents({}, {}) for one in modules}
+    last = {one.name: Decision(Choice.OFF if one.name == "b" else Choice.ON) for one in modules}
+    found = await Recalculation(EXTENDERS, facts, documents, scripts).again(modules[2], modules, last)
+    assert (found, scripts.saw) == (Decision(Choice.OFF, SCRIPT, "not here"), {"c": ["a"]})

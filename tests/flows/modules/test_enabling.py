@@ -95,3 +95,72 @@ async def test_hooks_that_hang_or_fail_hold_up_neither_others_nor_the_end_of_the
     await world.ran("fails/k.sh afterDeleteHelm")
     world.operator.tell("go")
     await world.module_is("hangs", phase="")
+
+
+WANTED = """jq '.a.wanted == true' "$VALUES_PATH" > "$MODULE_ENABLED_RESULT\""""
+
+
+def asked(world: World) -> int:
+    """How often scripts were asked."""
+    return len((world.directory / "told" / "asked").read_text().splitlines())
+
+
+async def test_an_edit_of_its_own_section_switches_a_module_by_its_script(world: World) -> None:
+    """On, off, on again; an edit that switches nothing asks the script once and runs this module alone."""
+    template = configmap("a", "size: {{ .Values.a.size | quote }}")
+    world.module("010-a", {"enabled": enabled(WANTED), "templates/cm.yaml": template})
+    world.module("020-b", {"hooks/h.sh": hook(beforeHelm=1)})
+    await world.configure(aEnabled="true", bEnabled="true", a="{wanted: false, size: 1}")
+    await world.start()
+    await world.configure(a="{wanted: true, size: 2}")
+    await world.becomes("a", size="2")
+    await world.module_is("b", ready=True)
+    world.forget()
+    before = asked(world)
+    await world.configure(a="{wanted: true, size: 3}")
+    await world.becomes("a", size="3")
+    assert (asked(world) - before, world.history("b/h.sh")) == (1, [])
+    world.writes()
+    await world.configure(a="{wanted: false, size: 4}")
+    await world.module_is("a", state="off", by="ScriptEnabled")
+    await world.becomes("a")
+    assert "PATCH configmaps/a" not in world.writes(), "the values that turn it off are not applied before"
+
+
+async def test_a_lasting_patch_of_its_own_hook_switches_a_module_by_its_script(world: World) -> None:
+    """The predecessor asks then, too: the write comes back to it as an edit."""
+    unwanted = at("Event", patch("/a/wanted", "false", lasting=True))
+    world.module("010-a", {"enabled": enabled(WANTED), "templates/cm.yaml": configmap("a")})
+    world.module("010-a", {"hooks/h.sh": hook(unwanted, kubernetes=[watching()])})
+    await world.configure(aEnabled="true", a="wanted: true")
+    await world.start()
+    assert await world.maps() == {"a": {}}
+    await world.create("event", watched="y")
+    await world.module_is("a", state="off", by="ScriptEnabled")
+    await world.until(world.releases, [], "releases")
+
+
+async def test_an_edit_while_its_script_runs_is_asked_about_afterwards(world: World) -> None:
+    """The script of the start has read the old section, says yes, and would be believed."""
+    world.module("010-a", {"enabled": enabled(f"{WANTED}; {until_told('go')}"), "templates/cm.yaml": configmap("a")})
+    await world.configure(aEnabled="true", a="wanted: true")
+    await world.start(ready=False)
+    await until(lambda: (world.directory / "told" / "asked").exists(), "the script to be asked")
+    await world.configure(a="wanted: false")
+    await until(lambda: world.values("a") == {"wanted": False}, "the edit to be taken over")
+    world.operator.tell("go")
+    await world.module_is("a", state="off", by="ScriptEnabled")
+
+
+async def test_a_script_that_hangs_holds_up_edits_of_no_other_module(world: World) -> None:
+    hangs = f'{WANTED}; if grep -q hang "$VALUES_PATH"; then {until_told("go")} fi'
+    world.module("010-a", {"enabled": enabled(hangs)})
+    world.module("020-b", {"templates/cm.yaml": configmap("b", "size: {{ .Values.b.size | quote }}")})
+    await world.configure(aEnabled="true", bEnabled="true", a="wanted: true", b="size: 1")
+    await world.start()
+    before = asked(world)
+    await world.configure(a="{wanted: true, x: hang}")
+    await until(lambda: asked(world) > before, "the script to be asked")
+    await world.configure(b="size: 2")
+    await world.becomes("b", size="2")
+    world.operator.tell("go")

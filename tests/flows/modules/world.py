@@ -171,6 +171,10 @@ class World:
         shown = json.loads(ask_debug((self.directory / "debug.socket",), "/module/list.json"))
         return {row["name"]: row for row in shown["modules"]}
 
+    def values(self, name: str) -> Any:
+        """The values of a module, as its hooks see them."""
+        return json.loads(ask_debug((self.directory / "debug.socket",), f"/module/{name}/values.json"))
+
     async def module_is(self, name: str, **wanted: Any) -> None:
         """Wait until the row of a module says so; of texts a part is enough."""
 
