@@ -17,6 +17,7 @@ class _Commands(Lazy):
         "render": ("module_render", "module_render", "Show a module's manifests, or how they differ from the cluster."),
         "graph": ("module_list", "module_graph", "Show which module waits for which."),
         "rollback": ("module_seen", "module_rollback", "Bring an earlier revision of a module's release back."),
+        "adopt": ("module_seen", "module_adopt", "Have a module take over objects that no release looks after."),
         "patches": ("module_seen", "module_patches", "Show how hooks have patched a module's values in memory."),
         "snapshots": ("module_seen", "module_snapshots", "Show the snapshots of a module's hooks."),
         "resource-monitor": ("module_seen", "resource_monitor", "Show which objects of releases are watched."),

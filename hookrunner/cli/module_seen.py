@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from hookrunner.cli.debug import Sockets, ask, at, show
+from hookrunner.cli.debug import Sockets, as_form, ask, at, show
 from hookrunner.cli.module_named import name
 from hookrunner.model.values import GLOBAL
 
@@ -81,3 +81,22 @@ def module_rollback(name: str, revision: int | None, sockets: Sockets) -> None:
     """
     path = f"/module/{quote(name, safe='')}/rollback" + f"?revision={revision}" * bool(revision)
     show(ask(sockets, path, {}, PATIENCE))
+
+
+@click.command("adopt")
+@name
+@as_form
+@at
+def module_adopt(name: str, output: str, sockets: Sockets) -> None:
+    """Have a module run now and, in this run, take over objects that are in its way: those of no release, and those of
+    a release that has no record any more.
+
+    \b
+    hookrunner module adopt dns              prints which objects, and from whom
+    hookrunner module adopt dns -o json | jq '.adopted[].object'
+
+    Objects of a release that exists are never taken over. For every run: `adopt: true` in module.yaml, or the
+    annotation hookrunner.io/adopt: "true" on objects in templates.
+    """
+    form = "" if output == "text" else f".{output}"
+    show(ask(sockets, f"/module/{quote(name, safe='')}/adopt{form}", {}, PATIENCE))

@@ -165,7 +165,7 @@ class Releasing:
             return
         rendered = rendered or await self._rendered(state, head)
         values = self._store.document(module.key)
-        await self._upgrade(state, Wanted(*identity, rendered, values, current, self._terms(module)))
+        await self._upgrade(state, Wanted(*identity, rendered, values, current, self._terms(state)))
 
     def _at_rest(self, head: Head, left_alone: bool) -> bool:
         """Has it come to a good end, which can be read?"""
@@ -193,8 +193,11 @@ class Releasing:
 
     async def _upgrade(self, state: State, wanted: Wanted) -> None:
         self.following.pause(self.places.identity(state.module))
-        with self._timed(self._operation("upgrade"), state):
-            settled = await self._helm.releases.settle(wanted)
+        try:
+            with self._timed(self._operation("upgrade"), state):
+                settled = await self._helm.releases.settle(wanted)
+        finally:
+            state.adopted += self._helm.releases.adopted(wanted.name, wanted.namespace)
         self._as_good[wanted.name] = settled.head, wanted.digest
         if settled.changed:
             _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
@@ -210,7 +213,7 @@ class Releasing:
             )
         if lost := [one for one in self.drift(state) if one.missing or state.module.traits.drift == "repair"]:
             identity = self.places.identity(state.module)
-            await self._helm.releases.repair(*identity, lost, self._terms(state.module))
+            await self._helm.releases.repair(*identity, lost, self._terms(state))
             _log.info("Objects are again as they were applied.", objects=some([*map(str, lost)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             self._helm.drift.repaired(identity, lost)
@@ -236,14 +239,15 @@ class Releasing:
         unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.key) else {}
         return {**self._settings.extra_labels, **unmanaged}
 
-    def _terms(self, module: Module) -> Terms:
-        traits = module.traits
+    def _terms(self, state: State) -> Terms:
+        traits = state.module.traits
         return Terms(
-            adopt=traits.adopt,
+            adopt=state.may_adopt,
+            adopt_orphans=self._settings.adopt_orphans,
             wait=traits.wait,
             timeout=self._settings.helm_timeout,
             rollback_on_failure=traits.rollback_on_failure,
-            unmanaged=self._maintained(module.key),
+            unmanaged=self._maintained(state.module.key),
         )
 
     def _operation(self, name: str) -> Callable[..., None]:

@@ -13,6 +13,7 @@ from hookrunner.convergence.news import News
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.model.modules import Choice, Decision, Module, Phase
+from hookrunner.model.releases import Adoption
 
 Asked = Literal["coming", "there", "going"]
 """Is the API server about to ask hooks, does it ask them, or is it to ask them no more?"""
@@ -28,6 +29,8 @@ class State:
     `loaded` says that `hooks` are all that it has, `webhooks` how far each kind of theirs has come.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
     `revision` is that of its release, `pinned` that it is an earlier one which somebody has brought back.
+    `adopts` is the number (of `asked`) of the run that may take over objects, 0 for none; `adopted` are those that the
+    last attempt took over.
     `kinds` are those that its definitions define, once `crds` says that these are applied.
     `activation` is what set off the converge that the present attempt is part of, empty for most: a label in metrics.
     """
@@ -48,6 +51,8 @@ class State:
     last_success: float = 0.0
     revision: int = 0
     pinned: bool = False
+    adopts: int = 0
+    adopted: tuple[Adoption, ...] = ()
     crds: bool = False
     kinds: frozenset[str] = frozenset()
     waits_for: str = ""
@@ -68,6 +73,11 @@ class State:
     def parked(self) -> bool:
         """Has its last attempt failed, so that others need not wait for it?"""
         return bool(self.error)
+
+    @property
+    def may_adopt(self) -> bool:
+        """May its present attempt take over objects?"""
+        return self.module.traits.adopt or 0 < self.adopts <= self.begun
 
     def reach(self, phase: Phase) -> None:
         """It has come as far as this."""

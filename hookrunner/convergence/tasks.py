@@ -11,6 +11,7 @@ from hookrunner.engine.queue_set import Queues
 from hookrunner.errors import HookrunnerError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
+from hookrunner.model.status import some
 from hookrunner.model.tasks import Done, Failed, ModuleTask, Outcome, own_queue
 
 _log = log.get("modules")
@@ -40,6 +41,13 @@ class Tasks:
         self._begun(state)
         self._put(ModuleTask("ModuleRun", state.module.name, cause))
 
+    async def adopt(self, state: State) -> None:
+        """Have a module run once with the right to take over objects; returns when that run has succeeded or failed."""
+        state.adopts = state.asked + 1
+        self.ask(state, "Adopt")
+        while state.adopts:
+            await self._states.moved.next()
+
     def still(self, state: State) -> None:
         """A module is about to go: no more ticks for its hooks."""
         self._deleting.still(state)
@@ -61,7 +69,7 @@ class Tasks:
             wanted = state.decision.choice is (Choice.OFF if order.deletes else Choice.ON)
             if wanted:
                 return await self._attempt(state, order)
-            state.busy_since = None
+            state.busy_since, state.adopts = None, 0
             self._states.moved.happened()
             return Done()
 
@@ -72,7 +80,7 @@ class Tasks:
 
     async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
         began, state.begun, failed_before = self._clock(), state.asked, state.parked
-        state.busy_since, state.activation = began, self.activation
+        state.busy_since, state.activation, state.adopted = began, self.activation, ()
         try:
             await (self._deleting if order.deletes else self._running).run(state)
         except HookrunnerError as error:
@@ -88,7 +96,16 @@ class Tasks:
         finally:
             self._metrics.module_run_seconds.observe(self._clock() - began, order.module, state.activation)
             state.busy_since = None if state.done == state.asked or state.parked else self._clock()
+            self._adopted(state)
             self._states.moved.happened()
+
+    def _adopted(self, state: State) -> None:
+        """Tell what this attempt has taken over, and end the right to it."""
+        if state.adopted:
+            message = f"taken over: {some([*map(str, state.adopted)])}"
+            self._states.news.tell(Item(state.module.name, "ObjectsAdopted", message, bad=False))
+        if state.adopts <= state.begun:
+            state.adopts = 0
 
     def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:
         state.error = reason = self._running.told(state, reason)

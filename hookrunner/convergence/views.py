@@ -1,5 +1,5 @@
-"""What the debug endpoint shows of modules, and the one thing that it can do: bring an earlier revision back
-(addon-operator.md §8.4)."""
+"""What the debug endpoint shows of modules, and the two things that it can do: bring an earlier revision back, and have
+a module take over objects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,9 @@ from hookrunner.convergence.state import State, States
 from hookrunner.convergence.status import ModulesStatus
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.engine.engine import Engine
+from hookrunner.errors import ReleaseFailed
 from hookrunner.model.bindings import Hook
+from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.model.values import GLOBAL
@@ -116,6 +118,20 @@ class ModuleViews:
         if state.on:
             self._seen.tasks.ask(state, "Rollback")
         return f"{text}\n"
+
+    async def adopt(self, section: str) -> Sequence[Adoption]:
+        """Have the module run once with the right to take over objects of no release, and of releases that are gone."""
+        state = self._seen.states[section]
+        if not state.on:
+            choice = state.decision
+            raise ReleaseFailed(f"{section} is {choice.choice}, so nothing is taken over: {choice.reason}; turn it on")
+        if not state.module.chart:
+            raise ReleaseFailed(f"{section} has no chart, so there is nothing that it could take over")
+        await self._seen.tasks.adopt(state)
+        if state.error:
+            done = f"; taken over before that: {', '.join(map(str, state.adopted))}" if state.adopted else ""
+            raise ReleaseFailed(f"{section} has failed: {state.error}{done}")
+        return state.adopted
 
     async def _followed(self, state: State) -> JSON:
         if not self._seen.releasing.following.follows(state.module):

@@ -68,11 +68,13 @@ class Rendered:
 class Terms:
     """How a release is brought about. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.
 
-    `adopt` allows to take objects over that nobody's release owns. `wait` is for readiness by kstatus rules.
+    `adopt` allows to take over objects that belong to no release, or to one that has no record any more;
+    `adopt_orphans` only the latter. `wait` is for readiness by kstatus rules.
     `unmanaged` is the maintenance mode (§6.7): recorded on the release, whose objects are then left alone.
     """
 
     adopt: bool = False
+    adopt_orphans: bool = False
     wait: bool = False
     timeout: float = 1200.0
     rollback_on_failure: bool = False
@@ -113,6 +115,18 @@ class Settled:
 
     head: Head
     changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """An object (`<namespace>/<Kind>/<name>`) that a release has taken over. `owner` is the release that it belonged to
+    and that has no record any more, empty if it belonged to none."""
+
+    object: str
+    owner: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.object} (from {f'release {self.owner}' if self.owner else 'no release'})"
 
 
 @dataclass(frozen=True, slots=True)

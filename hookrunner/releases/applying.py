@@ -25,6 +25,7 @@ from hookrunner.releases import ownership
 from hookrunner.releases.established import established
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import CRD, Identity, ObjectId, object_id, stages
+from hookrunner.releases.owners import Owners
 from hookrunner.releases.writing import METADATA, Order, Outcome, Writing, path
 
 _AT_ONCE = 24
@@ -55,14 +56,15 @@ class Applying:
     def __init__(self, client: Client, kinds: Kinds) -> None:
         self._client = client
         self._kinds = kinds
-        self._writing = Writing(client)
+        self.owners = Owners(client)
+        self._writing = Writing(client, self.owners)
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def create_or_update(self, obj: JSON, identity: Identity, last: JSON | None, adopt: bool = False) -> Outcome:
+    async def create_or_update(self, obj: JSON, identity: Identity, last: JSON | None, terms: Terms) -> Outcome:
         """One object, which `last` was in our last manifest. Raises KubeError, or ReleaseFailed with what to do."""
         resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
         before = last and ownership.owned(last, resource, identity)
-        order = Order(resource, ownership.owned(obj, resource, identity), identity, before, adopt)
+        order = Order(resource, ownership.owned(obj, resource, identity), identity, before, terms)
         try:
             return await self._writing.carry_out(order)
         except NotFound:
@@ -89,7 +91,7 @@ class Applying:
         self._kinds.learn(objects)
 
         async def write(one: ObjectId) -> Outcome:
-            return await self.create_or_update(wanted[one], identity, before.get(one.lasting), terms.adopt)
+            return await self.create_or_update(wanted[one], identity, before.get(one.lasting), terms)
 
         outcomes: list[str] = []
         for stage in stages(todo):

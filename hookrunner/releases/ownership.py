@@ -18,7 +18,8 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}
 POLICY = "helm.sh/resource-policy"
 
 ADOPT = "hookrunner.io/adopt"
-"""On an object in a template, "true": take it over if it is there already and nobody's."""
+"""On an object in a template, "true": take it over if it is there already and belongs to no release, or to one that has
+no record any more."""
 
 RECREATE = "hookrunner.io/recreate"
 """On an object in a template, "true": delete and create it if a field is to change that cannot be changed."""
@@ -57,17 +58,18 @@ def owner(metadata: JSON) -> Identity | None:
     return Identity(name, annotations.get(NAMESPACE, "")) if name else None
 
 
-def check(metadata: JSON, identity: Identity, allowed: bool) -> None:
-    """Raise ReleaseFailed unless the object that is there is ours, or nobody's and we are `allowed` to take it."""
-    found = owner(metadata)
-    if found == identity or (found is None and allowed):
-        return
-    if found is None:
-        raise ReleaseFailed(
-            "it is there already and belongs to no release: delete it, or allow to take it over by"
-            f' the annotation {ADOPT}: "true" in the template or `adopt: true` in module.yaml'
-        )
-    raise ReleaseFailed(f"it belongs to release {found}: two releases may not have the same object")
+def check_unowned(identity: Identity, allowed: bool) -> None:
+    """Raise ReleaseFailed unless `identity` is allowed to take over an object that belongs to no release."""
+    if not allowed:
+        raise ReleaseFailed(f"it is there already and belongs to no release: delete it, or {ways_to_adopt(identity)}")
+
+
+def ways_to_adopt(identity: Identity) -> str:
+    """How to allow that an object is taken over, for a person."""
+    return (
+        f"take it over by `hookrunner module adopt {identity.name}`, by the annotation"
+        f' {ADOPT}: "true" in the template, or by `adopt: true` in module.yaml'
+    )
 
 
 def written(metadata: JSON) -> bool:

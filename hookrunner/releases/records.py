@@ -30,6 +30,7 @@ OTHER: Mapping[Driver, Driver] = {"secret": "configmap", "configmap": "secret"}
 _LOG = log.get("releases.records")
 _PLURAL = {"secret": "secrets", "configmap": "configmaps"}
 _KIND = {"secret": "Secret", "configmap": "ConfigMap"}
+_TYPE = "helm.sh/release.v1"
 _METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 _LARGEST = 1024 * 1024
 """Bytes that the data of a Secret or a ConfigMap may have.
@@ -82,6 +83,15 @@ class Records:
         """Those that were written for this `home` in other namespaces. Raises Denied without a right to list all."""
         page = await self._labelled(f"/api/v1/{_PLURAL[self._driver]}", f"owner=helm,{HOME}={self._home}")
         return [found for item in page["items"] or () if (found := revision_of(item["metadata"]))]
+
+    async def find(self, name: str, namespace: str) -> str:
+        """A record of a release as `<kind> <namespace>/<name>`, empty if it has none. Records are found by their
+        names: one that has lost its labels is still one."""
+        of_type = {"fieldSelector": f"type={_TYPE}"} if self._driver == "secret" else {}
+        page = await self._client.get(self._path(namespace), of_type, _METADATA.format("List"))
+        names = [str(item["metadata"]["name"]) for item in page["items"] or ()]
+        found = next((one for one in names if _is_record(one, name)), "")
+        return found and f"{self.kind} {namespace}/{found}"
 
     async def read(self, revision: Revision) -> Record:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
@@ -164,7 +174,7 @@ class Records:
         }
         body = {"apiVersion": "v1", "kind": self.kind, "metadata": metadata, "data": {"release": text}}
         if self._driver == "secret":
-            body |= {"type": "helm.sh/release.v1", "data": {"release": base64.b64encode(text.encode()).decode()}}
+            body |= {"type": _TYPE, "data": {"release": base64.b64encode(text.encode()).decode()}}
         return body
 
     def _remember(self, kept: _Kept) -> None:
@@ -180,6 +190,12 @@ class Records:
 
 def _name(name: str, number: int) -> str:
     return f"sh.helm.release.v1.{name}.v{number}"
+
+
+def _is_record(object_name: str, name: str) -> bool:
+    """Is this what a record of release `name` is called?"""
+    number = object_name.rpartition(".v")[2]
+    return number.isdecimal() and object_name == _name(name, int(number))
 
 
 def _overtaken(record: Record) -> str:

@@ -18,7 +18,7 @@ from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
-from hookrunner.model.releases import Finding, Head, Settled, Terms, Wanted
+from hookrunner.model.releases import Adoption, Finding, Head, Settled, Terms, Wanted
 from hookrunner.model.resources import JSON
 from hookrunner.releases import attempts, healing, rollouts
 from hookrunner.releases.applying import Applying
@@ -28,6 +28,7 @@ from hookrunner.releases.codec import Record, Status, now
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ledger import Revision
+from hookrunner.releases.ordering import Identity
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records import OTHER, Driver, Records
 from hookrunner.releases.release import Release
@@ -97,6 +98,10 @@ class Releases:
                 changed = await self._settled(release, wanted)
             await self._tidied(release)
             return Settled(_head(release), changed)
+
+    def adopted(self, name: str, namespace: str) -> tuple[Adoption, ...]:
+        """The objects that a release has taken over since the last call."""
+        return self._tools.applying.owners.adopted(Identity(name, namespace))
 
     async def rollback(self, name: str, namespace: str, revision: int | None, digest: str) -> Head:
         """Bring an earlier revision back, or the last one before this that was deployed, as a new one that is pinned:

@@ -17,9 +17,11 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
+from hookrunner.model.releases import Adoption, Terms
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases import fields, ownership, tolerance
 from hookrunner.releases.ordering import Identity
+from hookrunner.releases.owners import Owners
 
 Outcome = Literal["created", "changed", "unchanged"]
 
@@ -40,8 +42,8 @@ class Order:
     resource: Resource
     obj: JSON
     identity: Identity
-    last: JSON | None = None
-    adopt: bool = False
+    last: JSON | None
+    terms: Terms
 
     @property
     def path(self) -> str:
@@ -50,15 +52,30 @@ class Order:
 
     @property
     def may_adopt(self) -> bool:
-        """May an object that belongs to no release be taken?"""
-        return self.adopt or ownership.marked(self.obj["metadata"], ownership.ADOPT)
+        """May an object that belongs to no release be taken over?"""
+        return self.terms.adopt or ownership.marked(self.obj["metadata"], ownership.ADOPT)
+
+    def adopts(self, metadata: JSON) -> bool:
+        """Does a write take over the object that is there? One that has only lost its marks is still ours."""
+        owner = ownership.owner(metadata)
+        if owner is None:
+            return self.last is None or not ownership.written(metadata)
+        return owner != self.identity
+
+    def adoption(self, metadata: JSON) -> Adoption:
+        """What is on record of that."""
+        owner = ownership.owner(metadata)
+        namespace = self.obj["metadata"].get("namespace") or self.identity.namespace
+        name = f"{namespace}/{self.resource.kind}/{self.obj['metadata']['name']}"
+        return Adoption(name, str(owner) if owner else "")
 
 
 class Writing:
     """Writes to one cluster. Every method raises KubeError, or ReleaseFailed with what to do."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, owners: Owners) -> None:
         self._client = client
+        self._owners = owners
 
     async def carry_out(self, order: Order) -> Outcome:
         """Create or apply it, whatever is there now, and again if that changes meanwhile."""
@@ -84,28 +101,41 @@ class Writing:
             found = await self._found(order)
             found = await self._moved(order, found)
             answer = await self._applied(order, found)
+            same = answer["metadata"]["resourceVersion"] == found["resourceVersion"]
+            outcome: Outcome | None = "unchanged" if same else "changed"
         except NotFound:
             return None
         except ApiError as error:
             if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
                 raise
-            return await self._replaced(order, found, error)
-        return "unchanged" if answer["metadata"]["resourceVersion"] == found["resourceVersion"] else "changed"
+            outcome = await self._replaced(order, found, error)
+        if outcome and order.adopts(found):
+            self._owners.note(order.identity, order.adoption(found))
+        return outcome
 
     async def _found(self, order: Order) -> JSON:
         """The metadata of what is there, if it is ours to write."""
         metadata = (await self._client.get(order.path, accept=METADATA))["metadata"]
-        lost = order.last is not None and ownership.written(metadata)
-        ownership.check(metadata, order.identity, order.may_adopt or lost)
+        if order.adopts(metadata):
+            await self._check_free(order, metadata)
         if metadata.get("deletionTimestamp"):
             blockers = ", ".join(metadata.get("finalizers") or ()) or "its processes have to end"
             problem = f"it is being deleted, and created again when it is gone; it is held by: {blockers}"
             raise ReleaseFailed(problem, brief=True)
         return metadata
 
+    async def _check_free(self, order: Order, metadata: JSON) -> None:
+        """Raise ReleaseFailed unless the object that is there may be taken over."""
+        owner = ownership.owner(metadata)
+        if owner is None:
+            ownership.check_unowned(order.identity, order.may_adopt)
+        else:
+            await self._owners.check_orphaned(owner, order.identity, order.may_adopt or order.terms.adopt_orphans)
+
     async def _moved(self, order: Order, metadata: JSON) -> JSON:
         """The metadata, once all that `helm` has written counts as applied."""
-        entries = fields.moved(metadata.get("managedFields") or [], order.last)
+        last = None if order.adopts(metadata) else order.last
+        entries = fields.moved(metadata.get("managedFields") or [], last)
         if entries is None:
             return metadata
         patch = [
@@ -127,7 +157,7 @@ class Writing:
             disputes = fields.disputes(str(error))
             if not disputes:
                 raise NotFound(error.status, error.reason, str(error)) from error
-            adopted = order.last is None and ownership.owner(metadata) is None
+            adopted = order.adopts(metadata)
             foreign = [one for one in disputes if not adopted and not fields.sets(order.last, one.field)]
             if foreign:
                 raise ReleaseFailed(_disputed(foreign)) from error

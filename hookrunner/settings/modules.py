@@ -201,6 +201,15 @@ class ModulesSettings:
     helm_driver: HelmDriver = setting(
         Option("helm-driver", DRIVER, "secret", "Releases: the kind of object that their records are.", BARE)
     )
+    adopt_orphans: bool = setting(
+        Option(
+            "adopt-orphaned-objects",
+            YES_NO,
+            "false",
+            "Releases: take over objects whose release has no record any more, without being told to; the log warns.",
+            compat=("false", "true"),
+        )
+    )
     patience: float = setting(
         Option(
             "module-patience",

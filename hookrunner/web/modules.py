@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from aiohttp import web
 
 from hookrunner.errors import HookrunnerError
+from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.model.values import GLOBAL
@@ -25,7 +26,7 @@ _FORMS: Mapping[str, GraphForm] = {"text": "text", "mermaid": "mermaid", "dot": 
 
 class Modules(Protocol):
     """What is shown of modules. `section` is `global` or a module's name, one that `knows` says yes to. Nothing is
-    changed but by `rollback`."""
+    changed but by `rollback` and `adopt`."""
 
     def knows(self, section: str) -> bool:
         """Is there such a module?"""
@@ -66,6 +67,9 @@ class Modules(Protocol):
     async def rollback(self, section: str, revision: int | None) -> str:
         """Bring an earlier revision back; what came of it, for a person. Raises HookrunnerError."""
 
+    async def adopt(self, section: str) -> Sequence[Adoption]:
+        """Have the module run, once with the right to take over objects; which these were. Raises HookrunnerError."""
+
 
 Find: TypeAlias = Callable[[], Modules | None]
 """The modules, None as long as there are none to show."""
@@ -86,6 +90,7 @@ def module_routes(find: Find) -> list[web.RouteDef]:
         web.get("/module/resource-monitor" + FORMAT, shown.resources),
         web.get("/module/{name}/render", shown.render),
         web.post("/module/{name}/rollback", shown.rollback),
+        web.post("/module/{name}/adopt" + FORMAT, shown.adopt),
         web.get("/graph", shown.graph),
     ]
 
@@ -127,6 +132,15 @@ class _Shown:
         if wanted and not (wanted.isdecimal() and int(wanted)):
             raise web.HTTPBadRequest(text=f"'revision' parameter is invalid: '{wanted}' is no number of a revision")
         return web.Response(text=await _tried(modules.rollback(name, int(wanted) if wanted else None)))
+
+    async def adopt(self, request: web.Request) -> web.Response:
+        modules, name = self._section(request)
+        form = format_of(request.match_info["format"])
+        adopted = await _tried(modules.adopt(name))
+        if form == "text":
+            lines = [f"{one}\n" for one in adopted] or ["nothing was to be taken over\n"]
+            return web.Response(text="".join(lines))
+        return answer({"module": name, "adopted": [asdict(one) for one in adopted]}, form)
 
     async def graph(self, request: web.Request) -> web.Response:
         form = request.query.get("format", "text")

@@ -64,6 +64,14 @@ def test_rollback_is_a_post(revision: str, query: str, endpoint: Endpoint, comma
     assert endpoint.asked == [("POST", f"/module/dns/rollback{query}", "")]
 
 
+@pytest.mark.parametrize(("form", "extension"), [("", ""), (" -o json", ".json"), (" -o yaml", ".yaml")])
+def test_adopt_is_a_post(form: str, extension: str, endpoint: Endpoint, command: Command) -> None:
+    endpoint.answers[f"/module/dns/adopt{extension}"] = "d/ConfigMap/a (from release old/dns)"
+    ended = command(*f"module adopt dns{form} --debug-unix-socket {endpoint.socket}".split())
+    assert (ended.code, ended.out) == (0, "d/ConfigMap/a (from release old/dns)\n")
+    assert endpoint.asked == [("POST", f"/module/dns/adopt{extension}", "")]
+
+
 def test_a_module_that_is_not_there_ends_with_1(endpoint: Endpoint, command: Command) -> None:
     ended = command("module", "values", "nothing", "--debug-unix-socket", str(endpoint.socket))
     assert (ended.code, ended.out) == (1, "")
@@ -182,6 +190,6 @@ def test_names_of_modules_are_completed(typed: str, found: list[str], modules: P
     of_files = ["module", "values", "--modules-dir", str(modules / "modules")]
     of_sockets = ["module", "rollback", "--debug-unix-socket", str(endpoint.socket)]
     endpoint.answers["/module/list.json"] = '{"modules": [{"name": "dns"}, {"name": "web"}]}'
-    for words in (of_files, of_sockets):
+    for words in (of_files, of_sockets, ["module", "adopt", *of_sockets[2:]]):
         completions = ShellComplete(cli, {}, "hookrunner", "_X").get_completions(words, typed)
         assert [item.value for item in completions] == found

@@ -1,11 +1,9 @@
 """Whose an object is."""
 
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from hookrunner.errors import ReleaseFailed
 from hookrunner.model.resources import Resource
 from hookrunner.releases import ownership
 from hookrunner.releases.ordering import Identity
@@ -41,15 +39,14 @@ def test_texts_of_a_secret_are_sent_as_they_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("annotations", "allowed", "problem"),
+    ("annotations", "owner"),
     [
-        (OURS, False, ""),
-        (None, True, ""),
-        (None, False, 'hookrunner.io/adopt: "true"'),
-        ({**OURS, "meta.helm.sh/release-name": "other"}, True, "belongs to release ns/other"),
-        ({**OURS, "meta.helm.sh/release-namespace": "b"}, True, "belongs to release b/r"),
+        (OURS, RELEASE),
+        (None, None),
+        ({"meta.helm.sh/release-namespace": "b"}, None),
+        ({**OURS, "meta.helm.sh/release-namespace": "b"}, Identity("r", "b")),
+        ({"meta.helm.sh/release-name": "r"}, Identity("r", "")),
     ],
 )
-def test_only_what_is_ours_or_allowed_to_be_taken_is_written(annotations: Any, allowed: bool, problem: str) -> None:
-    with pytest.raises(ReleaseFailed, match=problem) if problem else nullcontext():
-        ownership.check({"annotations": annotations}, RELEASE, allowed)
+def test_annotations_name_the_release_that_an_object_belongs_to(annotations: Any, owner: Identity | None) -> None:
+    assert ownership.owner({"annotations": annotations}) == owner

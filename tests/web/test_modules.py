@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from aiohttp import web
 
-from hookrunner.errors import RenderFailed
+from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.model.contexts import Entry
+from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import JSON, ObjectKey
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.web.debug import Views, application
@@ -20,10 +21,10 @@ PATCH = {"op": "add", "path": "/nodeDns/a", "value": 1}
 
 
 class Shown:
-    """Two modules, of which one cannot be rendered."""
+    """Three modules, of which one cannot be rendered."""
 
     def knows(self, section: str) -> bool:
-        return section in ("node-dns", "broken")
+        return section in ("node-dns", "broken", "quiet")
 
     def rows(self) -> Sequence[ModuleDump]:
         return [DNS]
@@ -63,6 +64,11 @@ class Shown:
 
     async def rollback(self, section: str, revision: int | None) -> str:
         return f"{section} back to {revision}\n"
+
+    async def adopt(self, section: str) -> Sequence[Adoption]:
+        if section == "broken":
+            raise ReleaseFailed("broken has failed: no")
+        return [Adoption("d/ConfigMap/a", "old/dns"), Adoption("d/ConfigMap/b")] if section == "node-dns" else []
 
 
 def app(find: Find = Shown) -> web.Application:
@@ -146,6 +152,28 @@ async def test_errors_are_no_success(browse: Browse, path: str, status: int, tex
 async def test_a_revision_is_brought_back(browse: Browse, query: str, status: int, text: str) -> None:
     async with browse(app()) as session:
         answer = await session.post(f"/module/node-dns/rollback{query}")
+        assert (answer.status, await answer.text()) == (status, text)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("node-dns/adopt", 200, "d/ConfigMap/a (from release old/dns)\nd/ConfigMap/b (from no release)\n"),
+        (
+            "node-dns/adopt.json",
+            200,
+            '{"module":"node-dns","adopted":[{"object":"d/ConfigMap/a","owner":"old/dns"},'
+            '{"object":"d/ConfigMap/b","owner":""}]}\n',
+        ),
+        ("quiet/adopt", 200, "nothing was to be taken over\n"),
+        ("quiet/adopt.yaml", 200, "module: quiet\nadopted: []\n"),
+        ("broken/adopt", 500, "broken has failed: no\n"),
+        ("nope/adopt", 404, "unknown module nope\n"),
+    ],
+)
+async def test_what_was_taken_over_is_told(browse: Browse, path: str, status: int, text: str) -> None:
+    async with browse(app()) as session:
+        answer = await session.post(f"/module/{path}")
         assert (answer.status, await answer.text()) == (status, text)
 
 
