@@ -105,6 +105,8 @@ _IDLE = (
 )
 _SANDBOX = (
     Row("`start --sandbox` → first hook run", "run", Unit.SECONDS, Target(limit=1.5)),
+    Row("the same, by a Python that only imports the libraries", "times", Unit.TIMES, Target(limit=3)),
+    Row("that Python", "bare", Unit.SECONDS),
     Row("CPU time until then", "cpu", Unit.SECONDS),
     Row("`sandbox` → it can be used", "ready", Unit.SECONDS),
     Row("its resident memory, 10,000 objects, a watcher", "memory", Unit.MEGABYTES, Target(limit=150e6)),

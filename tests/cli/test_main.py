@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -80,15 +81,31 @@ def test_under_a_predecessors_name_start_is_the_default_command(program: str, mo
     assert called == [(["start"], program)]
 
 
-def imported_by(*words: str) -> set[str]:
-    """The modules that a command line loads."""
+def imported_by(*words: str, directory: Path | None = None) -> set[str]:
+    """Return the modules that a command line loads when it is run in this directory."""
     code = "import sys; from hookrunner.cli.main import run; run(sys.argv[1:], 'hookrunner'); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, cwd=directory
+    )
     return set(done.stdout.splitlines()[-1].split())
 
 
 def test_the_help_loads_neither_the_settings_nor_the_application() -> None:
     assert not imported_by("--help") & {"hookrunner.settings", "hookrunner.app", "aiohttp", "structlog", "yaml"}
+
+
+def test_a_start_on_a_sandbox_loads_nothing_for_modules_webhooks_or_other_clusters(tmp_path: Path) -> None:
+    """What makes a start slow is what it imports; seconds would only tell how busy the machine is."""
+    hook = tmp_path / "hooks" / "h.sh"
+    hook.parent.mkdir()
+    hook.write_text('#!/bin/sh\n[ "$1" = --config ] && exec echo "{configVersion: v1, onStartup: 1}"\nkill $PPID\n')
+    hook.chmod(0o755)
+    paths = ("--hooks-dir", str(hook.parent), "--tmp-dir", str(tmp_path), "--debug-unix-socket", str(tmp_path / "s"))
+    flags = ("--sandbox", "--listen-address", "127.0.0.1", "--listen-port", "0", *paths)
+    loaded = imported_by("start", *flags, directory=tmp_path)  # without modules/ beside it
+    assert "hookrunner.sandbox.server" in loaded
+    assert not loaded & {"kubernetes", "cryptography", "helm_python", "cel_expr_python", "hookrunner.webhooks.serving"}
+    assert not {name for name in loaded if name.startswith(("hookrunner.convergence", "hookrunner.releases"))}
 
 
 def test_the_debug_commands_do_without_aiohttp() -> None:

@@ -150,6 +150,20 @@ def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
     assert bench.finish(Done()) == "1 4"
 
 
+def test_hurry_ends_the_back_off_of_one_lane_only() -> None:
+    bench = Bench()
+    for hook in "ab":
+        bench.queue.put(run(hook, hook))
+        bench.finish(Failed("broken", park=True))
+    assert bench.next() == "<waiting for task>"
+    (lane,) = run("b", "b").lanes
+    bench.queue.hurry(lane)
+    assert bench.finish(Done()) == "b"
+    assert bench.next() == "<waiting for task>"
+    bench.clock.now = 3600
+    assert bench.next() == "a"
+
+
 def test_a_parked_task_keeps_the_order_of_every_binding_that_it_has_merged() -> None:
     bench = Bench()
     bench.queue.put(run("h", "a1", binding="a"))

@@ -201,7 +201,7 @@ class Operator:
 
     async def alone(self) -> None:
         """Wait until nothing lives that hooks of this story have started. What is killed lives on for a moment."""
-        await until(lambda: not self.left_behind(), "the end of what hooks have started", within=10)
+        await until(lambda: not self.left_behind(), "the end of what hooks have started")
 
     def left_behind(self) -> list[int]:
         """Processes that hooks of this story have started and that still live."""

@@ -104,12 +104,10 @@ async def test_a_review_that_outlasts_the_grace_fails_and_its_hook_is_ended(site
     one = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=500ms")
     await is_asked(site, one)
     held = await holding(site, one, "held")
-    began = asyncio.get_running_loop().time()
     assert await one.stop() == 1
     code, shown = await held
     assert code == 1
     assert "Hook failed: h.sh" in shown
-    assert asyncio.get_running_loop().time() - began < 20  # by default it has 25 s
     await one.alone()
 
 

@@ -57,7 +57,7 @@ async def test_a_script_answers_true_or_false_and_may_say_why(asking: Asking, sc
     found = await asking.says(script)
     assert found == answer
     assert found.usage
-    assert 0 < found.usage.seconds < 30
+    assert found.usage.seconds > 0
     assert list((asking.top / "tmp").iterdir()) == []
 
 

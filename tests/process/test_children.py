@@ -18,7 +18,6 @@ from hookrunner.process.child import Exit, Patience, _within
 from hookrunner.process.children import Children
 from hookrunner.process.pipes import Stream
 from hookrunner.process.spawn import Command
-from tests.fakes.clocks import awake
 
 Script = Callable[..., Command]
 PATIENCE = 30.0
@@ -188,10 +187,8 @@ async def test_after_a_timeout_the_whole_group_is_dead(script: Script, text: str
     while not children._running:  # noqa: ASYNC110  # nothing tells of it
         await asyncio.sleep(0)
     [group] = children._running
-    async with awake() as seconds:
-        assert (await task).timed_out
-        assert gone(group)
-        assert seconds() < 0.3 + BRIEF.kill + 2
+    assert (await task).timed_out
+    assert gone(group)
 
 
 async def test_children_of_a_hook_that_is_ended_may_clean_up(script: Script) -> None:

@@ -280,20 +280,29 @@ async def test_the_deadline_goes_into_the_review() -> None:
             assert earliest <= told.asked[-1].deadline <= clock() + seconds
 
 
+@pytest.fixture
+def hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reviews may take an hour, unless their query says less: what ends one sooner is not its deadline."""
+    monkeypatch.setattr(reviews, "LONGEST_TIMEOUT", 3600.0)
+    monkeypatch.setattr(reviews, "DEFAULT_TIMEOUT", dict.fromkeys(reviews.DEFAULT_TIMEOUT, 3600.0))
+
+
+@pytest.mark.usefixtures("hour")
 async def test_a_reviewer_that_forgets_the_time_is_stopped() -> None:
     told = Told()
     told.going_on.clear()
-    async with served(told) as server, asyncio.timeout(9):  # by default, a review has 9.8 s
+    async with served(told) as server, asyncio.timeout(60):
         status, text = await server.post("/hooks/a?timeout=20ms", admission())
         assert (status, text, told.cancelled) == (500, "hookrunner had no answer by the deadline\n", 1)
         status, answer = await server.post("/a.example.com?timeout=20ms", conversion())
         assert (status, answer["response"]["result"]["status"], told.cancelled) == (200, "Failure", 2)
 
 
+@pytest.mark.usefixtures("hour")
 async def test_when_the_client_goes_away_the_review_ends() -> None:
     told = Told()
     told.going_on.clear()
-    async with served(told) as server, asyncio.timeout(9):
+    async with served(told) as server, asyncio.timeout(60):
         asking = asyncio.create_task(server.post("/hooks/a", admission()))
         await told.until_asked(1)
         asking.cancel()
@@ -321,10 +330,11 @@ async def test_one_review_too_many_is_told_at_once_to_come_again() -> None:
         assert count(shown, 'type="conversion"', 'result="limit"') == count(shown, 'result="limit"') == 1
 
 
+@pytest.mark.usefixtures("hour")
 async def test_a_review_that_was_given_up_makes_room() -> None:
     told = Told()
     told.going_on.clear()
-    async with served(told, Setup(most=1)) as server, asyncio.timeout(9):
+    async with served(told, Setup(most=1)) as server, asyncio.timeout(60):
         asking = asyncio.create_task(server.post("/hooks/a", admission()))
         await told.until_asked(1)
         asking.cancel()
