@@ -16,7 +16,7 @@ from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, FilterBroke, Obstacle
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
-from tests.fakes.cost import cost
+from tests.fakes.cost import QUADRATIC, growth
 
 
 @dataclass
@@ -338,14 +338,16 @@ def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
     assert sum(bench.queue.compactions.values()) < 60
 
 
-def test_runs_that_never_merge_cost_little_each_too() -> None:
+def test_the_cost_of_runs_that_never_merge_grows_with_their_number() -> None:
     """Seen in a soak with `combine: false`: looking for what may merge at each event held the loop up for seconds."""
-    bench = Bench()
-    with cost() as spent:
-        for number in range(600):
+
+    def work(size: int) -> None:
+        bench = Bench()
+        for number in range(size):
             bench.queue.put(run("h", str(number), merges=False))
-        assert spent() < 0.3
-    assert len(bench.queue) == 600
+        assert len(bench.queue) == size
+
+    assert growth(work, 250) < QUADRATIC * 0.7
 
 
 orders = st.lists(

@@ -1,19 +1,28 @@
-"""What a piece of work costs the thread that does it, whatever else the machine or this process has to do."""
+"""How the cost of a piece of work grows with its size: a ratio, so that it is the same on fast and on slow machines."""
 
 import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+
+QUADRATIC = 16.0
+"""What `growth` returns, about, for work whose cost is the square of its size; for linear work it is 4."""
 
 
-@contextmanager
-def cost() -> Iterator[Callable[[], float]]:
-    """Seconds of the processor since the beginning, whenever asked. Garbage of earlier tests is collected before: a
-    collection among all that they have left costs more than what is to be measured."""
+def growth(work: Callable[[int], object], size: int) -> float:
+    """Return how many times more CPU time `work(4 * size)` takes than `work(size)`, the quickest of three tries each.
+
+    Only this thread counts, and garbage of earlier tests is collected before: a collection of all that they have left
+    may cost more than the work."""
     gc.collect()
     gc.disable()
-    began = time.thread_time()
     try:
-        yield lambda: time.thread_time() - began
+        small, large = (min(_seconds(work, n) for _ in range(3)) for n in (size, 4 * size))
     finally:
         gc.enable()
+    return large / small
+
+
+def _seconds(work: Callable[[int], object], size: int) -> float:
+    began = time.thread_time()
+    work(size)
+    return time.thread_time() - began

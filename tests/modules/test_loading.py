@@ -4,7 +4,7 @@ import pytest
 
 from hookrunner.errors import StartRefused
 from hookrunner.modules.loading import load
-from tests.fakes.cost import cost
+from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import MakeTree
 
 
@@ -41,14 +41,18 @@ def test_a_missing_directory_refuses_the_start(tree: MakeTree) -> None:
         load([tree({}) / "gone"], 1, strict=False)
 
 
-def test_a_thousand_modules_are_loaded_quickly(tree: MakeTree) -> None:
-    files = {"values.yaml": "global: {a: 1}\n"}
-    for number in range(1000):
-        name = f"{number:03}-mod{number}"
-        files |= {f"{name}/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.2.3\n", f"{name}/templates/": ""}
-        files |= {f"{name}/values.yaml": f"mod{number}:\n  replicas: 1\n  image: {{name: x, tag: y}}\n"}
-    top = tree(files)
-    with cost() as spent:
-        loaded = load([top], 1, strict=False)
-        assert spent() < 2
-    assert len(loaded.found.modules) == 1000
+def test_the_cost_of_loading_grows_with_the_number_of_modules(tree: MakeTree) -> None:
+    def files(top: str, count: int) -> dict[str, str]:
+        found = {f"{top}/values.yaml": "global: {a: 1}\n"}
+        for number in range(count):
+            name = f"{top}/{number:03}-mod{number}"
+            found |= {f"{name}/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.2.3\n", f"{name}/templates/": ""}
+            found |= {f"{name}/values.yaml": f"mod{number}:\n  replicas: 1\n  image: {{name: x, tag: y}}\n"}
+        return found
+
+    top = tree(files("100", 100) | files("400", 400))
+
+    def work(size: int) -> None:
+        assert len(load([top / str(size)], 1, strict=False).found.modules) == size
+
+    assert growth(work, 100) < QUADRATIC * 0.7
