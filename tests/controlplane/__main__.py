@@ -22,7 +22,7 @@ from tests.controlplane.control_plane import ControlPlane
 
 EXAMPLE = """\
 example:
-  python -m tests.controlplane > /tmp/cluster.env &      # the first time it builds for about 5 minutes
+  python -m tests.controlplane > /tmp/cluster.env &      # the first time it builds for 5 to 10 minutes
   . /tmp/cluster.env && kubectl get nodes
 """
 

@@ -1,8 +1,8 @@
 """Finds the control plane's binaries, or builds them from the Go program beside this file.
 
 The order: `KUBEBUILDER_ASSETS` (a directory with this build's binaries or with envtest's), the cached build, a fresh
-build. The build takes about five minutes on two cores and 4 GB of Go's own caches; its result is kept outside the
-checkout, keyed by the Go program, `go.mod`, `go.sum` and the flags, so that only a change of these builds anew.
+build. The build takes five to ten minutes on two cores with empty caches, and 4 GB of Go's own caches; its result is
+kept outside the checkout, keyed by the Go program, `go.mod`, `go.sum` and the flags: only a change of these builds anew.
 """
 
 import hashlib
@@ -10,8 +10,10 @@ import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import time
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,13 +78,49 @@ def build(into: Path) -> None:
     env = dict(os.environ, CGO_ENABLED="0", GOTOOLCHAIN="local", GOFLAGS="-mod=readonly -trimpath -buildvcs=false")
     packages = {"controlplane": ".", "kwok": "sigs.k8s.io/kwok/cmd/kwok"}
     for name, package in packages.items():
-        say(f"building {name} with {go} (once; both take about 5 minutes on two cores)")
-        command = [str(go), "build", f"-ldflags={linking()}", "-o", str(into / name), package]
-        run(command, cwd=GO_MODULE, env=env, why="the control plane could not be built")
+        say(f"building {name} with {go} (once; both take 5 to 10 minutes on two cores)")
+        packages_of = [str(go), "list", "-deps", package]
+        total = len(run(packages_of, cwd=GO_MODULE, env=env, why=f"{name}'s packages were not found").split())
+        command = [str(go), "build", "-v", f"-ldflags={linking()}", "-o", str(into / name), package]
+        compile_packages(command, env, Progress(name, total, started))
     listed = [str(go), "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]
     kwok = Path(run(listed, cwd=GO_MODULE, env=env, why="kwok's sources were not found").strip())
     copy_stages(kwok / "kustomize" / "stage", into / "stages")
     say(f"built in {time.monotonic() - started:.0f} s")
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a compilation is: tells of each tenth of its packages. `began` is a monotonic second."""
+
+    name: str
+    total: int
+    began: float
+    compiled: int = 0
+    tenths: int = 0
+
+    def add(self) -> None:
+        """One more package is compiled."""
+        self.compiled += 1
+        tenths = 10 * self.compiled // max(self.total, 1)
+        if tenths > self.tenths:
+            self.tenths = tenths
+            seconds = time.monotonic() - self.began
+            say(f"{self.name}: {self.compiled} of at most {self.total} packages compiled after {seconds:.0f} s")
+
+
+def compile_packages(command: list[str], env: dict[str, str], progress: Progress) -> None:
+    """Run `go build -v`, which prints each package that it compiles. Raises `BedUnavailable` with its last lines."""
+    last_lines: deque[str] = deque(maxlen=20)
+    with subprocess.Popen(
+        command, cwd=GO_MODULE, env=env, text=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as build:
+        for line in build.stderr or ():
+            last_lines.append(line)
+            progress.add()
+    if build.returncode != 0:
+        text = "".join(last_lines)
+        raise BedUnavailable(f"the control plane could not be built: `{' '.join(command)}` failed\n{text}")
 
 
 def copy_stages(source: Path, into: Path) -> None:

@@ -78,6 +78,23 @@ def test_a_failed_command_is_named_with_its_last_lines() -> None:
         run(["sh", "-c", "echo reason >&2; exit 3"], why="it broke")
 
 
+def test_a_compilation_tells_of_each_tenth_of_its_packages(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "GO_MODULE", Path("/"))
+    command = ["sh", "-c", "for n in $(seq 40); do echo k8s.io/api/$n >&2; done"]
+    build.compile_packages(command, {"PATH": "/usr/bin:/bin"}, build.Progress("kwok", 40, 0.0))
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split()[4] for line in lines] == [str(4 * n) for n in range(1, 11)]
+    assert "kwok: 4 of at most 40 packages compiled after " in lines[0]
+
+
+def test_a_failed_compilation_is_named_with_its_last_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "GO_MODULE", Path("/"))
+    with pytest.raises(BedUnavailable, match=r"(?s)could not be built: `sh -c .*` failed\nundefined: x"):
+        build.compile_packages(["sh", "-c", "echo undefined: x >&2; exit 1"], {}, build.Progress("kwok", 1, 0.0))
+
+
 def program(directory: Path, name: str, output: str) -> Path:
     """Make an executable that prints the output."""
     file = directory / name
