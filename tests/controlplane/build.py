@@ -2,7 +2,8 @@
 
 The order: `KUBEBUILDER_ASSETS` (a directory with this build's binaries or with envtest's), the cached build, a fresh
 build. The build takes five to ten minutes on two cores with empty caches, and 4 GB of Go's own caches; its result is
-kept outside the checkout, keyed by the Go program, `go.mod`, `go.sum` and the flags: only a change of these builds anew.
+kept outside the checkout, keyed by the Go program, `go.mod`, `go.sum` and the flags; only a change of these builds it
+anew.
 """
 
 import hashlib
