@@ -12,14 +12,16 @@ from hookrunner.background import Background
 from hookrunner.engine import dispatch
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Queue
-from hookrunner.errors import BadHookConfig
+from hookrunner.errors import BadConfig, BadHookConfig
 from hookrunner.hooks.config import versions
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.bindings import MAIN, Hook, HookConfig, Kubernetes
 from hookrunner.model.tasks import Done, EnableScheduleBindings, Outcome, Task
 from hookrunner.settings import load
-from hookrunner.web.parameters import log_level
+from hookrunner.values import sections
+from hookrunner.values.store import Store
+from hookrunner.web.parameters import Parameters, log_level
 
 
 def test_a_startup_run_is_labelled_by_what_it_is() -> None:
@@ -103,3 +105,14 @@ def test_waiting_for_a_limit_and_the_answer_are_measured_apart() -> None:
     text = metrics.exposition().decode()
     assert 'kubernetes_client_request_latency_seconds_sum{component="main",url="/api/v1/pods",verb="GET"} 0.1' in text
     assert 'kubernetes_client_rate_limiter_latency_seconds_sum{url="/api/v1/pods",verb="GET"} 2' in text
+
+
+def test_a_number_with_a_point_keeps_it_in_the_values_of_hooks() -> None:
+    store = Store({"a": {}}, {})
+    store.adopt(sections.parse({"a": "{five: 5.0, half: 0.5, many: 1000000}"}), None, {"a"})
+    assert b'"a":{"five":5.0,"half":0.5,"many":1000000}' in store.files("a").values
+
+
+def test_no_parameter_logs_every_event_of_the_configuration() -> None:
+    with pytest.raises(BadConfig, match="unknown runtime parameter"):
+        Parameters([log_level("info")]).set("log.configmap.events", "true")

@@ -89,6 +89,7 @@ class ControlPlane:
             # Pods need no service account's token here: nobody runs their containers.
             "--disable-admission-plugins=ServiceAccount",
             "--watch-cache-sizes=podtemplates#0",
+            "--allow-privileged=true",
         )
         self._wait_until_ready()
 

@@ -28,6 +28,12 @@ def test_a_fresh_namespace_has_no_configmaps(cluster: Cluster, namespace: str) -
     assert cluster.request("GET", f"/api/v1/namespaces/{namespace}/configmaps").body["items"] == []
 
 
+def test_privileged_containers_are_allowed(cluster: Cluster, namespace: str) -> None:
+    overrides = '{"spec": {"containers": [{"name": "p", "image": "p", "securityContext": {"privileged": true}}]}}'
+    cluster.kubectl("run", "p", "--image=p", f"--overrides={overrides}", "-n", namespace)
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=60s", "-n", namespace)
+
+
 def test_kubectl_failure_carries_its_standard_error(cluster: Cluster) -> None:
     with pytest.raises(RequestFailed, match="not found"):
         cluster.kubectl("get", "pod", "nobody", "-n", "default")

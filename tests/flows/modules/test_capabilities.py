@@ -1,6 +1,6 @@
 """What a cluster serves decides what some charts make (design.md §4.1)."""
 
-from tests.flows.modules.hooks import configmap
+from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.test_overtaking import CRD
 from tests.flows.modules.world import World
 
@@ -17,3 +17,13 @@ async def test_a_chart_that_asks_for_a_kind_is_rendered_again_when_it_comes_and_
     await world.becomes("a", things="true")
     await world.configure(bEnabled="false")
     await world.becomes("a", things="false")
+
+
+async def test_a_chart_that_reads_capabilities_runs_once_more_for_its_own_definition(world: World) -> None:
+    files = {"templates/cm.yaml": configmap("a", TOLD), "templates/crd.yaml": CRD, "hooks/h.sh": hook(beforeHelm=1)}
+    world.module("010-a", files)
+    await world.configure(aEnabled="true")
+    await world.start()
+    await world.becomes("a", things="true")
+    await world.module_is("a", ready=True)
+    assert world.counts() == {"a/h.sh beforeHelm": 2}

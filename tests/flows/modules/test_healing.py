@@ -1,6 +1,6 @@
 """What fails for want of another module is mended with it (design.md §4.2)."""
 
-from tests.flows.modules.hooks import hook, unless
+from tests.flows.modules.hooks import at, hook, unless
 from tests.flows.modules.world import World
 
 
@@ -17,3 +17,45 @@ async def test_when_a_module_heals_those_that_failed_after_it_are_tried_at_once(
     await world.module_is("b", ready=True)
     assert world.failures("b") == failures
     assert world.history()[-2:] == ["a/h.sh beforeHelm", "b/h.sh beforeHelm"]
+
+
+async def test_after_all_hooks_run_beside_a_parked_module_and_not_again_when_it_heals(world: World) -> None:
+    world.write("global-hooks/g.sh", hook(afterAll=1))
+    world.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
+    await world.configure(aEnabled="true")
+    await world.start()
+    assert world.history("afterAll") == ["global/g.sh afterAll"]
+    world.operator.tell("mended")
+    await world.configure(a="x: 1")
+    await world.module_is("a", ready=True)
+    assert world.history()[-1] == "a/h.sh beforeHelm"
+    assert world.history("afterAll") == ["global/g.sh afterAll"]
+
+
+async def test_a_failed_delete_holds_back_nothing_and_is_tried_again(world: World) -> None:
+    broken = at("afterDeleteHelm", unless("mended"))
+    world.module("010-a", {"hooks/h.sh": hook(beforeHelm=1, afterDeleteHelm=1)})
+    world.module("020-b", {"hooks/h.sh": hook(broken, beforeHelm=1, afterDeleteHelm=1)})
+    world.module("030-c", {"hooks/h.sh": hook(beforeHelm=1)})
+    await world.configure(aEnabled="true", bEnabled="true")
+    await world.start()
+    await world.configure(aEnabled="false", bEnabled="false", cEnabled="true")
+    await world.ran("c/h.sh beforeHelm")
+    await world.ran("a/h.sh afterDeleteHelm")
+    assert world.modules()["b"]["phase"] != ""
+    world.operator.tell("mended")
+    await world.module_is("b", phase="")
+
+
+async def test_a_mended_section_and_a_changed_flag_bring_a_whole_round(world: World) -> None:
+    world.write("global-hooks/g.sh", hook(beforeAll=1))
+    world.module("010-a", {"openapi/config-values.yaml": "properties: {x: {type: integer}}\n"})
+    world.module("020-b", {"hooks/h.sh": hook(beforeHelm=1)})
+    await world.configure(aEnabled="true", a="x: one")
+    await world.start()
+    assert len(world.history("beforeAll")) == 1
+    await world.configure(a="x: 1")
+    await world.ran("beforeAll", 2)
+    await world.configure(bEnabled="true")
+    await world.ran("beforeAll", 3)
+    await world.ran("b/h.sh beforeHelm")
