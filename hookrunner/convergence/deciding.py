@@ -80,6 +80,7 @@ class Deciding:
         included."""
         before, self._config, self._secret = self._config, parse(config.data), parse_secret(secret.data)
         self._warn_of_strangers()
+        self._hold_what_goes()
         changed = self._judge()
         self._renew_reasons()
         return changed | _differences(before.maintenance, self._config.maintenance)
@@ -137,6 +138,8 @@ class Deciding:
     def _decide(self, state: State, decision: Decision) -> bool:
         """Whether it is another choice than before."""
         before, state.decision = state.decision, decision
+        if decision.choice is Choice.OFF and state.live:
+            self._store.hold(state.module.key)
         if decision.choice is before.choice and before is not NOT_YET:
             return False
         if not state.live:
@@ -146,6 +149,13 @@ class Deciding:
             self._states.news.tell(Item(state.module.name, "ModuleUndecided", decision.reason))
         _log.log(level, f"module is {decision.choice}", module=state.module.name, by=decision.by, why=decision.reason)
         return True
+
+    def _hold_what_goes(self) -> None:
+        """Modules that flags turn off keep what they last ran with, lest an edit takes their values away as well."""
+        facts = self._facts()
+        for state in self._states:
+            if state.live and flagged(state.module, self._extenders.chain, facts).choice is Choice.OFF:
+                self._store.hold(state.module.key)
 
     def _judge(self) -> frozenset[str]:
         """Hand the configuration to the store, judging the sections of all that are on or may come to be."""

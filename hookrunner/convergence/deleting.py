@@ -37,6 +37,7 @@ class Deleting:
         # It may have been turned off before it came so far, or while nobody was there.
         await self._hooks.see(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)
         if state.module.chart and await self._releasing.head(state):
+            await self._recall(state)
             await self._hooks.run(state, BindingType.BEFORE_DELETE_HELM)
             await self._releasing.uninstall(state)
         await self._hooks.run(state, BindingType.AFTER_DELETE_HELM)
@@ -46,3 +47,10 @@ class Deleting:
         self._store.forget(state.module.key)
         state.live, state.revision, state.last_success = False, 0, 0.0
         state.reach(Phase.STARTUP)
+
+    async def _recall(self, state: State) -> None:
+        """Let its hooks see the values of its release, if it last ran in an earlier process."""
+        if self._store.is_held(state.module.key):
+            return
+        if values := await self._releasing.last_values(state):
+            self._store.hold_recorded(state.module.key, values)

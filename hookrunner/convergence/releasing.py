@@ -149,6 +149,11 @@ class Releasing:
         head = await self.head(state)
         return await self._helm.releases.manifest(head) if head else ()
 
+    async def last_values(self, state: State) -> JSON:
+        """The values of a module's deployed revision by section, None if there is none."""
+        head = await self.head(state)
+        return await self._helm.releases.values(head) if head else None
+
     async def _settle(self, state: State) -> None:
         module, head = state.module, await self.head(state)
         identity = self.places.identity(module)

@@ -143,6 +143,11 @@ class Releases:
         deployed = (await (await self._archive.seen(head.name, head.namespace)).past()).deployed
         return tuple((await rollouts.by_id([deployed])).values()) if deployed else ()
 
+    async def values(self, head: Head) -> JSON:
+        """The values of the deployed revision; None without a deployed revision whose record can be read."""
+        deployed = (await (await self._archive.seen(head.name, head.namespace)).past()).deployed
+        return deployed.document.get("config") if deployed else None
+
     def changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """Names of releases whose latest revision somebody else has changed (`helm rollback`), when that is done.
         Close it with `aclosing`."""

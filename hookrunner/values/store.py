@@ -6,7 +6,7 @@ Rules: addon-operator.md §2 without the defects of §11.1 (1, 3–8, 13, 28) an
 """
 
 from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import orjson
@@ -17,6 +17,7 @@ from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import explained, patches, secrecy
 from hookrunner.values.explained import Origin
+from hookrunner.values.last_runs import Free, LastRun, LastRuns
 from hookrunner.values.layers import Schemas
 from hookrunner.values.section import Section
 from hookrunner.values.sections import Config
@@ -46,12 +47,13 @@ class Store:
 
     def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, Schemas]) -> None:
         self._sections = {
-            key: Section(key, static.get(key) or {}, schemas.get(key, _Free())).computed()
+            key: Section(key, static.get(key) or {}, schemas.get(key, Free())).computed()
             for key in sorted({GLOBAL, *static, *schemas})
         }
         self._refused: Mapping[str, BadValues] = {}
+        self._last_runs = LastRuns()
         self._enabled: tuple[str, ...] | None = None
-        self._global = self._global_for_hooks()
+        self._global = self._global_for_hooks(self._sections[GLOBAL])
 
     def config(self, key: str) -> JSON:
         """What the user has set, None if nothing has been said of the section."""
@@ -71,25 +73,29 @@ class Store:
         return {GLOBAL: self.config(GLOBAL), key: self.config(key)}
 
     def files(self, key: str) -> Files:
-        """What a hook of the section gets, `global.enabledModules` included."""
-        values = b'{"global":' + self._global
+        """What a hook of the section gets, `global.enabledModules` included. Hooks of a module that is about to go get
+        what it last ran with."""
+        held = self._last_runs.held.get(key)
+        shared, own = held.sections if held else (self._sections[GLOBAL], self._sections[key])
+        values = b'{"global":' + (self._global_for_hooks(shared) if held else self._global)
         if key != GLOBAL:
-            values += b"," + orjson.dumps(key) + b":" + self._sections[key].encoded
-        return Files(written(self.config_document(key), orjson.OPT_SORT_KEYS), values + b"}")
+            values += b"," + orjson.dumps(key) + b":" + own.encoded
+        config = {GLOBAL: shared.config, key: own.config}
+        return Files(written(config, orjson.OPT_SORT_KEYS), values + b"}")
 
     def patches(self, key: str) -> JSON:
         """What hooks have patched in memory, as dumps show it (§8.4)."""
-        operations = self._sections[key].patches.operations()
+        operations = self._shown(key).patches.operations()
         return [{"Operations": [patches.document_of(one) for one in operations]}] if operations else []
 
     def explain(self, key: str) -> list[Origin]:
         """Which layer has set each value of the section, by JSON pointer."""
-        return explained.origins(self._sections[key])
+        return explained.origins(self._shown(key))
 
     def enabled_modules(self, names: Collection[str]) -> None:
         """Becomes `global.enabledModules` for hooks, whatever the schema of `global` allows."""
         self._enabled = tuple(names)
-        self._global = self._global_for_hooks()
+        self._global = self._global_for_hooks(self._sections[GLOBAL])
 
     def adopt(self, config: Config, secret: Config | None, validated: Set[str]) -> Adopted:
         """Takes over what a user has written, section by section. A section is judged if it is `global` or one of
@@ -111,6 +117,24 @@ class Store:
         """What the ConfigMap's section is to become by a hook's patch, None if it need not be written. Kept only by
         `keep_config`. Raises BadValues, also while an edit of the user's is refused: it would be overwritten."""
         asked = _own(key, operations)
+        if held := self._last_runs.held.get(key):
+            return self._patched_config_of(held, asked)
+        return self._patched_plain(key, asked)
+
+    def _patched_config_of(self, held: LastRun, asked: tuple[PatchOperation, ...]) -> JSON:
+        """The module is about to go, and its hooks see a config that may be no longer there. What they patch must fit
+        into that; what does not fit into the ConfigMap of now is not written: its deletion would never end."""
+        key = held.own.key
+        if (wanted := held.own.patched_plain(asked)) is not None:
+            own = replace(held.own, plain=wanted)
+            self._last_runs.held[key] = held.with_own(own)
+        try:
+            return self._patched_plain(key, asked)
+        except BadValues as error:
+            _log.warn("a hook's patch is not written, its module is about to go", section=key, error=str(error))
+            return None
+
+    def _patched_plain(self, key: str, asked: tuple[PatchOperation, ...]) -> JSON:
         if asked and key in self._refused:
             raise BadValues(key, ["a patch would overwrite what was refused", *self._refused[key].problems])
         return self._sections[key].patched_plain(asked)
@@ -122,10 +146,37 @@ class Store:
 
     def patch(self, key: str, operations: Iterable[PatchOperation]) -> bool:
         """A hook's patch in memory, on the values as they are now; did it change anything? Raises BadValues."""
-        return self._keep(self._sections[key].patched(_own(key, operations)))
+        asked = _own(key, operations)
+        if held := self._last_runs.held.get(key):
+            own = held.own.patched(asked)
+            self._last_runs.held[key] = replace(held, own=own)
+            return own is not held.own
+        return self._keep(self._sections[key].patched(asked))
+
+    def begin_run(self, key: str) -> None:
+        """The module runs with the values of now: nothing is held for it any more, but for what hooks have patched in
+        memory meanwhile."""
+        if held := self._last_runs.held.get(key):
+            self._keep(replace(self._sections[key], patches=held.own.patches).computed())
+        self._last_runs.begin(key, LastRun(self._sections[GLOBAL], self._sections[key]))
+
+    def hold(self, key: str) -> None:
+        """The module is about to go: until `forget`, its hooks see what it last ran with. If that was in an earlier
+        process, see `hold_recorded`."""
+        self._last_runs.hold(key, self._sections[key])
+
+    def is_held(self, key: str) -> bool:
+        """Is it known what the module last ran with, and is that what its hooks see?"""
+        return key in self._last_runs.held
+
+    def hold_recorded(self, key: str, values: JSON) -> None:
+        """The same with the values that are on record in the module's release."""
+        self._last_runs.hold_recorded(key, values, (self.config(GLOBAL), self.config(key)))
 
     def forget(self, key: str) -> None:
-        """Drops what hooks have patched in memory: their module has been switched off. The config stays (§11.1.7)."""
+        """The module's deletion has ended. Drops what hooks have patched in memory, and what was held for them. The
+        config stays (§11.1.7)."""
+        self._last_runs.forget(key)
         self._keep(self._sections[key].unpatched())
 
     def for_helm(self, key: str) -> None:
@@ -134,7 +185,9 @@ class Store:
 
     def masked(self, key: str, message: str) -> str:
         """The message without what the Secret has set there or in `global`: fit for logs and Events."""
-        secrets = (self._sections[one].secret for one in {GLOBAL, key})
+        held = self._last_runs.held.get(key)
+        sections = (self._sections[GLOBAL], self._sections[key], *(held.sections if held else ()))
+        secrets = (section.secret for section in sections)
         return secrecy.masked(message, frozenset[str]().union(*map(secrecy.words, secrets)))
 
     def _keep(self, section: Section) -> bool:
@@ -145,20 +198,18 @@ class Store:
             if misfit not in old.misfits:
                 _log.warn("a hook's patch has no place in the values any more", section=section.key, patch=misfit)
         if section.key == GLOBAL:
-            self._global = self._global_for_hooks()
+            self._global = self._global_for_hooks(section)
         return section is not old
 
-    def _global_for_hooks(self) -> bytes:
-        section = self._sections[GLOBAL]
+    def _shown(self, key: str) -> Section:
+        """What the module's hooks see of its section."""
+        held = self._last_runs.held.get(key)
+        return held.own if held else self._sections[key]
+
+    def _global_for_hooks(self, section: Section) -> bytes:
         if self._enabled is None:
             return section.encoded
         return written(section.effective | {"enabledModules": self._enabled}, orjson.OPT_SORT_KEYS)
-
-
-class _Free:
-    """No schemas: everything is allowed."""
-
-    config = values = helm = None
 
 
 def _configured(section: Section, config: Config, secret: Config, validated: bool) -> Section:

@@ -1,0 +1,101 @@
+"""A module keeps what it last ran with until its deletion has ended: its delete hooks see the user's values, whatever
+the edit that turns it off takes away."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, until_told
+from tests.flows.modules.world import World
+from tests.flows.waiting import until
+
+SCHEMA = "type: object\nproperties:\n  size: {type: integer}\n"
+CLEANS: dict[str, Any] = {"beforeDeleteHelm": 1, "afterDeleteHelm": 1}
+
+
+@pytest.fixture
+async def one(world: World) -> World:
+    """With a module `a` that is on, has values of a user, and cleans up when it goes."""
+    world.module("010-a", {"openapi/config-values.yaml": SCHEMA, "templates/cm.yaml": configmap("a")})
+    world.module("010-a", {"hooks/h.sh": hook(**CLEANS)})
+    await world.configure(aEnabled="true", a="size: 2", GLOBAL="domain: here")
+    return world
+
+
+async def cleaned(world: World) -> list[tuple[Any, Any]]:
+    """The values and the config that its delete hooks have seen, `global` first, once it is gone."""
+    await world.ran("a/h.sh afterDeleteHelm")
+    await world.until(world.releases, [], "releases")
+    runs = [run for run in world.told() if "DeleteHelm" in run["contexts"][0]["binding"]]
+    assert [run["contexts"][0]["binding"] for run in runs] == [*CLEANS]
+    shared = [{k: v for k, v in run["values"]["global"].items() if k != "enabledModules"} for run in runs]
+    return [(seen, run["values"]["a"]) for seen, run in zip(shared, runs, strict=True)]
+
+
+LAST = [({"domain": "here"}, {"size": 2})] * 2
+
+
+async def test_section_and_flag_that_go_in_one_edit_are_seen_by_delete_hooks(one: World) -> None:
+    await one.start()
+    await one.configure(aEnabled="false", a=None, GLOBAL=None)
+    assert await cleaned(one) == LAST
+    assert one.told()[-1]["config"] == {"a": {"size": 2}, "global": {"domain": "here"}}
+    one.forget()
+    await one.configure(aEnabled="true", a="size: 3")
+    await one.module_is("a", ready=True)
+    await one.configure(aEnabled=None)
+    assert await cleaned(one) == [({}, {"size": 3})] * 2
+
+
+async def test_a_section_that_is_refused_in_the_edit_that_turns_it_off_changes_nothing(one: World) -> None:
+    await one.start()
+    await one.configure(aEnabled="false", a="size: [")
+    assert await cleaned(one) == LAST
+
+
+async def test_an_edit_while_the_module_is_being_deleted_is_not_seen(one: World) -> None:
+    one.module("010-a", {"hooks/h.sh": hook(at("beforeDeleteHelm", until_told("go")), **CLEANS)})
+    one.module("020-b")
+    await one.start()
+    await one.configure(aEnabled="false")
+    await one.ran("a/h.sh beforeDeleteHelm")
+    await one.configure(a="size: 9", b="x: 1")
+    await until(lambda: one.values("b") == {"x": 1}, "the edit to be taken over")
+    one.operator.tell("go")
+    assert await cleaned(one) == LAST
+
+
+async def test_values_that_turn_a_module_off_by_its_script_were_never_run_with(one: World) -> None:
+    one.module("010-a", {"enabled": enabled('jq \'.a.size < 5\' "$VALUES_PATH" > "$MODULE_ENABLED_RESULT"')})
+    await one.start()
+    await one.configure(a="size: 5")
+    assert await cleaned(one) == LAST
+
+
+async def test_what_the_secret_says_is_seen_when_it_goes_with_the_module(one: World) -> None:
+    one.operator.flags = (*one.operator.flags, "--config-secret=private")
+    texts = {key: base64.b64encode(text.encode()).decode() for key, text in (("a", "size: 7"), ("aEnabled", "true"))}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "private"}, "data": texts}
+    await one.ask("POST", one.path(resource="secrets") + "?story=yes", secret)
+    await one.configure(aEnabled=None)
+    await one.start()
+    await one.ask("PATCH", one.path("private", "secrets") + "?story=yes", {"data": {"a": None, "aEnabled": None}})
+    assert await cleaned(one) == [({"domain": "here"}, {"size": 7})] * 2
+
+
+async def test_after_a_restart_delete_hooks_see_the_values_of_the_release(one: World) -> None:
+    """Turned off while nobody was there, and when the deletion is broken off."""
+    waits = at("beforeDeleteHelm", until_told("go"))
+    one.module("010-a", {"hooks/h.sh": hook(waits + patch("/a/patched", "1"), beforeHelm=1, **CLEANS)})
+    await one.start()
+    await one.stop()
+    await one.configure(aEnabled=None, a=None, GLOBAL=None)
+    one.operator.flags = (*one.operator.flags, "--shutdown-grace=0s")
+    await one.start(ready=False)
+    await one.ran("a/h.sh beforeDeleteHelm")
+    await one.operator.stop()
+    one.forget()
+    one.operator.tell("go")
+    await one.start()
+    assert await cleaned(one) == [({"domain": "here"}, {"size": 2, "patched": 1})] * 2
