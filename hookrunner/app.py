@@ -25,6 +25,7 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.environment import private_directory, shared
 from hookrunner.kube.loading import Loading
 from hookrunner.kube.pace import Pace
 from hookrunner.kube.watch import Watches
@@ -53,8 +54,9 @@ KILL_AFTER = 5.0
 
 
 def run(settings: Settings, loading: Loading | None) -> int:
-    """Run until asked to stop; the exit code. `loading` is on its way to the cluster; None = to a sandbox, which is
-    made first. Raises StartRefused, whose message is for the user."""
+    """Run until asked to stop; the exit code. `loading` is on its way to the cluster, which processes that we start see
+    too (`kube/environment.py`); None = to a sandbox, which is made first. Raises StartRefused, whose message is for the
+    user."""
     log.configure(settings.log.type, settings.log.level, sys.stdout)
     try:
         return asyncio.run(serve(settings, loading))
@@ -70,7 +72,8 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
     signals, face = Signals(), Face(Metrics(settings.web.metrics_prefix, settings.web.queue_actions))
     async with AsyncExitStack() as stack:
         await _answer(settings, face, stack)
-        loading = loading or await _sandboxed(settings, stack)
+        if loading is None:
+            settings, loading = await _start_sandbox(settings, stack)
         children, jq = _children(), await stack.enter_async_context(Jq())
         found = await signals.unless_asked(_load(settings, children, jq, loading))
         if found is None:
@@ -186,14 +189,18 @@ async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None
     await stack.enter_async_context(listen.serve(debug.application(views), *sockets))
 
 
-async def _sandboxed(settings: Settings, stack: AsyncExitStack) -> Loading:
-    """Make the cluster; from here on it is like any other."""
+async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Settings, Loading]:
+    """Make the cluster; from here on it is like any other, and nothing that the settings say leads to another one. Its
+    kubeconfig is a file that no other sandbox overwrites."""
     # 0.1 s, which nobody else has to pay.
     from hookrunner.embedded import embedded
 
-    kubeconfig = await stack.enter_async_context(embedded(settings.sandbox, settings.hooks.tmp_dir))
+    sandbox = await stack.enter_async_context(embedded(settings.sandbox, settings.hooks.tmp_dir))
+    kubeconfig = stack.enter_context(private_directory(settings.hooks.tmp_dir)) / "kubeconfig"
+    sandbox.write_kubeconfig(kubeconfig)
     kube = replace(settings.kube, config=kubeconfig, context="")
-    return stack.enter_context(closing(Loading(kube)))
+    settings = stack.enter_context(shared(replace(settings, kube=kube)))
+    return settings, stack.enter_context(closing(Loading(settings.kube)))
 
 
 def _children() -> Children:
@@ -204,11 +211,13 @@ def _children() -> Children:
 
 
 async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading) -> tuple[Catalog, Connection]:
+    """Hooks while a child loads the connection; after it if that also writes the kubeconfig that hooks are to use."""
+    connection = await loaded(loading) if settings.kube.derived else None
     hooks = await catalog.load(settings.hooks, children, jq)
     if settings.modules.global_hooks:
         ours = await catalog.load_global(settings.modules.global_hooks, settings.hooks, children, jq)
         hooks = Catalog(hooks.hooks + ours.hooks, hooks.problems + ours.problems)
-    return hooks, await loaded(loading)
+    return hooks, connection or await loaded(loading)
 
 
 async def _connect(settings: Settings, connection: Connection, metrics: Metrics, stack: AsyncExitStack) -> Kube:

@@ -17,9 +17,9 @@ from hookrunner.settings import SandboxSettings
 
 
 @asynccontextmanager
-async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Path]:
-    """A sandbox that serves inside the `with`; where its kubeconfig is. Raises BadSetting, BadConfig for seeds,
-    StartRefused."""
+async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sandbox]:
+    """A sandbox that serves inside the `with`, whose kubeconfig is written and told. Raises BadSetting, BadConfig for
+    seeds, StartRefused."""
     kubeconfig = settings.kubeconfig or tmp_dir / "sandbox.kubeconfig"
     async with AsyncExitStack() as stack:
         try:
@@ -37,7 +37,7 @@ async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Pa
                 "choose another place with --sandbox-kubeconfig"
             ) from error
         _tell(sandbox, settings, kubeconfig)
-        yield kubeconfig
+        yield sandbox
 
 
 def _options(settings: SandboxSettings) -> Options:

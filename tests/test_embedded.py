@@ -12,7 +12,8 @@ from hookrunner.settings import SandboxSettings
 async def test_the_line_for_the_shell_is_one_that_a_shell_can_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with embedded(SandboxSettings(kubeconfig=tmp_path / "it's mine"), tmp_path) as kubeconfig:
+    kubeconfig = tmp_path / "it's mine"
+    async with embedded(SandboxSettings(kubeconfig=kubeconfig), tmp_path):
         assert kubeconfig.is_file()
     assert capsys.readouterr().out == f"export KUBECONFIG='{tmp_path}/it'\"'\"'s mine'\n"
 

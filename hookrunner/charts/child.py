@@ -4,7 +4,7 @@ import asyncio
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -27,13 +27,15 @@ class Child:
         self._last_words = last_words
 
     @classmethod
-    async def start(cls, settings: Sequence[str]) -> Self:
-        """Spawns an interpreter; `settings` are the worker's arguments after its socket. Raises `WorkerLost`."""
+    async def start(cls, settings: Sequence[str], environ: Mapping[str, str] | None) -> Self:
+        """Spawns an interpreter; `settings` are the worker's arguments after its socket, `environ` its environment,
+        None for ours. Raises `WorkerLost`."""
         last_words = tempfile.TemporaryFile("a+b")  # noqa: SIM115
 
         async def spawn(descriptor: int) -> asyncio.subprocess.Process:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-c", _program(), str(descriptor), *settings),
+                env=environ,
                 pass_fds=(descriptor,),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,

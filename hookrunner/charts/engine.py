@@ -13,18 +13,9 @@ _CHART = b"name: probe\nversion: 1.0.0\napiVersion: v2\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
-    """The way to the cluster, for `lookup` alone. Everything empty is Helm's own way: KUBECONFIG, `~/.kube/config`, or
-    the service account of the pod."""
-
-    kubeconfig: str = ""
-    context: str = ""
-    server: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Options:
-    """The rest of what templates see. An empty `kube_version` is the engine's own."""
+    """The rest of what templates see. An empty `kube_version` is the engine's own. With `lookup`, templates see the
+    cluster that the worker's environment leads to; without it they find nothing there."""
 
     name: str = "release"
     namespace: str = "default"
@@ -32,7 +23,7 @@ class Options:
     revision: int = 1
     kube_version: str = ""
     api_versions: tuple[str, ...] = ()
-    cluster: Cluster | None = None
+    lookup: bool = False
 
 
 class Engine(Protocol):

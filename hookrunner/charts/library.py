@@ -5,21 +5,19 @@ The calls go below the package's Python classes, whose signatures hide the clust
 """
 
 from contextlib import closing
+from functools import cached_property
 
 import helm_python
 import orjson
 from helm_python import _native
 
-from hookrunner.charts.engine import Cluster, Options
+from hookrunner.charts.engine import Options
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.resources import JSON
 
 
 class Library:
-    """Keeps a connection for each way to the cluster, so that `lookup` need not ask for discovery again."""
-
-    def __init__(self) -> None:
-        self._connections: dict[Cluster, int] = {}
+    """Keeps its connection to the cluster, so that `lookup` need not ask for discovery again."""
 
     def render(self, archive: bytes, values: JSON, options: Options) -> dict[str, str]:
         """Rendered texts by template path. Raises BadChart, or RenderFailed with Helm's message as it is.
@@ -36,22 +34,18 @@ class Library:
 
     def _rendered(self, chart: object, values: JSON, options: Options) -> dict[str, str]:
         parts = orjson.dumps(values).decode(), orjson.dumps(_release(options)).decode()
-        if options.cluster is None:
-            text = _native.call_string("helm_render", chart, *parts)
+        if options.lookup:
+            text = _native.call_string("helm_render_with_config", self._connection, chart, *parts)
         else:
-            text = _native.call_string("helm_render_with_config", self._connection(options.cluster), chart, *parts)
+            text = _native.call_string("helm_render", chart, *parts)
         texts: dict[str, str] = orjson.loads(text)
         return texts
 
-    def _connection(self, cluster: Cluster) -> int:
-        if cluster not in self._connections:
-            ways = {
-                "kubeconfig_path": cluster.kubeconfig,
-                "kube_context": cluster.context,
-                "kube_apiserver": cluster.server,
-            }
-            self._connections[cluster] = _native.call_handle("helm_config_new", orjson.dumps(ways).decode())
-        return self._connections[cluster]
+    @cached_property
+    def _connection(self) -> int:
+        """Found by the environment: KUBECONFIG, `~/.kube/config`, or the service account of the pod."""
+        handle: int = _native.call_handle("helm_config_new", "{}")
+        return handle
 
 
 def _release(options: Options) -> dict[str, JSON]:

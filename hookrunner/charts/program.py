@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from hookrunner.charts.engine import Cluster, Options
+from hookrunner.charts.engine import Options
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.resources import JSON
 
@@ -55,14 +55,8 @@ def _flags(options: Options) -> Iterator[str]:
         yield from ("--kube-version", options.kube_version)
     if options.api_versions:
         yield from ("--api-versions", ",".join(options.api_versions))
-    if options.cluster is not None:
+    if options.lookup:
         yield "--dry-run=server"
-        yield from _way(options.cluster)
-
-
-def _way(cluster: Cluster) -> Iterator[str]:
-    ways = (("kubeconfig", cluster.kubeconfig), ("kube-context", cluster.context), ("kube-apiserver", cluster.server))
-    return (word for flag, value in ways if value for word in (f"--{flag}", value))
 
 
 def _texts(output: str) -> dict[str, str]:

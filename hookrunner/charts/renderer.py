@@ -5,16 +5,15 @@ template that hangs does not keep other modules waiting. Without work they end a
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import orjson
 
 from hookrunner import log
 from hookrunner.charts.child import Child
-from hookrunner.charts.engine import Cluster
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.releases import HelmHook, Render, Rendered
 from hookrunner.model.resources import JSON
@@ -41,13 +40,13 @@ class Limits:
 class Renderer:
     """Renders charts. An async context manager: at its end all workers are killed.
 
-    `cluster` is for templates that look things up there; without it they find nothing. `program` is a `helm` to be used
-    instead of the library.
+    `environ` is the environment of workers: it leads templates that look things up to a cluster, and without it they
+    find nothing. `program` is a `helm` to be used instead of the library.
     """
 
-    def __init__(self, limits: Limits = Limits(), cluster: Cluster | None = None, program: str = "") -> None:
+    def __init__(self, limits: Limits = Limits(), environ: Mapping[str, str] | None = None, program: str = "") -> None:
         self._limits = limits
-        self._cluster = cluster
+        self._environ = environ
         self._program = program
         self._places: asyncio.Queue[Child | None] = asyncio.Queue()
         self._places.put_nowait(None)
@@ -91,7 +90,7 @@ class Renderer:
                 pass
 
     async def _answer(self, order: Render) -> bytes:
-        packed = orjson.dumps(request(order, self._cluster))
+        packed = orjson.dumps(request(order, self._environ is not None))
         while True:
             try:
                 async with self._lent() as child:
@@ -131,7 +130,8 @@ class Renderer:
                 return child
 
     async def _hired(self) -> Child:
-        child = await Child.start((str(self._limits.memory), self._program, str(self._limits.deadline)))
+        settings = (str(self._limits.memory), self._program, str(self._limits.deadline))
+        child = await Child.start(settings, self._environ)
         self._children = {other for other in self._children if not other.left} | {child}
         try:
             await child.ready()
@@ -153,7 +153,7 @@ class Renderer:
         child.leave()
 
 
-def request(order: Render, cluster: Cluster | None) -> dict[str, Any]:
+def request(order: Render, lookup: bool) -> dict[str, Any]:
     """What a worker is asked (`worker.py`)."""
     return {
         "directory": str(order.directory),
@@ -165,7 +165,7 @@ def request(order: Render, cluster: Cluster | None) -> dict[str, Any]:
         "install": order.install,
         "revision": order.revision,
         "labels": dict(order.labels),
-        "cluster": None if cluster is None else asdict(cluster),
+        "lookup": lookup,
     }
 
 

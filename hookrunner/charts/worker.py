@@ -25,7 +25,7 @@ import orjson
 from hookrunner.charts import files, record
 from hookrunner.charts.archive import flat, packed
 from hookrunner.charts.complaints import brief, of_syntax
-from hookrunner.charts.engine import Cluster, Engine, Options, built_in, compatible
+from hookrunner.charts.engine import Engine, Options, built_in, compatible
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadChart, RenderFailed
 
@@ -161,7 +161,7 @@ def _options(order: dict[str, Any], looks_up: bool) -> Options:
         revision=order["revision"],
         kube_version=order["kube_version"],
         api_versions=tuple(order["api_versions"]),
-        cluster=Cluster(**order["cluster"]) if looks_up and order["cluster"] is not None else None,
+        lookup=looks_up and order["lookup"],
     )
 
 

@@ -10,6 +10,7 @@ from hookrunner import settings
 from hookrunner.cli import ending
 from hookrunner.cli.module_files import Files, paths
 from hookrunner.cli.quiet import quiet
+from hookrunner.kube.environment import without_cluster
 from hookrunner.model.modules import Decision
 from hookrunner.model.resources import JSON
 from hookrunner.modules import configured, listing, shelf
@@ -20,7 +21,6 @@ from hookrunner.modules.scripts import Scripts
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
-from hookrunner.testing.bench import without_cluster
 from hookrunner.testing.diffs import as_yaml
 
 _DRAWINGS = {"text": drawn.text, "mermaid": drawn.mermaid, "dot": drawn.dot}

@@ -1,12 +1,11 @@
 """Renders a module of a modules directory, for a made-up cluster or for one that is asked, and compares it with what is
 there. Nothing is written to the cluster."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookrunner.charts.engine import Cluster
 from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.cli.module_cluster import Wanted
 from hookrunner.cli.module_files import Files
@@ -16,6 +15,7 @@ from hookrunner.kube.capabilities import capabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.environment import for_lookup, shared
 from hookrunner.kube.loading import Loading
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
@@ -29,12 +29,13 @@ from hookrunner.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class _Live:
-    """A cluster, and the namespace that its credentials are for."""
+    """A cluster, the namespace that its credentials are for, and the environment that leads templates there."""
 
     client: Client
     discovery: Discovery
     watches: Watches
     namespace: str
+    environ: Mapping[str, str]
 
 
 async def manifests(files: Files, name: str, wanted: Wanted, debug: bool) -> str:
@@ -72,12 +73,12 @@ async def _rendered(
     found = opened(files)
     if not found.module(name).chart:
         return None
-    modules, kube = settings.modules, settings.kube
-    order = found.order(name, kube.namespace or "default", modules.extra_labels, known)
+    modules = settings.modules
+    order = found.order(name, settings.kube.namespace or "default", modules.extra_labels, known)
     if live:
         order = replace(order, install=await _releases(live, settings).head(name, order.namespace) is None)
-    cluster = Cluster(str(kube.config or ""), kube.context) if live else None
-    async with Renderer(Limits(modules.render_timeout, modules.render_memory), cluster) as renderer:
+    limits = Limits(modules.render_timeout, modules.render_memory)
+    async with Renderer(limits, live.environ if live else None) as renderer:
         return await renderer.render(order)
 
 
@@ -109,8 +110,11 @@ def _releases(live: _Live, settings: Settings) -> Releases:
 @asynccontextmanager
 async def _cluster(settings: Settings) -> AsyncIterator[_Live]:
     """Raises BadKubeConfig, KubeError."""
-    connection = await loaded(Loading(settings.kube))
-    metrics = Metrics()
-    async with Client(Credentials(settings.kube, connection), Requests(metrics)) as client:
-        discovery = Discovery(client)
-        yield _Live(client, discovery, Watches(client, discovery, metrics, 75.0), connection.namespace or "default")
+    with shared(settings) as seen:
+        connection = await loaded(Loading(seen.kube))
+        metrics = Metrics()
+        async with Client(Credentials(seen.kube, connection), Requests(metrics)) as client:
+            discovery = Discovery(client)
+            watches = Watches(client, discovery, metrics, 75.0)
+            environ = for_lookup(seen.hooks.environ)
+            yield _Live(client, discovery, watches, connection.namespace or "default", environ)

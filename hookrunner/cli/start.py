@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Mapping
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 
 import click
 
@@ -46,10 +46,14 @@ class _Start(click.Command):
             click.echo(f"Warning: {warning}", err=True)
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
         # the application with all that it needs is imported. Each takes 0.3 s.
+        from hookrunner.kube.environment import shared
         from hookrunner.kube.loading import Loading
 
-        # A sandbox has to be there before it can be found.
-        with nullcontext() if loaded.sandbox.enabled else closing(Loading(loaded.kube)) as loading:
+        with ExitStack() as stack:
+            loading = None
+            if not loaded.sandbox.enabled:  # a sandbox has to be there before it can be found
+                loaded = stack.enter_context(shared(loaded))
+                loading = stack.enter_context(closing(Loading(loaded.kube)))
             # What imports make is there to stay: to look through it a hundred times takes 50 ms, once more later 25 ms.
             gc.disable()
             from hookrunner.app import run

@@ -9,7 +9,6 @@ from functools import partial
 
 from hookrunner import log
 from hookrunner.background import Background
-from hookrunner.charts.engine import Cluster
 from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.convergence.ahead import Ahead
 from hookrunner.convergence.asking import Measured
@@ -38,6 +37,7 @@ from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
+from hookrunner.kube.environment import for_lookup
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
 from hookrunner.modules.scripts import Scripts
@@ -193,6 +193,5 @@ def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Rend
 
 
 def _renderer(settings: Settings) -> Renderer:
-    modules, kube = settings.modules, settings.kube
-    limits = Limits(modules.render_timeout, modules.render_memory)
-    return Renderer(limits, Cluster(str(kube.config or ""), kube.context))
+    limits = Limits(settings.modules.render_timeout, settings.modules.render_memory)
+    return Renderer(limits, for_lookup(settings.hooks.environ))

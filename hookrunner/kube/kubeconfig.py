@@ -1,11 +1,14 @@
 """Program that finds out how to reach a cluster and prints it as one line of JSON, then ends.
 
-    python -P kubeconfig.py <kubeconfig or ""> <context or ""> <directory for temporary files>
+    python -P kubeconfig.py <kubeconfig or ""> <context or ""> <directory for temporary files> <file or "">
 
 It runs as a child of hookrunner and is the only file that imports the `kubernetes` package, which costs 0.25 s and 44
 MB and knows every way to authenticate: tokens, certificates, exec plugins, auth providers, in-cluster service accounts.
 It imports nothing of ours, so that the child starts fast. The package writes keys into temporary files; they land in
 the given directory, which the parent removes even if this process is killed.
+
+Into the file goes one kubeconfig made of all that were read, with the context that was chosen as its current one: it is
+for processes that hookrunner starts, and holds in every working directory.
 
 The line is `{"error": …}` or the fields of `credentials.Connection`.
 """
@@ -14,42 +17,48 @@ The line is `{"error": …}` or the fields of `credentials.Connection`.
 # (the package ships types, but not for its configuration classes)
 import json
 import logging
+import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from kubernetes.client import Configuration
 from kubernetes.config import KUBE_CONFIG_DEFAULT_LOCATION, ConfigException
 from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 from requests.utils import should_bypass_proxies
-from yaml import YAMLError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
-_BROKEN = (ConfigException, YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)
+_BROKEN = (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)
 """What the package raises for a file that is not as it should be; it checks little by itself."""
 
+_PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+"""Keys of a cluster or a user whose values are paths, relative to the file that they are in."""
 
-def main(explicit: str, context: str, directory: str) -> None:
+
+def main(explicit: str, context: str, directory: str, derived: str) -> None:
     """Print the answer; never raises for what a user can do wrong."""
     tempfile.tempdir = directory
     try:
-        answer = located(explicit, context)
+        answer = located(explicit, context, derived)
     except ConfigException as error:
         answer = {"error": str(error)}
     print(json.dumps(answer))
 
 
-def located(explicit: str, context: str) -> dict[str, Any]:
-    """Kubeconfig first; the service account only if no file was named explicitly (shell-operator.md §12)."""
+def located(explicit: str, context: str, derived: str = "") -> dict[str, Any]:
+    """Kubeconfig first; the service account only if neither a file nor a context was named: who named one does not
+    mean the pod's own cluster."""
     paths = explicit or KUBE_CONFIG_DEFAULT_LOCATION or "~/.kube/config"
     try:
-        return from_file(paths, context)
+        return from_file(paths, context, derived)
     except _BROKEN as error:
         problem = str(error) or type(error).__name__
-    if not explicit:
+    if not explicit and not context:
         try:
             return in_cluster(SERVICE_ACCOUNT)
         except ConfigException as error:
@@ -57,18 +66,21 @@ def located(explicit: str, context: str) -> dict[str, Any]:
     raise ConfigException(f"kubeconfig '{paths}'{f', context {context!r}' if context else ''}: {problem}")
 
 
-def from_file(paths: str, context: str) -> dict[str, Any]:
+def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:
     """The connection that a context of one or more kubeconfig files describes."""
     if not any(Path(path).expanduser().is_file() for path in paths.split(ENV_KUBECONFIG_PATH_SEPARATOR)):
         raise ConfigException("no such file: name one with --kube-config or KUBECONFIG")
     complaints = _Complaints()
     logging.getLogger().addHandler(complaints)
     merger = KubeConfigMerger(paths)
+    context = context or _current_context(merger.config_files)
     loader = KubeConfigLoader(merger.config, context or None, None, None, merger.save_changes)
     configuration = Configuration()
     loader.load_and_set(configuration)
     if complaints.lines:
         raise ConfigException("; ".join(complaints.lines))
+    if derived:
+        _write(derived, merged(merger.config_files, context))
     chosen = loader.current_context
     expiry = vars(loader).get("expiry")
     return _described(configuration) | {
@@ -77,6 +89,19 @@ def from_file(paths: str, context: str) -> dict[str, Any]:
         "token_file": _token_file(merger.config, chosen["context"].get("user")),
         "expires": expiry.timestamp() if expiry else None,
     }
+
+
+def merged(files: Mapping[str, Any], context: str) -> dict[str, Any]:
+    """One kubeconfig of several, by path: of entries with one name the first counts, and paths are absolute."""
+    config: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "current-context": context}
+    for kind, part in (("clusters", "cluster"), ("users", "user"), ("contexts", "context")):
+        entries: dict[str, Any] = {}
+        for path, content in files.items():
+            directory = Path(path).absolute().parent
+            for entry in content.get(kind) or []:
+                entries.setdefault(entry["name"], {**entry, part: _absolute(entry.get(part) or {}, directory)})
+        config[kind] = list(entries.values())
+    return config
 
 
 def in_cluster(directory: Path) -> dict[str, Any]:
@@ -90,6 +115,29 @@ def in_cluster(directory: Path) -> dict[str, Any]:
         "namespace": namespace.read_text("utf-8").strip() if namespace.is_file() else "",
         "token_file": str(token),
     }
+
+
+def _current_context(files: Mapping[str, Any]) -> str:
+    """The first that is set counts, as for kubectl; the package takes the last."""
+    return next((str(content["current-context"]) for content in files.values() if content.get("current-context")), "")
+
+
+def _absolute(part: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """A cluster or a user with absolute paths, as kubectl reads relative ones."""
+    found = part | {key: str(directory / part[key]) for key in _PATHS if part.get(key)}
+    plugin = part.get("exec")
+    if plugin and "/" in plugin["command"]:  # else it is looked for in PATH
+        found["exec"] = plugin | {"command": str(directory / plugin["command"])}
+    return found
+
+
+def _write(path: str, config: Mapping[str, Any]) -> None:
+    """Write it whole or not at all, for the owner's eyes only: a hook may read it at any time. As JSON, since Go's YAML
+    takes for booleans what PyYAML writes without quotes (`n`). An unquoted time of an auth provider becomes a text."""
+    draft = f"{path}.new"
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(config, file, default=str)
+    os.replace(draft, path)
 
 
 def _described(configuration: Any) -> dict[str, Any]:

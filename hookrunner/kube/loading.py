@@ -26,7 +26,8 @@ class Loading:
 
     def __init__(self, settings: KubeSettings) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="hookrunner-")
-        argv = [sys.executable, "-P", str(_PROGRAM), str(settings.config or ""), settings.context, self._directory.name]
+        asked = (str(settings.config or ""), settings.context, self._directory.name, str(settings.derived or ""))
+        argv = [sys.executable, "-P", str(_PROGRAM), *asked]
         pipe = subprocess.PIPE
         self._child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, process_group=0)
 

@@ -16,6 +16,7 @@ from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import catalog, places
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped
 from hookrunner.jq.program import Jq
+from hookrunner.kube.environment import without_cluster
 from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, snapshots, webhooks
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.source import Source
@@ -65,7 +66,8 @@ class Linter:
             one.path: str(path if one.path == path.absolute() else path / one.path.relative_to(top)) for one in found
         }
         hooks = [one for one in found if isinstance(one, HookFile)]
-        asked = await catalog.ask(hooks, replace(self.settings, directory=top), self.children, self.jq)
+        alone = replace(self.settings, directory=top, environ=without_cluster(self.settings.environ))
+        asked = await catalog.ask(hooks, alone, self.children, self.jq)
         configs = {hook.name: hook.config for hook in asked.hooks}
         problems = {problem.hook: problem for problem in asked.problems}
         told = await asyncio.gather(

@@ -93,18 +93,22 @@ class HooksSettings:
 
 @dataclass(frozen=True, slots=True)
 class KubeSettings:
-    """How to reach the cluster and how to watch it. A rate or burst of 0 is no limit."""
+    """How to reach the cluster and how to watch it. A rate or burst of 0 is no limit. `derived` is where a kubeconfig
+    is written that has the named context as its current one, for processes that we start."""
 
     config: Path | None = setting(
         Option(
             "kube-config",
             MAYBE_PATH,
             "",
-            "Path of a kubeconfig. Without it: `KUBECONFIG`, then `~/.kube/config`, then the pod's service account.",
+            "Path of a kubeconfig, for hooks too. Without it: `KUBECONFIG`, then `~/.kube/config`, then the pod's "
+            "service account.",
             BARE,
         )
     )
-    context: str = setting(Option("kube-context", TEXT, "", "Context of the kubeconfig, if not its current one.", BARE))
+    context: str = setting(
+        Option("kube-context", TEXT, "", "Context of the kubeconfig, if not its current one; for hooks too.", BARE)
+    )
     namespace: str = setting(Option("namespace", TEXT, "", "The namespace that the program itself runs in.", TWINS))
     watch_idle_timeout: float = setting(
         Option("watch-idle-timeout", DURATION, "75s", "Silence after which a watch is resumed where it stopped.")
@@ -131,6 +135,7 @@ class KubeSettings:
     log_requests: bool = setting(
         Option("debug-kubernetes-api", YES_NO, "false", "Log every request to the Kubernetes API.", BARE)
     )
+    derived: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

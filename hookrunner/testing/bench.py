@@ -7,8 +7,7 @@
 A bad run, and no run at all, are results; only what cannot be understood is an error.
 """
 
-import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from hookrunner.hooks.discovery import HookFile
 from hookrunner.hooks.run import ExitedBadly, answered, command, rendered, write
 from hookrunner.hooks.workspace import read, workspace
 from hookrunner.jq.program import Jq
+from hookrunner.kube.environment import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
 from hookrunner.model.casing import camel
 from hookrunner.model.operations import Answer, ObjectOperation
@@ -218,18 +218,11 @@ async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFi
     )
 
 
-def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which kubectl and client libraries find no cluster: what a made-up event leads to must not
-    happen to the one that somebody works with, nor to the one that a CI job runs in."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("KUBERNETES_SERVICE_")}
-    return kept | {"KUBECONFIG": os.devnull}
-
-
 @asynccontextmanager
 async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str = "") -> AsyncIterator[Bench]:
     """A bench with a temporary directory and processes of its own. What a hook leaves behind is ended after its run,
     and hooks that still run when the bench is left. kubectl in a hook finds the cluster of `kubeconfig`, or none."""
-    environ = without_cluster(settings.environ) | ({"KUBECONFIG": kubeconfig} if kubeconfig else {})
+    environ = with_kubeconfig(settings.environ, kubeconfig) if kubeconfig else without_cluster(settings.environ)
     children = Children(Patience(kill=KILL_AFTER, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
         async with Jq() as jq:

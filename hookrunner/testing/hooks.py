@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from hookrunner.errors import BadConfig, BadInput, PatchFailed
+from hookrunner.kube.environment import with_kubeconfig
 from hookrunner.model.bindings import Change, Hook
 from hookrunner.model.resources import JSON
 from hookrunner.settings import load
@@ -94,7 +95,7 @@ class Hooks:
             raise BadInput(f"there is no hook {path} in {places}")
         settings = self.tools.bench.settings
         if kubeconfig:
-            settings = replace(settings, environ={**settings.environ, "KUBECONFIG": str(kubeconfig)})
+            settings = replace(settings, environ=with_kubeconfig(settings.environ, str(kubeconfig)))
         tried = replace(self.tools.bench, timeout=timeout, settings=settings)
         return HookUnderTest(self.tools, tried, self.tools.wait(tried.load(found)), self.directories[-1])
 

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import os
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hookrunner.charts.engine import Cluster as Way
 from hookrunner.charts.manifests import manifests
 from hookrunner.charts.renderer import Renderer
+from hookrunner.kube.environment import with_kubeconfig
 from hookrunner.model.releases import Capabilities, Render
 from tests.charts.conftest import CHART, Write, configmap, order
 from tests.controlplane.cluster import Cluster
@@ -72,9 +73,8 @@ async def test_lookup_answers_from_the_cluster(
 ) -> None:
     directory = write({"templates/a.yaml": configmap("a", f"  uid: {LOOKUP}\n")})
     wanted = Render(directory, "demo", namespace, {}, Capabilities("v1.31.0", ()))
-    async with Renderer(
-        cluster=Way(kubeconfig=str(cluster.kubeconfig)), program=str(helm) if program else ""
-    ) as renderer:
+    environ = with_kubeconfig(os.environ, str(cluster.kubeconfig))
+    async with Renderer(environ=environ, program=str(helm) if program else "") as renderer:
         [found] = (await renderer.render(wanted)).objects
     assert found["data"] == {"uid": cluster.kubectl("get", "ns", namespace, "-o", "jsonpath={.metadata.uid}")}
 

@@ -219,10 +219,10 @@ async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: P
 async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
     """As if it were gone, nobody here looks at the clock."""
     wanted = order(write({"templates/a.yaml": ENDLESS}))
-    child = await Child.start((str(1 << 30), "", "0.1"))
+    child = await Child.start((str(1 << 30), "", "0.1"), None)
     await child.ready()
     with pytest.raises(WorkerLost, match=f"exit status -{SIGALRM.value}"):
-        await child.ask(orjson.dumps(request(wanted, None)), 0)
+        await child.ask(orjson.dumps(request(wanted, lookup=False)), 0)
 
 
 async def test_a_worker_that_was_expected_renders(write: Write) -> None:

@@ -1,10 +1,12 @@
 """`hookrunner module render`: of a running hookrunner, of files, and files compared with a cluster."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
+import yaml
 
 from hookrunner.cli import module_rendering
 from hookrunner.cli.module_cluster import Wanted
@@ -101,3 +103,23 @@ async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox
     assert lines[:2] == ["--- live/default/ConfigMap/dns", "+++ wanted/default/ConfigMap/dns"]
     assert {"-  replicas: '1'", "+  replicas: '2'", "   namespace: default"} <= set(lines)
     assert await module_rendering.difference(files, "hooks", wanted) == ""
+
+
+async def test_a_context_says_where_templates_look_things_up(
+    modules: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The current one of the same kubeconfig, and what the environment says, are asked nothing."""
+    template = modules / "m/010-dns/templates/dns.yaml"
+    template.write_text(f'{TEMPLATE}  found: {{{{ lookup "v1" "Namespace" "" "" | len | quote }}}}\n')
+    config = yaml.safe_load(sandbox.kubeconfig())
+    async with serving(Options()) as other:
+        config["clusters"].append({"name": "other", "cluster": {"server": other.url}})
+        config["contexts"].append({"name": "other", "context": {"cluster": "other"}})
+        (modules / "kc").write_text(json.dumps(config | {"current-context": "other"}))
+        monkeypatch.setenv("KUBECONFIG", str(modules / "kc"))
+        monkeypatch.setenv("KUBERNETES_MASTER", other.url)
+        files = Files((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
+        rendered = await module_rendering.manifests(files, "dns", Wanted("", "", (), "", "sandbox", True), False)
+        assert list(other.faults.requests) == []
+    await all_closed()
+    assert 'found: "0"' not in rendered

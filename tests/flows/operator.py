@@ -32,12 +32,13 @@ class Readiness:
 @dataclass(eq=False)
 class Operator:
     """One directory with hooks, temp files and records, and the process that works in it. `start` may be called again
-    after the process has ended."""
+    after the process has ended. `environ` are variables besides those of the test run."""
 
     directory: Path
     kubeconfig: Path
     flags: tuple[str, ...] = ()
     port: int = field(default_factory=free_port)
+    environ: Mapping[str, str] = field(default_factory=dict)
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -81,7 +82,7 @@ class Operator:
                 stdout=log,
                 stderr=errors,
                 cwd=self.directory,
-                env={**ours, "TOLD": str(self.told), "TZ": "UTC"},
+                env={**ours, "TOLD": str(self.told), "TZ": "UTC", **self.environ},
                 process_group=0,
             )
 

@@ -49,6 +49,10 @@ def kubeconfig(file: Path, user: Any = None, cluster: Any = None, name: str = "m
     return file
 
 
+def kubectl(*words: str) -> str:
+    return subprocess.run(["kubectl", "config", *words], capture_output=True, text=True, check=True).stdout.strip()
+
+
 async def load(config: Path | None = None, context: str = "") -> Connection:
     return await loaded(Loading(KubeSettings(config=config, context=context)))
 
@@ -73,6 +77,50 @@ async def test_a_list_of_files_is_merged_and_a_context_chosen(home: Path, monkey
     monkeypatch.setenv("KUBECONFIG", ":".join(map(str, [*files, home / "missing"])))
     assert (await load(context="one")).authorization == "Bearer one-token"
     assert (await load(context="two")).authorization == "Bearer two-token"
+
+
+async def test_of_several_current_contexts_the_first_counts_as_for_kubectl(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [kubeconfig(home / name, name=name) for name in ("one", "two")]
+    monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files)))
+    assert kubectl("current-context") == "one"
+    assert (await load()).server == "https://one.example:6443"
+
+
+async def test_a_context_is_made_the_current_one_of_a_kubeconfig_for_hooks(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds in every directory, and says what kubectl finds in the files that it was made of."""
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./login", "interactiveMode": "Never"}
+    (home / "token").write_text("t")
+    kubeconfig(home / "first" / "one", name="one", cluster={"certificate-authority": "ca.crt"})
+    two = kubeconfig(home / "two", {"tokenFile": "token", "exec": plugin}, name="two", namespace="n")
+    theirs = json.loads(two.read_text())
+    two.write_text(
+        json.dumps(theirs | {"clusters": [{"name": "one", "cluster": {"server": "x"}}, *theirs["clusters"]]})
+    )
+    monkeypatch.setenv("KUBECONFIG", f"first/one:{home / 'missing'}:two")
+    monkeypatch.chdir(home)
+    await loaded(Loading(KubeSettings(context="two", derived=home / "derived")))
+    assert stat.S_IMODE((home / "derived").stat().st_mode) == 0o600
+    written = json.loads((home / "derived").read_text())
+    assert written["clusters"][0]["cluster"]["certificate-authority"] == str(home / "first" / "ca.crt")
+    assert written["users"][1]["user"]["tokenFile"] == str(home / "token")
+    assert written["users"][1]["user"]["exec"]["command"] == str(home / "login")
+    names = ("-o=jsonpath={.contexts}{.clusters[*].cluster.server}{.users[*].name}", "--raw")
+    wanted = kubectl("view", *names)
+    assert kubectl("view", *names, f"--kubeconfig={home / 'derived'}") == wanted
+    assert kubectl("current-context", f"--kubeconfig={home / 'derived'}") == "two"
+
+
+async def test_a_renewal_writes_the_kubeconfig_for_hooks_again(home: Path) -> None:
+    file = kubeconfig(home / "config")
+    settings = KubeSettings(config=file, context="main", derived=home / "derived")
+    credentials_ = Credentials(settings, await loaded(Loading(settings)))
+    kubeconfig(file, {"token": "new"})
+    await credentials_.renewed(await credentials_.fresh())
+    assert json.loads((home / "derived").read_text())["users"] == [{"name": "main", "user": {"token": "new"}}]
 
 
 async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
@@ -123,6 +171,12 @@ async def test_a_file_that_cannot_be_used_is_named(home: Path, text: str | None,
 async def test_without_any_file_the_pod_is_tried_and_both_are_named() -> None:
     with pytest.raises(BadKubeConfig, match=r"no such file.*; and not in a pod either: "):
         await load()
+
+
+async def test_who_names_a_context_does_not_mean_the_pods_own_cluster() -> None:
+    with pytest.raises(BadKubeConfig, match="context 'staging': no such file") as raised:
+        await load(context="staging")
+    assert "pod" not in str(raised.value)
 
 
 def plugin(home: Path, body: str) -> Any:

@@ -188,3 +188,12 @@ async def test_of_many_values_the_one_that_is_wrong_is_shown(linter: Linter, wri
     config = '{"configVersion": "v1", "schedule": [{"crontab": "1 * * * *"},\n{"crontab": "61 * * * *"}]}'
     (finding,) = await found(linter, write("a.sh", f"#!/bin/sh\necho '{config}'\n"))
     assert (finding.line, finding.column) == (3, 14)
+
+
+async def test_a_hook_that_is_asked_for_its_configuration_finds_no_cluster(linter: Linter, write: Write) -> None:
+    """To lint is to look at files."""
+    mine = {**linter.settings.environ, "KUBECONFIG": "/mine", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    script = f'#!/bin/sh\necho "$KUBECONFIG ${{KUBERNETES_SERVICE_HOST-none}}" > {linter.settings.tmp_dir}/seen\n'
+    path = write("a.sh", script + QUIET.removeprefix("#!/bin/sh\n"))
+    assert await found(replace(linter, settings=replace(linter.settings, environ=mine)), path) == []
+    assert (linter.settings.tmp_dir / "seen").read_text() == "/dev/null none\n"

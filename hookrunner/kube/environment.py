@@ -1,0 +1,124 @@
+"""The environment of the processes that we start: which cluster kubectl, helm and client libraries find in it.
+
+    with shared(settings) as settings:                     # processes with settings.hooks.environ see settings.kube
+
+A named kubeconfig or context, and a sandbox, are the only cluster that is found; what else leads to one is taken out.
+Where none is named, processes find the cluster as we do: by `KUBECONFIG`, `~/.kube/config` or the pod's service
+account. No variable names a context, so one that is named needs a kubeconfig of its own, which `loading.py` writes.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+
+from hookrunner.errors import StartRefused
+from hookrunner.settings import KubeSettings, Settings
+
+_LEADING = re.compile(
+    r"KUBECONFIG|KUBERNETES_(MASTER|AUTH_\w+|PORT(_\w+)?|SERVICE_(HOST|PORT(_\w+)?))"
+    r"|(HOOKRUNNER_)?KUBE_(CONFIG|CONTEXT)(_\w+)?|HELM_KUBE\w+|K8S_AUTH_\w+"
+)
+"""Variables by which programs find a cluster or credentials: those of client-go, of pods, of the clients for Java, of
+hookrunner and the predecessors, of Helm, Terraform and Ansible."""
+
+_NOWHERE = "http://127.0.0.1:0"
+"""A server that cannot exist. Without it, clients that have no kubeconfig ask localhost:8080, where a `kubectl proxy`
+may lead to a real cluster."""
+
+_PREFIX = "kubeconfig-"
+
+
+def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which no cluster is found: what a made-up event leads to must not happen to the one that
+    somebody works with, nor to the one that a CI job runs in."""
+    return _not_leading(environ) | {"KUBECONFIG": os.devnull, "KUBERNETES_MASTER": _NOWHERE}
+
+
+def with_kubeconfig(environ: Mapping[str, str], paths: str) -> dict[str, str]:
+    """An environment in which the cluster of a kubeconfig is found, or of several with `:` between them."""
+    return _not_leading(environ) | {"KUBECONFIG": _absolute(paths)}
+
+
+def in_cluster_of(environ: Mapping[str, str], kube: KubeSettings) -> dict[str, str]:
+    """An environment in which the cluster of these settings is found."""
+    if named := kube.derived or kube.config:
+        return with_kubeconfig(environ, str(named))
+    paths = environ.get("KUBECONFIG")
+    return dict(environ) | ({"KUBECONFIG": _absolute(paths)} if paths else {})
+
+
+def for_lookup(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a render worker: of the same cluster as ours. Hooks may have Helm's variables from the user,
+    but templates look things up where their release goes."""
+    return {name: text for name, text in environ.items() if not name.startswith("HELM_KUBE")}
+
+
+@contextmanager
+def shared(settings: Settings) -> Iterator[Settings]:
+    """The settings under which processes that we start see the cluster of `settings.kube`. Raises StartRefused."""
+    if not settings.kube.context:
+        yield _shared(settings)
+        return
+    with private_directory(settings.hooks.tmp_dir) as directory:
+        yield _shared(replace(settings, kube=replace(settings.kube, derived=directory / "kubeconfig")))
+
+
+@contextmanager
+def private_directory(parent: Path) -> Iterator[Path]:
+    """A directory for kubeconfigs, which only this user may enter; it goes at the end of the `with`. Those of processes
+    that were killed go now: files in them may hold credentials. Raises StartRefused."""
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _remove_left_over(parent)
+        directory, lock = _locked_directory(parent.absolute())
+    except OSError as error:
+        raise StartRefused(
+            f"no directory can be made in {parent}: {error.strerror}; free space there, or set --tmp-dir"
+        ) from error
+    try:
+        yield directory
+    finally:
+        rmtree(directory, ignore_errors=True)
+        os.close(lock)
+
+
+def _not_leading(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in environ.items() if not _LEADING.fullmatch(name)}
+
+
+def _absolute(paths: str) -> str:
+    """Paths that hold in every working directory; `~` is read as our own loading reads it."""
+    return os.pathsep.join(str(Path(path).expanduser().absolute()) for path in paths.split(os.pathsep) if path)
+
+
+def _shared(settings: Settings) -> Settings:
+    environ = in_cluster_of(settings.hooks.environ, settings.kube)
+    return replace(settings, hooks=replace(settings.hooks, environ=environ))
+
+
+def _locked_directory(parent: Path) -> tuple[Path, int]:
+    """A new directory and the descriptor that keeps it locked, by which others see that its owner lives."""
+    while True:
+        directory = Path(mkdtemp(prefix=_PREFIX, dir=parent))
+        lock = os.open(directory, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if directory.exists():  # another process may have taken it for a left-over before it was locked
+            return directory, lock
+        os.close(lock)
+
+
+def _remove_left_over(parent: Path) -> None:
+    for directory in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # somebody else's, locked, or gone meanwhile
+            lock = os.open(directory, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                rmtree(directory)
+            finally:
+                os.close(lock)

@@ -1,0 +1,139 @@
+"""Which cluster processes see that hookrunner starts: environments, and the directory of a kubeconfig made for them."""
+
+import fcntl
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import StartRefused
+from hookrunner.kube.environment import (
+    for_lookup,
+    in_cluster_of,
+    private_directory,
+    shared,
+    with_kubeconfig,
+    without_cluster,
+)
+from hookrunner.settings import HooksSettings, KubeSettings, Settings
+
+POD = {
+    "KUBERNETES_SERVICE_HOST": "10.0.0.1",
+    "KUBERNETES_SERVICE_PORT": "443",
+    "KUBERNETES_SERVICE_PORT_HTTPS": "443",
+    "KUBERNETES_PORT": "tcp://10.0.0.1:443",
+    "KUBERNETES_PORT_443_TCP_ADDR": "10.0.0.1",
+}
+LEADING = POD | {
+    "KUBECONFIG": "/mine",
+    "KUBERNETES_MASTER": "http://10.0.0.1",
+    "KUBE_CONFIG": "/mine",
+    "HOOKRUNNER_KUBE_CONTEXT": "mine",
+    "KUBE_CONFIG_PATH": "/mine",
+    "HELM_KUBECONTEXT": "mine",
+    "K8S_AUTH_HOST": "http://10.0.0.1",
+}
+OTHERS = {
+    "PATH": "/bin",
+    "KUBERNETES_DASHBOARD_SERVICE_HOST": "10.0.0.2",
+    "KUBERNETES_VERSION": "1.33",
+    "HELM_HOME": "/",
+}
+
+
+def kubectl(environ: Mapping[str, str], home: Path) -> str:
+    """The server that real kubectl asks."""
+    words = ["kubectl", "get", "--raw=/version", "-v=6", "--request-timeout=5s"]
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), **environ}
+    said = subprocess.run(words, env=env, cwd="/", capture_output=True, text=True, check=False).stderr
+    return next(word for word in said.replace("\\", "").replace('"', " ").split() if word.startswith("http"))
+
+
+def test_only_variables_that_lead_to_a_cluster_are_taken_out() -> None:
+    assert with_kubeconfig(LEADING | OTHERS, "/theirs") == OTHERS | {"KUBECONFIG": "/theirs"}
+    assert without_cluster(LEADING | OTHERS).keys() - OTHERS.keys() == {"KUBECONFIG", "KUBERNETES_MASTER"}
+
+
+def test_without_a_cluster_kubectl_asks_a_server_that_cannot_exist(tmp_path: Path) -> None:
+    """Neither the one of the environment nor localhost:8080, where `kubectl proxy` may lead to a real one."""
+    assert kubectl(without_cluster(LEADING), tmp_path).startswith("http://127.0.0.1:0/")
+
+
+def test_a_pods_environment_stays_as_it_is() -> None:
+    assert in_cluster_of(POD | OTHERS, KubeSettings()) == POD | OTHERS
+    assert in_cluster_of(POD | {"HELM_NAMESPACE": "a"}, KubeSettings()) == POD | {"HELM_NAMESPACE": "a"}
+
+
+def test_a_kubeconfig_of_the_environment_holds_in_every_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hooks run in directories of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/me")
+    found = in_cluster_of({"KUBECONFIG": "one:/two::~/three"}, KubeSettings())
+    assert found == {"KUBECONFIG": f"{tmp_path}/one:/two:/home/me/three"}
+
+
+def test_a_named_kubeconfig_is_the_only_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert in_cluster_of(LEADING, KubeSettings(config=Path("theirs"))) == {"KUBECONFIG": f"{tmp_path}/theirs"}
+
+
+def test_templates_look_things_up_where_their_release_goes() -> None:
+    assert for_lookup(POD | {"HELM_KUBECONTEXT": "other", "HELM_HOME": "/"}) == POD | {"HELM_HOME": "/"}
+
+
+def test_a_named_context_has_a_kubeconfig_of_its_own_while_it_is_needed(tmp_path: Path) -> None:
+    asked = Settings(
+        hooks=HooksSettings(tmp_dir=tmp_path / "tmp", environ=LEADING), kube=KubeSettings(context="staging")
+    )
+    with shared(asked) as seen:
+        assert seen.kube.derived is not None
+        assert seen.hooks.environ == {"KUBECONFIG": str(seen.kube.derived)}
+        assert stat.S_IMODE(seen.kube.derived.parent.stat().st_mode) == 0o700
+    assert list((tmp_path / "tmp").iterdir()) == []
+    with shared(replace(asked, kube=KubeSettings())) as seen:
+        assert seen.kube.derived is None
+
+
+def test_the_directory_of_a_process_that_was_killed_goes_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; from hookrunner.kube.environment import private_directory\n"
+        "with private_directory(Path(sys.argv[1])) as made: (made / 'kubeconfig').touch(); os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    [left] = tmp_path.iterdir()
+    with private_directory(tmp_path) as first, private_directory(tmp_path) as second:
+        assert not left.exists()
+        assert {*tmp_path.iterdir()} == {first, second}
+
+
+def test_a_directory_that_cannot_be_made_refuses_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StartRefused, match="set --tmp-dir"), private_directory(tmp_path / "file"):
+        pass
+
+
+def test_a_directory_that_others_take_for_left_over_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its making and its lock."""
+    lock = fcntl.flock
+    taken: list[Path] = []
+
+    def flock(descriptor: int, how: int) -> None:
+        if not taken:
+            [made] = tmp_path.iterdir()
+            taken.append(made)
+            made.rmdir()
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with private_directory(tmp_path) as directory:
+        assert directory.is_dir()
+        assert directory not in taken
