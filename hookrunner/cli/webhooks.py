@@ -5,7 +5,7 @@ Nothing here asks a running hookrunner: it may be gone, which is when this is ne
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import click
 import orjson
@@ -13,7 +13,6 @@ import orjson
 from hookrunner import settings
 from hookrunner.cli import ending
 from hookrunner.cli.start import click_option, given
-from hookrunner.errors import NotFound
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.loading import Loading
@@ -30,6 +29,7 @@ from hookrunner.registration.merging import (
     Configuration,
     Registration,
 )
+from hookrunner.registration.reading import read_live
 from hookrunner.registration.removal import LABELLED, unwanted
 from hookrunner.registration.steps import Outrun, Step, Write, step
 from hookrunner.registration.trust import Trust
@@ -202,9 +202,7 @@ async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
 
 
 async def _read(client: Client, one: Registration) -> JSON:
-    with suppress(NotFound):
-        return await client.get(one.resource.path(name=one.name))
-    return None
+    return await read_live(client, one.resource, one.name)
 
 
 def _named(one: Registration) -> str:

@@ -33,6 +33,7 @@ from hookrunner.errors import (
     UnknownKind,
     Unreachable,
 )
+from hookrunner.kube import rights
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.story import Story
@@ -116,6 +117,7 @@ class _Watch:
         self._accepted: float | None = None
         self._otherwise = False
         self._lost = ""
+        self._polls = False
         self._resource: Resource | None = None
         self._again = math.inf
 
@@ -144,8 +146,9 @@ class _Watch:
         except KubeError as error:
             problem = error
         if problem is not None:
+            polled = self._is_polled(problem)
             self._learn(problem)
-            yield self._news(problem)
+            yield self._polled(problem) if polled else self._news(problem)
         await self._pause(problem)
 
     async def _told(self) -> AsyncGenerator[list[Report], None]:
@@ -197,7 +200,7 @@ class _Watch:
         reports: list[Report] = [Found()] if self._lost else []
         if self._lost:
             _LOG.info("watch is back", selection=str(self._selection))
-        self._accepted, self._lost = _now(), ""
+        self._accepted, self._lost, self._polls = _now(), "", False
         return reports + ([self._begin_list()] if self._story.version is None else [])
 
     def _worked(self) -> bool:
@@ -246,6 +249,19 @@ class _Watch:
         if self._streams_lists and (refused or isinstance(error, Silent)):
             self._streams_lists, self._otherwise = False, True
 
+    def _is_polled(self, error: KubeError) -> bool:
+        """Was a list read that may not be followed by a watch?"""
+        return self._story.version is not None and self._accepted is None and rights.is_forbidden(error)
+
+    def _polled(self, error: KubeError) -> list[Report]:
+        """Without a right to watch, the list is read again after each pause: late, but not lost."""
+        if not self._polls:
+            reason = self._explained(error, "watch")
+            _LOG.warn("no right to watch, listing now and then instead", selection=str(self._selection), error=reason)
+        reports: list[Report] = [Found()] if self._lost else []
+        self._polls, self._lost = True, ""
+        return reports
+
     def _news(self, error: KubeError) -> list[Report]:
         """A loss that was not told yet. A watch that stops is none before an attempt to resume it has failed."""
         first = self._accepted is not None and not self._attempts
@@ -253,8 +269,16 @@ class _Watch:
         if resumable or self._lost == str(error):
             return []
         self._lost = str(error)
+        error = self._explained(error, "list and watch")
         _LOG.warn("watch is lost", selection=str(self._selection), error=error)
         return [_loss(error)]
+
+    def _explained(self, error: KubeError, verbs: str) -> KubeError:
+        """A missing right is told with everything that a watch needs."""
+        if not (isinstance(error, Denied) and self._resource):
+            return error
+        plural = self._resource.plural
+        return rights.explained(error, f"{verbs} {plural}", rights.rule(self._resource, ["list", "watch"]))
 
     async def _pause(self, error: KubeError | None) -> None:
         """Longer after each attempt that came to nothing; a moment between lists and after a very short watch."""
@@ -279,8 +303,9 @@ def _is_cheap(error: KubeError | None) -> bool:
 
 
 def _refused(error: KubeError) -> bool:
-    """Will the same watch be refused again? Rights may be given, and a pause may be over."""
-    return isinstance(error, ApiError) and 400 <= error.status < 500 and not isinstance(error, Denied | Throttled)
+    """Will the same watch be refused again? Credentials may be renewed, and a pause may be over."""
+    passing = isinstance(error, Throttled) or (isinstance(error, Denied) and not rights.is_forbidden(error))
+    return isinstance(error, ApiError) and 400 <= error.status < 500 and not passing
 
 
 def _is_internal(error: KubeError) -> bool:

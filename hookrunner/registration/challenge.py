@@ -10,6 +10,7 @@ from hookrunner.kube.objects import FIELD_MANAGER
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import CHALLENGE, Claim
 from hookrunner.registration.merging import Registration
+from hookrunner.registration.reading import read_live
 
 _LONGEST_REST = 64
 
@@ -20,14 +21,16 @@ class Challenge:
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
         self._client = client
-        self._path = registration.resource.path(name=registration.name)
+        self._registration = registration
         self._generation = claim.generation
         self._rest = self._rests = 0
 
     async def unanswered(self) -> bool:
         """Was the question put last time, and is still there? Otherwise put it, unless it is too early. Raises
         KubeError."""
-        existing = await self._client.get(self._path)
+        existing = await read_live(self._client, self._registration.resource, self._registration.name)
+        if existing is None:
+            return False
         annotations = existing["metadata"].get("annotations") or {}
         if annotations.get(CHALLENGE) == self._generation:
             return True
@@ -43,4 +46,5 @@ class Challenge:
         """As of the version that was read: if it was changed since, somebody is there."""
         asked = existing["metadata"] | {"annotations": annotations | {CHALLENGE: self._generation}}
         body = existing | {"metadata": asked}
-        await self._client.send(Call("PUT", self._path, {"fieldManager": FIELD_MANAGER}, body))
+        path = self._registration.resource.path(name=self._registration.name)
+        await self._client.send(Call("PUT", path, {"fieldManager": FIELD_MANAGER}, body))

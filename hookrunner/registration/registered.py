@@ -15,7 +15,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 
 from hookrunner import log
-from hookrunner.errors import KubeError
+from hookrunner.errors import Denied, KubeError
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
@@ -55,6 +55,7 @@ class Registered:
         self._challenge = Challenge(client, registration, claim)
         self._unwatched = ""
         self._undone = Undone()
+        self._readable = asyncio.Event()
         self._writing = asyncio.Lock()
         self._wrong = asyncio.Event()
 
@@ -99,8 +100,8 @@ class Registered:
         try:
             found, before = await advanced(self._client, self.registration, trust, claim)
         except KubeError as error:
-            self._fails(str(error))
-            return not error.brief
+            return self._unread(error)
+        self._readable.set()
         if isinstance(found, Outrun):
             return False
         if isinstance(found, Write):
@@ -114,7 +115,17 @@ class Registered:
         self._is(found)
         return True
 
+    def _unread(self, error: KubeError) -> bool:
+        """What an error means; is there nothing more to do for now? Users without webhooks give no rights for them."""
+        if isinstance(error, Denied) and not self.registration.digest:
+            self._is(Right(False))
+            return True
+        self._fails(error)
+        return not error.brief
+
     async def _listen(self, watches: Watches) -> None:
+        """A watch that can only be refused is not opened: it would be in the log as lost."""
+        await self._readable.wait()
         resource = self.registration.resource
         selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={self.registration.name}")
         missing = False
@@ -182,13 +193,14 @@ class Registered:
         wanted = self.registration.digest and not found.there
         return "does not exist yet, is configured when it appears" if wanted else ""
 
-    def _fails(self, problem: str) -> None:
-        self.failure, self.right = problem, False
-        self._tell(problem)
+    def _fails(self, error: KubeError) -> None:
+        """As long as it is not registered, what hooks would refuse is let in."""
+        self.failure, self.right = str(error), False
+        self._tell(self.failure, "warn" if error.brief else "error")
 
-    def _tell(self, problem: str) -> None:
+    def _tell(self, problem: str, level: str = "warn") -> None:
         if problem and problem != self._trouble:
-            _LOG.warn("registration is not as it should be", object=str(self), reason=problem)
+            _LOG.log(level, "registration is not as it should be", object=str(self), reason=problem)
         self._trouble = problem
 
 

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 
 from hookrunner import log
-from hookrunner.errors import RegistrationFailed
+from hookrunner.errors import KubeError, RegistrationFailed
+from hookrunner.kube import rights
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
@@ -139,12 +140,22 @@ class Registrar:
             _LOG.warn("webhooks are in each other's way", reason=clash)
 
     async def _free(self, watches: Watches) -> None:
-        """CRDs that we have set a conversion on, and that no hook speaks of."""
+        """CRDs that we have set a conversion on, and that no hook speaks of. Without a right to list them there is
+        nothing that we could have set."""
+        if not await self._may_list_definitions():
+            return
         selection = Selection(DEFINITION.api_version, DEFINITION.kind, labels=CONVERSION)
         async with aclosing(watches.open(selection)) as story:
             async for reports in story:
                 for definition in self._unasked(reports):
                     await Registered(self._client, definition, self._claim).settle()
+
+    async def _may_list_definitions(self) -> bool:
+        try:
+            await self._client.get(DEFINITION.path(), {"labelSelector": CONVERSION, "limit": "1"})
+        except KubeError as error:
+            return not rights.is_forbidden(error)
+        return True
 
     def _unasked(self, reports: Sequence[Report]) -> Iterator[Definition]:
         """Those that still lead to us; most will be other installations'."""

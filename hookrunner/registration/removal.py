@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 from typing import TypeAlias
 
 from hookrunner import log
-from hookrunner.errors import Denied, KubeError, NotFound
+from hookrunner.errors import Denied, KubeError
 from hookrunner.kube.client import Client
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import CONVERSION, DEFINITION, US, Definition, Registration, registrations
+from hookrunner.registration.reading import read_live
 from hookrunner.registration.registered import Registered
 from hookrunner.registration.wanted import Wish
 
@@ -48,10 +49,12 @@ async def standing(client: Client, wish: Wish) -> bool:
 
 
 async def _stands(client: Client, one: Registration) -> bool:
+    """Rights may be given for one of the objects and not for the next."""
     try:
-        return one.unasked(await client.get(one.resource.path(name=one.name)))
-    except NotFound:
+        existing = await read_live(client, one.resource, one.name)
+    except Denied:
         return False
+    return existing is not None and one.unasked(existing)
 
 
 async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:

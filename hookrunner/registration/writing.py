@@ -1,18 +1,22 @@
-"""One look at an object in the cluster and one step towards what it should be."""
+"""One look at an object in the cluster and one step towards what it should be.
 
-import orjson
+`create`, `list` and `update` are enough for webhook configurations, `list` and `update` for definitions: these are the
+rights that users of shell-operator have given.
+"""
 
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
+from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.objects import FIELD_MANAGER
 from hookrunner.model.resources import JSON
-from hookrunner.registration.claims import Claim
-from hookrunner.registration.merging import Registration
-from hookrunner.registration.steps import Outrun, Step, Write, step
+from hookrunner.registration.claims import Claim, unclaimed
+from hookrunner.registration.merging import DEFINITION, Registration
+from hookrunner.registration.reading import read_live
+from hookrunner.registration.steps import Outrun, Right, Step, Write, step
 from hookrunner.registration.trust import Trust
 
 _TIMEOUT = 10.0
-_VERBS = {"GET": "get", "POST": "create", "PUT": "update", "DELETE": "delete"}
+_VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
 
 
 async def advanced(
@@ -20,52 +24,48 @@ async def advanced(
 ) -> tuple[Step | Outrun, JSON]:
     """Read the object and take the next step: what was done, and the object before it (None without).
 
-    After a write look again. Raises KubeError; a `Denied` says what right is missing.
+    After a write look again. Raises KubeError; a `Denied` says which rights are needed.
     """
-    existing = await _read(client, registration)
+    try:
+        existing = await read_live(client, registration.resource, registration.name)
+    except Denied as error:
+        raise _explained(registration, "list", error) from error
     found = step(registration, existing, trust, claim)
     if isinstance(found, Write):
         try:
-            await _write(client, registration, found)
+            found = await _write(client, registration, found, existing)
         except (Conflict, AlreadyExists, NotFound):
             return Outrun(), existing
     return found, existing
 
 
-async def _read(client: Client, registration: Registration) -> JSON:
-    """None also if we may not look and want nothing there: most who have no webhooks have no rights for them."""
+async def _write(client: Client, registration: Registration, write: Write, existing: JSON) -> Step:
+    """What was done."""
     try:
-        return orjson.loads(await _sent(client, registration, Call("GET", _path(registration))))
-    except NotFound:
-        return None
-    except Denied:
-        if registration.digest:
-            raise
-        return None
-
-
-async def _write(client: Client, registration: Registration, write: Write) -> None:
-    path = registration.resource.path() if write.method == "POST" else _path(registration)
-    params = {} if write.method == "DELETE" else {"fieldManager": FIELD_MANAGER}
-    await _sent(client, registration, Call(write.method, path, params, write.body, timeout=_TIMEOUT))
-
-
-async def _sent(client: Client, registration: Registration, call: Call) -> bytes:
-    try:
-        return await client.send(call)
+        await _send(client, registration, write)
     except Denied as error:
-        if error.status == 401:
-            raise
-        raise Denied(error.status, error.reason, _missing(registration, _VERBS[call.method], error)) from error
+        if write.method == "DELETE" and rights.is_forbidden(error):
+            return await _empty(client, registration, existing)
+        raise _explained(registration, _VERBS[write.method], error) from error
+    return write
 
 
-def _missing(registration: Registration, verb: str, error: Denied) -> str:
+async def _empty(client: Client, registration: Registration, existing: JSON) -> Step:
+    """Without a right to delete it, the configuration stays, without any webhook."""
+    if not existing.get("webhooks"):
+        return Right(False)
+    emptied = Write("PUT", existing | {"metadata": unclaimed(existing["metadata"]), "webhooks": []})
+    return await _write(client, registration, emptied, existing)
+
+
+async def _send(client: Client, registration: Registration, write: Write) -> None:
     resource = registration.resource
-    named = "" if verb == "create" else f", resourceNames: [{registration.name}]"
-    rule = f"{{apiGroups: [{resource.group}], resources: [{resource.plural}], verbs: [{verb}]{named}}}"
-    what = f"{verb} {resource.kind} '{registration.name}'"
-    return f"no right to {what}: add {rule} to the ClusterRole of hookrunner's ServiceAccount ({error})"
+    path = resource.path() if write.method == "POST" else resource.path(name=registration.name)
+    params = {} if write.method == "DELETE" else {"fieldManager": FIELD_MANAGER}
+    await client.send(Call(write.method, path, params, write.body, timeout=_TIMEOUT))
 
 
-def _path(registration: Registration) -> str:
-    return registration.resource.path(name=registration.name)
+def _explained(registration: Registration, verb: str, error: Denied) -> Denied:
+    resource = registration.resource
+    verbs = ["list", "update"] if resource == DEFINITION else ["create", "list", "update"]
+    return rights.explained(error, f"{verb} {resource.kind} '{registration.name}'", rights.rule(resource, verbs))

@@ -226,6 +226,17 @@ async def test_a_refused_list_is_told_and_tried_again(api: ApiServer, story: Sto
     assert "Listed" in await until(story, "Listed")
 
 
+async def test_without_a_right_to_watch_lists_tell_of_changes(api: ApiServer, story: Story) -> None:
+    """As client-go does. Nothing is lost, and once the right is given the watch begins."""
+    refused = api.faults.add(Fault("answer", "watch=true", status=403))
+    assert await until(story, "Listed") == ["Listing", "Listed"]
+    api.put(config_map("a"))
+    assert await until(story, "Listed") == ["Listing", "a", "Listed"]
+    api.faults.remove(refused)
+    api.put(config_map("b"))
+    assert await until(story, "Added b") == ["Added b"]
+
+
 async def test_retry_after_is_honoured(api: ApiServer, story: Story) -> None:
     await until(story, "Listed")
     api.faults.add(Fault("answer", times=1, status=429, retry_after=33))

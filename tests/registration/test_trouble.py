@@ -12,25 +12,18 @@ from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
-from tests.registration.world import World, a_hook, entry_names
+from tests.registration.world import World, a_hook, as_user, entry_names
 
 ONE, TWO = "one.example.com", "two.example.com"
 
 ON_A_CLUSTER = pytest.mark.parametrize("world", ["cluster"], indirect=True)
 
 
-async def as_user(world: World, cluster: Cluster, namespace: str, *verbs: str, resources: list[str]) -> Credentials:
-    rule = {"apiGroups": ["*"], "resources": resources, "verbs": list(verbs)}
-    user = await asyncio.to_thread(cluster.user, "u", namespace, [rule], everywhere=True)
-    settings = KubeSettings(config=user.kubeconfig)
-    return Credentials(settings, await loaded(Loading(settings)))
-
-
 @ON_A_CLUSTER
 async def test_a_missing_right_is_named_and_the_rest_is_done(world: World, cluster: Cluster, namespace: str) -> None:
     resources = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
     await world.create(VALIDATING, {"metadata": {"name": world.name}})
-    world.credentials = await as_user(world, cluster, namespace, "get", "create", resources=resources)
+    world.credentials = await as_user(cluster, namespace, "get", "create", resources=resources)
     hooks = world.validating(ONE), a_hook("m.sh", mutating=(Admission(TWO, (world.rule(),)),)), world.converting()
     registrar, _ = await world.registrar(world.wish(*hooks))
     await registrar.publish(b"")
@@ -38,14 +31,15 @@ async def test_a_missing_right_is_named_and_the_rest_is_done(world: World, clust
     ready, message = registrar.condition()
     assert not ready
     resource = "apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations]"
-    assert f"add {{{resource}, verbs: [update], resourceNames: [{world.name}]}}" in message
-    assert f"no right to get CustomResourceDefinition '{world.things}'" in message
+    assert f"no right to update ValidatingWebhookConfiguration '{world.name}'" in message
+    assert f"add {{{resource}, verbs: [create, list, update]}}" in message
+    assert f"no right to list CustomResourceDefinition '{world.things}'" in message
     assert f'kind="ValidatingWebhookConfiguration",name="{world.name}"}} 0'.encode() in world.metrics.exposition()
 
 
 @ON_A_CLUSTER
 async def test_without_webhooks_no_rights_are_needed(world: World, cluster: Cluster, namespace: str) -> None:
-    world.credentials = await as_user(world, cluster, namespace, "get", resources=["pods"])
+    world.credentials = await as_user(cluster, namespace, "get", resources=["pods"])
     registrar, _ = await world.registrar(world.wish())
     await registrar.publish(b"")
     assert registrar.condition() == (True, "")

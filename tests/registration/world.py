@@ -17,8 +17,9 @@ import orjson
 
 from hookrunner.errors import NotFound
 from hookrunner.kube.client import Call, Client
-from hookrunner.kube.credentials import Credentials
+from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig
@@ -28,6 +29,8 @@ from hookrunner.registration.claims import claim
 from hookrunner.registration.merging import DEFINITION, MUTATING, VALIDATING
 from hookrunner.registration.registrar import Registrar
 from hookrunner.registration.wanted import Target, Wish, wish
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
 
 JSON = Any
 PATIENCE = 30
@@ -93,18 +96,21 @@ class World:
         return Registrar(client, self.metrics, wanted, claim(started)), meter
 
     @asynccontextmanager
-    async def kept(self, *registrars: Registrar, trust: bytes = b"") -> AsyncIterator[None]:
-        """Published and looked after."""
+    async def kept(
+        self, *registrars: Registrar, trust: bytes = b"", client: Client | None = None
+    ) -> AsyncIterator[None]:
+        """Published and looked after, by watches of this client."""
         async with asyncio.TaskGroup() as tasks:
             for registrar in registrars:
                 await registrar.publish(trust)
-            keeping = [tasks.create_task(one.keep(self.watches())) for one in registrars]
+            keeping = [tasks.create_task(one.keep(self.watches(client))) for one in registrars]
             yield
             for task in keeping:
                 task.cancel()
 
-    def watches(self) -> Watches:
-        return Watches(self.other, Discovery(self.other), self.metrics, 75)
+    def watches(self, client: Client | None = None) -> Watches:
+        client = client or self.other
+        return Watches(client, Discovery(client), self.metrics, 75)
 
     async def get(self, resource: Resource, name: str = "") -> JSON:
         """As it is now, None if it is not there."""
@@ -148,6 +154,14 @@ class World:
         names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
         spec = {"group": self.group, "scope": "Namespaced", "names": names, "versions": versions}
         return {"metadata": {"name": self.things}, "spec": spec | more}
+
+
+async def as_user(cluster: Cluster, namespace: str, *verbs: str, resources: list[str]) -> Credentials:
+    """Those of a service account that may do just this, everywhere."""
+    rule = {"apiGroups": ["*"], "resources": resources, "verbs": list(verbs)}
+    user = await asyncio.to_thread(cluster.user, "u", namespace, [rule], everywhere=True)
+    settings = KubeSettings(config=user.kubeconfig)
+    return Credentials(settings, await loaded(Loading(settings)))
 
 
 def a_hook(name: str, module: str = "", **bindings: Any) -> Hook:
