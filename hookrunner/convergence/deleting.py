@@ -27,8 +27,8 @@ class Deleting:
         self._hooks.still(state)
 
     async def run(self, state: State) -> None:
-        """Delete it. Raises what keeps it from that; the next attempt begins at the beginning. A hook that cannot even
-        say what it wants keeps no module alive (§13.6)."""
+        """Delete it. Raises what keeps it from that; the next attempt goes on with the step that failed, and no delete
+        hook runs twice. A hook that cannot even say what it wants keeps no module alive (§13.6)."""
         try:
             await self._hooks.load(state)
         except BadHookConfig as error:
@@ -38,15 +38,14 @@ class Deleting:
         await self._hooks.see(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)
         if state.module.chart and await self._releasing.head(state):
             await self._recall(state)
-            await self._hooks.run(state, BindingType.BEFORE_DELETE_HELM)
+            await self._hooks.run_once(state, BindingType.BEFORE_DELETE_HELM)
             await self._releasing.uninstall(state)
-        await self._hooks.run(state, BindingType.AFTER_DELETE_HELM)
+        await self._hooks.run_once(state, BindingType.AFTER_DELETE_HELM)
         await self._webhooks.withdraw(state, "conversion")
         state.reach(Phase.HOOKS_DISABLED)
         self._hooks.forget(state)
         self._store.forget(state.module.key)
-        state.live, state.revision, state.last_success = False, 0, 0.0
-        state.reach(Phase.STARTUP)
+        state.gone()
 
     async def _recall(self, state: State) -> None:
         """Let its hooks see the values of its release, if it last ran in an earlier process."""

@@ -46,6 +46,14 @@ class ModuleHooks:
         for hook in dispatch.by_lifecycle(state.hooks, type):
             await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
+    async def run_once(self, state: State, type: BindingType) -> None:
+        """Run those that have such a binding and have not run since the module is to go. Raises the first failure; the
+        next attempt begins with the hook that failed."""
+        for hook in dispatch.by_lifecycle(state.hooks, type):
+            if (type, hook.name) not in state.ended:
+                await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
+                state.ended.add((type, hook.name))
+
     async def synchronize(self, state: State) -> None:
         """Let the hooks follow their objects, and run each Synchronization that was not run yet: here what belongs to
         the module's own queue, in their queues the others. Raises HookFailed, PatchFailed."""

@@ -7,7 +7,6 @@ What hooks bring about waits for the end of the round, or there would be none.
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -127,7 +126,7 @@ class Rounds:
             await self._moved(moment)
 
     async def _round(self, cause: str) -> None:
-        began, self._cause, self._open = time.monotonic(), cause, False
+        began, self._cause, self._open = self._tasks.now(), cause, False
         self._tasks.activation = "" if self.converged.is_set() else STARTUP
         await self._run_global_hooks(BindingType.BEFORE_ALL)
         self.phase = "WaitDeleteAndRunModules"
@@ -138,7 +137,7 @@ class Rounds:
         await self._run_modules()
         await self._after_all()
         self.phase = ""
-        self._measure(time.monotonic() - began)
+        self._measure(self._tasks.now() - began)
         if not (self.converged.is_set() or self._steps.deciding.unseen):
             self._first_is_over()
         await self._steps.clean_up()
@@ -202,7 +201,7 @@ class Rounds:
         enabled = {state.module.name: state for state in self._states.enabled}
         if self._sequence.modules.keys() != enabled.keys():
             self._sequence = Order(state.module for state in enabled.values())
-        return Moment(enabled, self._sequence, self._asked, time.monotonic(), self._patience)
+        return Moment(enabled, self._sequence, self._asked, self._tasks.now(), self._patience)
 
     async def _moved(self, moment: Moment, *others: State) -> None:
         """Until something changes, by an event or because patience ends."""
@@ -210,7 +209,7 @@ class Rounds:
         busy = [state.busy_since + self._patience for state in others if state.busy_since is not None]
         until = min([*busy, *([deadline] if deadline is not None else [])], default=None)
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if until is None else max(0.0, until - time.monotonic())):
+            async with asyncio.timeout(None if until is None else max(0.0, until - self._tasks.now())):
                 await self._states.moved.next()
 
     async def _unless_urgent(self, work: Awaitable[None]) -> None:

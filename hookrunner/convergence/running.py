@@ -46,7 +46,7 @@ class Running:
 
     async def run(self, state: State) -> None:
         """Bring the module to ready. Raises what keeps it from that, a HookrunnerError."""
-        state.live = True
+        state.stay()
         self._store.begin_run(state.module.key)
         if state.phase is Phase.READY:
             self._hooks.tick(state)  # its crontabs are off if it was about to be deleted and was turned on again

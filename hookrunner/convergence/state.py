@@ -11,7 +11,7 @@ from typing import Literal
 
 from hookrunner.convergence.news import News
 from hookrunner.engine.progress import Progress
-from hookrunner.model.bindings import Hook, ReviewKind
+from hookrunner.model.bindings import BindingType, Hook, ReviewKind
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.releases import Adoption
 
@@ -32,6 +32,7 @@ class State:
     `adopts` is the number (of `asked`) of the run that may take over objects, 0 for none; `adopted` are those that the
     last attempt took over.
     `kinds` are those that its definitions define, once `crds` says that these are applied.
+    `ended` has the delete hooks that have run since the module is to go, each with its binding.
     `activation` is what set off the converge that the present attempt is part of, empty for most: a label in metrics.
     """
 
@@ -55,6 +56,7 @@ class State:
     adopted: tuple[Adoption, ...] = ()
     crds: bool = False
     kinds: frozenset[str] = frozenset()
+    ended: set[tuple[BindingType, str]] = field(default_factory=set)
     waits_for: str = ""
     restless: int = 0
     activation: str = ""
@@ -82,6 +84,17 @@ class State:
     def reach(self, phase: Phase) -> None:
         """It has come as far as this."""
         self.phase, self.since = phase, time.time()
+
+    def stay(self) -> None:
+        """It is run: from now on something of it is at work, and a deletion that had begun is off."""
+        self.live = True
+        self.ended.clear()
+
+    def gone(self) -> None:
+        """Its deletion has ended: nothing of it is left."""
+        self.live, self.revision, self.last_success = False, 0, 0.0
+        self.ended.clear()
+        self.reach(Phase.STARTUP)
 
 
 class States:

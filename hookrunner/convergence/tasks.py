@@ -12,13 +12,14 @@ from hookrunner.errors import HookrunnerError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
 from hookrunner.model.status import some
-from hookrunner.model.tasks import Done, Failed, ModuleTask, Outcome, own_queue
+from hookrunner.model.tasks import Done, Dropped, Failed, ModuleTask, Outcome, own_queue
 
 _log = log.get("modules")
 
 
 class Tasks:
-    """Runs and deletes modules; a failure sets the module aside, with a back-off, and lets its hooks go on."""
+    """Runs and deletes modules; a failure sets the module aside, with a back-off, and lets its hooks go on. `now` is
+    the time by which patience is measured (monotonic)."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class Tasks:
         self._running, self._deleting = steps
         self._queues = queues
         self._metrics = metrics
-        self._clock = clock
+        self.now = clock
 
     def ask(self, state: State, cause: str) -> None:
         """Have a module run: once more after what runs now, and at once if it waits for its next attempt."""
@@ -66,8 +67,7 @@ class Tasks:
         """One attempt."""
         state = self._states[order.module]
         with log.bound(module=order.module, task=order.name, cause=order.cause):
-            wanted = state.decision.choice is (Choice.OFF if order.deletes else Choice.ON)
-            if wanted:
+            if _wanted(state, order):
                 return await self._attempt(state, order)
             state.busy_since, state.adopts = None, 0
             self._states.moved.happened()
@@ -76,10 +76,10 @@ class Tasks:
     def _begun(self, state: State) -> None:
         """Others have patience from now on, also if a hook holds up the module's queue."""
         if state.busy_since is None:
-            state.busy_since = self._clock()
+            state.busy_since = self.now()
 
     async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
-        began, state.begun, failed_before = self._clock(), state.asked, state.parked
+        began, state.begun, failed_before = self.now(), state.asked, state.parked
         state.busy_since, state.activation, state.adopted = began, self.activation, ()
         try:
             await (self._deleting if order.deletes else self._running).run(state)
@@ -94,8 +94,8 @@ class Tasks:
                 self._healed(state)
             return Done()
         finally:
-            self._metrics.module_run_seconds.observe(self._clock() - began, order.module, state.activation)
-            state.busy_since = None if state.done == state.asked or state.parked else self._clock()
+            self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
+            state.busy_since = None if state.done == state.asked or state.parked else self.now()
             self._adopted(state)
             self._states.moved.happened()
 
@@ -108,9 +108,13 @@ class Tasks:
             state.adopts = 0
 
     def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:
-        state.error = reason = self._running.told(state, reason)
+        reason = self._running.told(state, reason)
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
         counter.inc(order.module)
+        if not _wanted(state, order):  # what is wanted now waits behind it, and need not wait for another attempt
+            _log.warn("Module failed in what is not wanted of it any more.", error=reason)
+            return Dropped(reason)
+        state.error = reason
         self._states.news.tell(Item(order.module, "ModuleFailed", reason))
         _log.error("Module failed. Will retry after delay, others go on.", error=reason)
         return Failed(reason, park=True)
@@ -124,8 +128,19 @@ class Tasks:
                 self.hurry(other.module.name)
 
     def _put(self, order: ModuleTask) -> None:
+        """Into the module's queue, unless the last task there does it: a run that has begun does not, for it may have
+        read what is not true any more; a deletion that has begun does."""
         queue = self._queues[order.queue]
-        waiting = [task for task in queue if task is not queue.running and task.order.lanes == order.lanes]
-        if not (waiting and waiting[-1].order.name == order.name):
+        tasks = [task for task in queue if task.order.lanes == order.lanes]
+        last = tasks[-1] if tasks else None
+        if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
             queue.put(order)
         queue.hurry(("", order.module))
+
+
+def _wanted(state: State, order: ModuleTask) -> bool:
+    """Is there still something to do? A task may come too late: the module was switched while it waited, or another
+    task has deleted it."""
+    if order.deletes:
+        return state.decision.choice is Choice.OFF and state.live
+    return state.decision.choice is Choice.ON

@@ -1,6 +1,6 @@
 """`enabled` scripts, switches of hooks and modules that go (addon-operator.md §5.2, §5.7)."""
 
-from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, until_told, watching
+from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, unless, until_told, watching
 from tests.flows.modules.world import World
 from tests.flows.waiting import stays, until
 
@@ -164,3 +164,28 @@ async def test_a_script_that_hangs_holds_up_edits_of_no_other_module(world: Worl
     await world.configure(b="size: 2")
     await world.becomes("b", size="2")
     world.operator.tell("go")
+
+
+async def test_delete_hooks_run_once_though_rounds_begin_meanwhile_and_one_of_them_fails(real: World) -> None:
+    """On the real control plane: each step of a deletion is done once, and an edit turns on others beside it."""
+    lasts = at("beforeDeleteHelm", until_told("go")) + at("afterDeleteHelm", unless("mended"))
+    files = {"hooks/1.sh": hook(beforeDeleteHelm=1, afterDeleteHelm=1), "templates/cm.yaml": configmap("a")}
+    real.module("010-a", {**files, "hooks/2.sh": hook(lasts, beforeDeleteHelm=2, afterDeleteHelm=2)})
+    real.module("020-b", {"hooks/h.sh": hook(beforeHelm=1)})
+    await real.configure(aEnabled="true")
+    await real.start()
+    await real.configure(aEnabled="false")
+    await real.ran("a/2.sh beforeDeleteHelm")
+    await real.configure(bEnabled="true")
+    real.operator.tell("go")
+    await real.ran("b/h.sh beforeHelm")
+    await real.ran("a/2.sh afterDeleteHelm")
+    await real.module_is("a", state="off", reason="2.sh FAILED")
+    real.operator.tell("mended")
+    await real.configure(GLOBAL="x: 1")
+    await real.module_is("a", phase="")
+    assert await real.maps() == {}
+    counts = {run: times for run, times in real.counts().items() if run.startswith("a")}
+    failed = real.operator.metric("module_delete_errors_total", module="a")
+    once = dict.fromkeys((f"a/{n}.sh {when}DeleteHelm" for n in (1, 2) for when in ("before", "after")), 1)
+    assert counts == {**once, "a/2.sh afterDeleteHelm": 1 + failed}
