@@ -29,12 +29,11 @@ from hookrunner.registration.merging import (
     Configuration,
     Registration,
 )
-from hookrunner.registration.reading import read_live
 from hookrunner.registration.removal import LABELLED, unwanted
 from hookrunner.registration.steps import Outrun, Step, Write, step
 from hookrunner.registration.trust import Trust
 from hookrunner.registration.wanted import nothing
-from hookrunner.registration.writing import advanced
+from hookrunner.registration.writing import advanced, read
 from hookrunner.settings import Settings
 
 _LABELS = {VALIDATING: f"{MANAGED_BY}={US}", MUTATING: f"{MANAGED_BY}={US}", DEFINITION: LABELLED}
@@ -179,7 +178,7 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
         if dry_run or not gone:
             return 0
         await asyncio.sleep(_RETURN)
-        back = [one for one in gone if isinstance(step(one, await _read(client, one), Trust(), _BY_HAND), Write)]
+        back = [one for one in gone if isinstance(step(one, await read(client, one), Trust(), _BY_HAND), Write)]
     for one in back:
         click.echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
     return 1 if back else 0
@@ -187,7 +186,7 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
 
 async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     """Take away what is ours, and tell. False if there is nothing of ours."""
-    existing = await _read(client, one)
+    existing = await read(client, one)
     found: Step | Outrun = step(one, existing, Trust(), _BY_HAND)
     if not isinstance(found, Write):
         if existing and (elsewhere := _clients(existing)):
@@ -199,10 +198,6 @@ async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     what = "webhooks" if isinstance(one, Configuration) else "conversion"
     click.echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")
     return True
-
-
-async def _read(client: Client, one: Registration) -> JSON:
-    return await read_live(client, one.resource, one.name)
 
 
 def _named(one: Registration) -> str:

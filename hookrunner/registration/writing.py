@@ -26,10 +26,7 @@ async def advanced(
 
     After a write look again. Raises KubeError; a `Denied` says which rights are needed.
     """
-    try:
-        existing = await read_live(client, registration.resource, registration.name)
-    except Denied as error:
-        raise _explained(registration, "list", error) from error
+    existing = await read(client, registration)
     found = step(registration, existing, trust, claim)
     if isinstance(found, Write):
         try:
@@ -37,6 +34,14 @@ async def advanced(
         except (Conflict, AlreadyExists, NotFound):
             return Outrun(), existing
     return found, existing
+
+
+async def read(client: Client, registration: Registration) -> JSON:
+    """The object that it is about, None if there is none. Raises KubeError; a `Denied` says which rights are needed."""
+    try:
+        return await read_live(client, registration.resource, registration.name)
+    except Denied as error:
+        raise _explained(registration, "list", error) from error
 
 
 async def _write(client: Client, registration: Registration, write: Write, existing: JSON) -> Step:

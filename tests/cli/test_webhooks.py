@@ -84,7 +84,7 @@ def test_whoever_may_not_is_told_which_right_is_missing(
     nobody = cluster.user("nobody", namespace)
     ended = command("webhooks", "remove", *installation.flags, f"--kube-config={nobody.kubeconfig}")
     assert ended.code == 1
-    assert "cannot get resource" in ended.err
+    assert "resources: [validatingwebhookconfigurations], verbs: [create, list, update]" in ended.err
     assert len(installation.configurations()) == 2
 
 
