@@ -6,16 +6,18 @@ With an apiVersion only that group version is asked for; without, all groups, in
 aggregated discovery (Kubernetes 1.27, https://kubernetes.io/docs/concepts/overview/kubernetes-api/), else group by
 group. Groups that cannot be asked, because an aggregated API server is away, are left out. Answers are kept in memory.
 A kind that is not there is looked for once more on the server, but no more often than every two seconds however many
-ask.
+ask. The error then names what is served instead, for which all groups are asked, no more often than once a minute.
 """
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hookrunner import log
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
 from hookrunner.kube.client import Client
+from hookrunner.model import kind_hints
 from hookrunner.model.resources import JSON, Resource
 
 _LOG = log.get("kube.discovery")
@@ -24,6 +26,7 @@ _AGGREGATED = ",".join(
     + ["application/json"]
 )
 _FRESH = 2.0
+_FRESH_FOR_HINTS = 60.0
 
 
 @dataclass(slots=True)
@@ -43,20 +46,22 @@ class Discovery:
         self._client = client
         self._answers: dict[str, _Answer] = {}
 
-    async def resolve(self, api_version: str, kind: str) -> Resource:
-        """The first resource with verbs whose kind, plural or short name is `kind` in any case.
+    async def resolve(self, api_version: str, kind: str, exact: bool = False) -> Resource:
+        """The first resource with verbs whose kind, plural or short name is `kind` in any case; with `exact`, as in a
+        manifest, whose kind is spelled just so.
 
-        An empty `api_version` means the preferred version. Raises UnknownKind, or another KubeError if the server
-        cannot be asked.
+        An empty `api_version` means the preferred version. Raises UnknownKind, which names what is served instead, or
+        another KubeError if the server cannot be asked.
         """
         answer = self._answers.setdefault(api_version, _Answer())
         known = answer.asked_at
-        found = _named(answer.resources, kind)
+        choose = _spelled if exact else _named
+        found = choose(answer.resources, kind)
         if found is None:
             await self._ask(api_version, answer, known)
-            found = _named(answer.resources, kind)
+            found = choose(answer.resources, kind)
         if found is None:
-            raise UnknownKind(_complaint(api_version, kind, answer.missing))
+            raise UnknownKind(await self._complaint(api_version, kind, answer))
         return found
 
     def forget(self, api_version: str) -> None:
@@ -76,6 +81,27 @@ class Discovery:
             else:
                 answer.resources, answer.missing = await self._all()
             answer.asked_at = now()
+
+    async def _complaint(self, api_version: str, kind: str, answer: _Answer) -> str:
+        """That there is no such kind, and what to do."""
+        served, missing = (*answer.resources, *await self._preferred_kinds()), answer.missing
+        what = f"the server knows no kind '{kind}' in {_where(api_version)}: "
+        away = f" These API groups did not answer: {', '.join(missing)}." if missing else ""
+        if hint := kind_hints.hint(api_version, kind, served):
+            return f"{what}{hint}{away}"
+        if api_version and kind_hints.is_kubernetes_only(api_version.rpartition("/")[0]):
+            return f"{what}Kubernetes has none of this name, or has it no longer{away}"
+        other = kind_hints.other(api_version, kind, served)
+        meant = f" ({other}, if that was meant)" if other else ""
+        return f"{what}is its CustomResourceDefinition installed, and is the version served?{meant}{away}"
+
+    async def _preferred_kinds(self) -> tuple[Resource, ...]:
+        """All kinds, as they were within the last minute; none if the server does not tell."""
+        answer = self._answers.setdefault("", _Answer())
+        if asyncio.get_running_loop().time() - answer.asked_at >= _FRESH_FOR_HINTS:
+            with suppress(KubeError):
+                await self._ask("", answer, answer.asked_at)
+        return answer.resources
 
     async def _one(self, api_version: str) -> tuple[Resource, ...]:
         root = "/apis/" if "/" in api_version else "/api/"
@@ -112,12 +138,11 @@ class Discovery:
 
 
 def _named(resources: Iterable[Resource], kind: str) -> Resource | None:
-    wanted = kind.lower()
-    for resource in resources:
-        names = (*resource.short_names, resource.kind, resource.plural)
-        if resource.verbs and wanted in map(str.lower, names):
-            return resource
-    return None
+    return next(iter(kind_hints.named(resources, kind)), None)
+
+
+def _spelled(resources: Iterable[Resource], kind: str) -> Resource | None:
+    return next((resource for resource in resources if resource.verbs and resource.kind == kind), None)
 
 
 def _by_preference(group: JSON) -> list[str]:
@@ -173,8 +198,5 @@ def _listed(answer: JSON) -> Iterable[Resource]:
             )
 
 
-def _complaint(api_version: str, kind: str, missing: tuple[str, ...]) -> str:
-    where = f"apiVersion '{api_version}'" if api_version else "any preferred apiVersion"
-    hint = "is its CustomResourceDefinition installed, and is the version served?"
-    away = f" These API groups did not answer: {', '.join(missing)}." if missing else ""
-    return f"the server knows no kind '{kind}' in {where}: {hint}{away}"
+def _where(api_version: str) -> str:
+    return f"apiVersion '{api_version}'" if api_version else "any preferred apiVersion"

@@ -43,6 +43,7 @@ CODES = {
     "cron-never": Severity.WARNING,
     "cron-busy": Severity.WARNING,
     "whole-cluster": Severity.WARNING,
+    "kind-unserved": Severity.WARNING,
     "unused-ignore": Severity.INFO,
     "next-runs": Severity.INFO,
 }

@@ -17,7 +17,7 @@ from hookrunner.hooks import catalog, places
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import without_cluster
-from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, snapshots, webhooks
+from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, kinds, snapshots, webhooks
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.source import Source
 from hookrunner.model.bindings import HookConfig
@@ -96,6 +96,7 @@ class Linter:
             *webhooks.check(source, config),
             *snapshots.check(source, config),
             *bindings.check(source, config, self.now),
+            *kinds.check(source, config),
             *await filters.check(source, config, self.jq),
         ]
 

@@ -122,7 +122,7 @@ class HelmHooks:
 
     async def _path(self, step: "_Step") -> str:
         one = object_id(step.hook.obj, step.identity)
-        resource = await self._discovery.resolve(one.api_version, one.kind)
+        resource = await self._discovery.resolve(one.api_version, one.kind, exact=True)
         return path(resource, one.namespace, one.name)
 
 

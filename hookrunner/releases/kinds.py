@@ -25,9 +25,9 @@ class Kinds:
                 self._defined |= {(one.api_version, one.kind): one for one in resources(obj)}
 
     async def resolve(self, api_version: str, kind: str) -> Resource:
-        """Raises UnknownKind, or another KubeError if the server cannot be asked."""
+        """Of an object in a manifest. Raises UnknownKind, or another KubeError if the server cannot be asked."""
         try:
-            return await self._discovery.resolve(api_version, kind)
+            return await self._discovery.resolve(api_version, kind, exact=True)
         except UnknownKind:
             if found := self._defined.get((api_version, kind)):
                 return found

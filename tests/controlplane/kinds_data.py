@@ -1,7 +1,8 @@
 """Writes what the sandbox knows of built-in kinds: `python -m tests.controlplane.kinds_data` asks a real API server.
 
-`kinds.json` has names, scope, verbs, subresources and table columns; one `<group>_<version>.json.gz` for each served
-group version is its OpenAPI document, byte for byte; `custom_<scope>.json.gz` is that of a CustomResourceDefinition
+`kinds.json` has names, scope, verbs, subresources and table columns, and under `served` the names of all kinds that the
+server has, also of those that the sandbox has not; one `<group>_<version>.json.gz` for each group version of the
+sandbox is its OpenAPI document, byte for byte; `custom_<scope>.json.gz` is that of a CustomResourceDefinition
 (made for it, and deleted), names replaced by `@tokens@`. Wants `KUBECONFIG` from `python -m tests.controlplane`;
 writes into `hookrunner/sandbox/data/`.
 """
@@ -61,9 +62,18 @@ def generate(access: Access) -> dict[str, bytes]:
         resources = [one for has in found[group]["versions"] if has["version"] == version for one in has["resources"]]
         kinds = [resource(access, group, version, one, names) for one in resources]
         groups.append({"group": group, "version": version, "openapi": url.partition("hash=")[2], "kinds": kinds})
-    data = {"version": release(access), "groups": groups}
+    data = {"version": release(access), "served": served(found), "groups": groups}
     templates = {f"custom_{scope.lower()}.json": template(access, scope) for scope in ("Namespaced", "Cluster")}
     return {"kinds.json": json.dumps(data, indent=1).encode() + b"\n", **files, **templates}
+
+
+def served(found: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """The kinds of each group version."""
+    return {
+        f"{group}/{one['version']}".removeprefix("/"): sorted(has["responseKind"]["kind"] for has in one["resources"])
+        for group, item in found.items()
+        for one in item["versions"]
+    }
 
 
 def resource(

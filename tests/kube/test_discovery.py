@@ -1,6 +1,7 @@
 """Which resource a kind means, with and without aggregated discovery, and how often the server is asked."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -100,7 +101,58 @@ async def test_unknown_kinds_do_not_hammer_the_server(api: ApiServer, discovery:
     for number in range(100):
         with pytest.raises(UnknownKind):
             await discovery.resolve("v1", f"Thing{number}")
-    assert len(api.requests) == 1
+    assert [request.path for request in api.requests] == ["/api/v1", "/api", "/apis"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("api_version", "kind", "told"),
+    [
+        ("extensions/v1beta1", "DaemonSet", "DaemonSet is served as apps/v1"),
+        ("apps/v1beta2", "deploy", "Deployment is served as apps/v1"),
+        ("apps", "Deployment", "Deployment is served as apps/v1"),
+        ("v1", "Deployment", "Deployment is served as apps/v1"),
+        ("batch/v1beta1", "CronJob", "CronJob is served as batch/v1"),
+        ("core/v1", "Event", "Event is served as v1 and events.k8s.io/v1"),
+        ("example.com/v1alpha1", "Widget", "Widget is served as example.com/v2"),
+        ("apps/v1", "Deploymnt", "did you mean Deployment?"),
+        ("v1", "Deploymnt", "did you mean Deployment in apps/v1?"),
+        ("", "Deploymnt", "did you mean Deployment in apps/v1?"),
+        ("policy/v1beta1", "PodSecurityPolicy", "Kubernetes has none of this name, or has it no longer"),
+        ("v1", "Config", "Kubernetes has none of this name, or has it no longer"),
+        ("apps/v1", "DaemonSetList", "Kubernetes has none of this name, or has it no longer"),
+    ],
+)
+async def test_what_is_served_instead_is_named(
+    served: ApiServer, discovery: Discovery, api_version: str, kind: str, told: str
+) -> None:
+    with pytest.raises(UnknownKind, match=f"the server knows no kind '{kind}' in .*: {re.escape(told)}$"):
+        await discovery.resolve(api_version, kind)
+
+
+async def test_a_kind_of_a_group_that_is_not_there_is_a_definition_that_is_missing(
+    served: ApiServer, discovery: Discovery
+) -> None:
+    question = r"is its CustomResourceDefinition installed, and is the version served\?"
+    with pytest.raises(UnknownKind, match=rf"{question} \(Service is served as v1, if that was meant\)$"):
+        await discovery.resolve("serving.knative.dev/v1", "Service")
+    with pytest.raises(UnknownKind, match=f"{question}$"):
+        await discovery.resolve("serving.knative.dev/v1", "Route")
+
+
+@pytest.mark.parametrize("kind", ["deployment", "Deployments", "deploy"])
+async def test_in_manifests_a_kind_is_spelled_in_one_way(api: ApiServer, discovery: Discovery, kind: str) -> None:
+    assert (await discovery.resolve("apps/v1", "Deployment", exact=True)).plural == "deployments"
+    with pytest.raises(UnknownKind, match=f"no kind '{kind}' in apiVersion 'apps/v1': write kind: Deployment$"):
+        await discovery.resolve("apps/v1", kind, exact=True)
+
+
+async def test_where_nothing_more_can_be_asked_the_kind_is_unknown_all_the_same(
+    api: ApiServer, discovery: Discovery
+) -> None:
+    api.faults.add(Fault("answer", "GET /apis", status=403))
+    with pytest.raises(UnknownKind, match="Kubernetes has none of this name"):
+        await discovery.resolve("v1", "Deployment")
 
 
 @BOTH

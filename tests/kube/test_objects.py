@@ -318,6 +318,12 @@ async def test_an_unknown_kind_is_an_error_even_where_missing_objects_are_not(bo
         await boxed.carry_out(operation(Verb.MERGE_PATCH, "default", {}, kind="Widget", ignore_missing=True))
 
 
+async def test_a_removed_version_is_told_with_what_is_served(boxed: Objects) -> None:
+    wanted = operation(Verb.MERGE_PATCH, "default", {}, kind="CronJob", api_version="batch/v1beta1")
+    with pytest.raises(UnknownKind, match="CronJob is served as batch/v1"):
+        await boxed.carry_out(wanted)
+
+
 @pytest.mark.parametrize("name", ["a?pretty=false", "a#", "a%2F"])
 async def test_a_name_cannot_lead_elsewhere(api: ApiServer, boxed: Objects, name: str) -> None:
     api.put(config_map("a"))

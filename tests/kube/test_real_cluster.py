@@ -269,6 +269,11 @@ async def test_a_kind_that_no_real_server_has(direct: Client) -> None:
         await Discovery(direct).resolve("", "Flux")
 
 
+async def test_a_removed_version_is_told_with_what_a_real_server_serves(direct: Client) -> None:
+    with pytest.raises(UnknownKind, match=r"apiVersion 'extensions/v1beta1': DaemonSet is served as apps/v1$"):
+        await Discovery(direct).resolve("extensions/v1beta1", "DaemonSet")
+
+
 async def test_a_bad_token_is_refused_and_an_unknown_authority_not_trusted(
     cluster: Cluster, metrics: Metrics, tmp_path: Path
 ) -> None:

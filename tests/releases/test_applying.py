@@ -130,6 +130,26 @@ async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: Applying,
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "told"),
+    [
+        (
+            "apps/v1beta1",
+            "Deployment",
+            "no kind 'Deployment' in apiVersion 'apps/v1beta1': Deployment is served as apps/v1",
+        ),
+        ("apps/v1", "deployment", "no kind 'deployment' in apiVersion 'apps/v1': write kind: Deployment"),
+        ("apps/v1", "Deployments", "no kind 'Deployments' in apiVersion 'apps/v1': write kind: Deployment"),
+    ],
+)
+async def test_a_kind_that_is_not_served_is_refused_with_what_is(
+    applying: Applying, api_version: str, kind: str, told: str
+) -> None:
+    obj = deployment() | {"apiVersion": api_version, "kind": kind}
+    with pytest.raises(ReleaseFailed, match=told):
+        await applying.apply([obj], RELEASE, {}, TERMS)
+
+
 async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
     applying: Applying, client: Client
 ) -> None:

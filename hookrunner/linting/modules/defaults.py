@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, BadValues, RenderFailed
+from hookrunner.linting.modules import objects
 from hookrunner.linting.modules.places import in_yaml, of_rule, of_template
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
@@ -37,7 +38,7 @@ def _values(module: Module, schema: Schema | None, values: object) -> Iterator[M
 
 async def _chart(module: Module, found: Offline, renderer: Renderer) -> list[ModuleRemark]:
     try:
-        await renderer.render(found.order(module.name, _NAMESPACE, {}, stock()))
+        rendered = await renderer.render(found.order(module.name, _NAMESPACE, {}, stock()))
     except BadValues as error:
         return [ModuleRemark("", code="needs-values", text=f"{error}: its chart was not rendered here")]
     except BadChart as error:
@@ -47,4 +48,4 @@ async def _chart(module: Module, found: Offline, renderer: Renderer) -> list[Mod
         path, place = of_template(str(error))
         text = f"cannot be rendered with default values: {error}; give defaults, in a schema, for what hooks find out"
         return [ModuleRemark(path, place, "render-failed", text)]
-    return []
+    return list(dict.fromkeys(objects.check(module, rendered)))

@@ -14,7 +14,8 @@ import orjson
 
 @cache
 def kinds() -> dict[str, Any]:
-    """`version` (as in `/version`) and `groups`, each with its `kinds`, in the server's order. Not to be changed."""
+    """`version` (as in `/version`), `served` (the names of all kinds of a real API server, by apiVersion) and `groups`,
+    each with its `kinds`, in the server's order. Not to be changed."""
     data: dict[str, Any] = orjson.loads(files(__name__).joinpath("kinds.json").read_bytes())
     return data
 

@@ -70,6 +70,27 @@ BAD = [
     ("crds/a.yaml", "kind: Pod", "crd-refused", "crds/a.yaml:1", "may be in crds/"),
     ("templates/dns.yaml", "a: 1\n{{ if }}", "chart-refused", "templates/dns.yaml:2", "missing value"),
     ("templates/dns.yaml", "a: 1\n{{ fail .Values.dns.zone }}", "render-failed", "templates/dns.yaml:2", "local"),
+    (
+        "templates/dns.yaml",
+        "# a\n---\nkind: CronJob\napiVersion: batch/v1beta1\nmetadata: {name: {{ .Values.dns.zone }}}",
+        "kind-unserved",
+        "templates/dns.yaml:3",
+        "serves no CronJob as batch/v1beta1: CronJob is served as batch/v1",
+    ),
+    (
+        "templates/dns.yaml",
+        "apiVersion: apps/v1\nkind: deployment\nmetadata: {name: {{ .Values.dns.zone }}}",
+        "kind-unserved",
+        "templates/dns.yaml:2",
+        "write kind: Deployment",
+    ),
+    (
+        "templates/dns.yaml",
+        "apiVersion: v1\nkind: Jobs\nmetadata: {name: {{ .Values.dns.zone }}, annotations: {helm.sh/hook: test}}",
+        "kind-unserved",
+        "templates/dns.yaml:2",
+        "Job is served as batch/v1",
+    ),
     ("hooks/a.sh", "#!/bin/sh\nexit 1", "refused", "hooks/a.sh:1", "cannot be asked"),
 ]
 
