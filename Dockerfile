@@ -28,12 +28,15 @@ RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
  && whole="$(ls libhelm_c.so.*.*.*)" \
  && for copy in libhelm_c.so.0 libhelm_c.so; do cmp "$whole" "$copy" && ln -sf "$whole" "$copy" || exit 1; done
 
-# The predecessors' names. /frameworks/shell is a directory of its own, so that an image can add files to it. The sockets'
-# directories belong to the user, since nobody else could make them later.
+# For images that are not made FROM this one (docs/image.md).
+COPY --from=wheels /wheels/hookrunner-*.whl /usr/local/share/hookrunner/
+
+# The predecessors' names. /frameworks/shell is a directory of its own, so that an image can add files to it, and it has files
+# instead of links, so that an image can copy it. The sockets' directories belong to the user, who could not make them later.
 RUN lib="$(hookrunner shell-lib)" \
- && ln -s "$lib" /shell_lib.sh \
+ && cp "$lib" /shell_lib.sh \
  && mkdir -p /frameworks/shell /hooks /modules /global-hooks /run/hookrunner /run/shell-operator /run/addon-operator \
- && ln -s "$(dirname "$lib")"/*.sh /frameworks/shell/ \
+ && cp "$(dirname "$lib")"/*.sh /frameworks/shell/ \
  && ln -s /usr/local/bin/hookrunner /shell-operator \
  && ln -s /usr/local/bin/hookrunner /addon-operator \
  && chmod 0700 /run/hookrunner /run/shell-operator /run/addon-operator \

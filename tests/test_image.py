@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,29 @@ def test_the_predecessors_names_are_there() -> None:
     names = ["/shell-operator", "/addon-operator", "/shell_lib.sh", "/frameworks/shell", "/hooks", "/modules"]
     assert [name for name in names if f" {name}" not in text] == []
     assert re.search(r"apt-get install .*\bbash\b.*\bca-certificates\b.*\bcurl\b.*\bjq\b.*\btini\b", text)
+
+
+def test_the_shell_framework_can_be_copied_into_another_image(tmp_path: Path) -> None:
+    """As files: links would lead nowhere there."""
+    (run,) = [text for _, text in INSTRUCTIONS if "shell-lib" in text]
+    copying = run[: run.index("&& ln -s")].replace(" /", f" {tmp_path}/")
+    environ = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    subprocess.run(["sh", "-ec", copying], cwd=tmp_path, env=environ, check=True)
+    found = [*tmp_path.glob("*.sh"), *(tmp_path / "frameworks/shell").iterdir()]
+    assert {file.name for file in found} == {"shell_lib.sh", "context.sh", "hook.sh", "values.sh"}
+    assert not any(file.is_symlink() for file in found)
+
+
+def test_an_image_of_ones_own_takes_from_ours_what_is_there() -> None:
+    """What docs/image.md shows instead of `COPY --from=… /shell-operator`; the program itself cannot be copied."""
+    page = (ROOT / "docs/image.md").read_text()
+    taken = re.findall(r"COPY --from=hookrunner (\S+) ", page)
+    made = " ".join(text for word, text in INSTRUCTIONS if word in ("COPY", "RUN"))
+    assert taken == ["/usr/local/share/hookrunner/", "/usr/local/bin/kubectl", "/shell_lib.sh", "/frameworks"]
+    assert [path for path in taken if f" {path}" not in made] == []
+    assert (
+        "COPY --from=wheels /wheels/hookrunner-*.whl /usr/local/share/hookrunner/" in (ROOT / "Dockerfile").read_text()
+    )
 
 
 def test_under_every_name_hooks_modules_and_global_hooks_are_found_where_the_image_has_them(

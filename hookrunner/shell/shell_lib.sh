@@ -2,8 +2,14 @@
 # The shell framework for hooks: source it first, then define __config__ and handlers, then call `hook::run "$@"`.
 #
 # It makes bash stop at the first error and say where it was. It needs bash 4.4 and jq. The functions for hooks are in
-# context.sh, hook.sh and values.sh; every *.sh file below /frameworks/shell is sourced too, so an image can add its
-# own. Where that directory is missing (a laptop), the files beside this one are used. Behaviour: shell-operator.md §13.
+# context.sh, hook.sh and values.sh, in /frameworks/shell or else beside this file. Every other *.sh file below
+# /frameworks/shell is sourced too, so an image can add its own. Nothing else is: the file may lie beside hooks.
+
+# Only once in a process: a file below /frameworks/shell may source this one, too.
+if [[ ${shell_lib_sourced_by:-} == "$$" ]]; then
+  return 0
+fi
+shell_lib_sourced_by=$$
 
 set -o errexit -o errtrace -o nounset -o pipefail
 shopt -s inherit_errexit
@@ -28,19 +34,38 @@ shell_lib::fail() {
 
 trap 'shell_lib::fail $?' ERR
 
-shell_lib_directory=/frameworks/shell
-if [[ ! -d ${shell_lib_directory} ]]; then
-  shell_lib_directory=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-fi
-shopt -s globstar nullglob
-for shell_lib_file in "${shell_lib_directory}"/**/*.sh; do
-  if [[ ${shell_lib_file##*/} != shell_lib.sh ]]; then
-    # shellcheck disable=SC1090
-    source "${shell_lib_file}"
-  fi
+# Set shell_lib_files to what is to be sourced: those files of the framework that /frameworks/shell has not, then all that
+# it has, in the order of their names. One there may take the place of ours.
+shell_lib::find() {
+  local added=/frameworks/shell own='' name file
+  shell_lib_files=()
+  for name in context hook values; do
+    if [[ -f ${added}/${name}.sh ]]; then
+      continue
+    fi
+    own=${own:-$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")}
+    if [[ ! -f ${own}/${name}.sh ]]; then
+      echo "Error: ${BASH_SOURCE[0]} needs context.sh, hook.sh and values.sh beside it: copy these, too," \
+        "or source \"\$(hookrunner shell-lib)\"" >&2
+      exit 1
+    fi
+    shell_lib_files+=("${own}/${name}.sh")
+  done
+  shopt -s globstar nullglob
+  for file in "${added}"/**/*.sh; do
+    if [[ ${file##*/} != shell_lib.sh ]]; then
+      shell_lib_files+=("${file}")
+    fi
+  done
+  shopt -u globstar nullglob
+}
+
+shell_lib::find
+for shell_lib_file in "${shell_lib_files[@]}"; do
+  # shellcheck disable=SC1090
+  source "${shell_lib_file}"
 done
-shopt -u globstar nullglob
-unset shell_lib_directory shell_lib_file
+unset shell_lib_file shell_lib_files
 
 # Not before: an empty directory is no error.
 shopt -s failglob
