@@ -157,7 +157,7 @@ Crontab: TypeAlias = Calendar | Every
 def parse(text: str, zone: tzinfo | None = None) -> Crontab:
     """Read a crontab. A `TZ=` or `CRON_TZ=` prefix wins over `zone`; with neither it runs on the process's local time.
 
-    Raises BadCrontab: the field, its text and what is allowed there.
+    Raises BadCrontab: the field and what is allowed there.
     """
     words = text.split()
     try:
@@ -169,7 +169,7 @@ def parse(text: str, zone: tzinfo | None = None) -> Crontab:
             words = _DESCRIPTORS.get(words[0], words[0]).split()
         return _calendar(words, zone)
     except BadCrontab as error:
-        raise BadCrontab(f"crontab '{text}': {error}") from None
+        raise BadCrontab(f"crontab: {error}") from None
 
 
 def time_zone(name: str) -> ZoneInfo:
@@ -177,7 +177,7 @@ def time_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # what ZoneInfo raises for unknown names, paths and directories
-        raise BadCrontab(f"time zone '{name}' is not known; write an IANA name such as Europe/Berlin or UTC") from None
+        raise BadCrontab("time zone is not known; write an IANA name such as Europe/Berlin or UTC") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,25 +199,25 @@ class _Field:
                 raise ValueError("says nothing")
             return frozenset[int]().union(*(self._item(item) for item in items))
         except ValueError as error:
-            raise BadCrontab(f"{self.name} '{text}': {error}; {self._allowed()}") from None
+            raise BadCrontab(f"{self.name}: {error}; {self._allowed()}") from None
 
     def _item(self, item: str) -> range:
         match = _ITEM.fullmatch(item)
         if not match:
-            raise ValueError(f"'{item}' cannot be read")
+            raise ValueError("an item cannot be read")
         star, low, high, step = match.groups()
         first = self.low if star else self._number(low)
         open_end = max(first, self.high) if star or step else first
         last = self._number(high) if high else open_end
         if last < first:
-            raise ValueError(f"the range '{item}' runs backwards ({first} to {last})")
+            raise ValueError("a range runs backwards")
         return range(first, last + 1, _step(step) if step else 1)
 
     def _number(self, text: str) -> int:
         if text.lower() in self.names:
             return self.low + self.names.index(text.lower())
         if not _NUMBER.fullmatch(text) or not self.low <= int(text) <= self.highest:
-            raise ValueError(f"'{text}' is not one of {self.low} to {self.highest}")
+            raise ValueError(f"an item is not one of {self.low} to {self.highest}")
         return int(text)
 
     def _allowed(self) -> str:
@@ -267,7 +267,7 @@ def _calendar(words: list[str], zone: tzinfo | None) -> Calendar:
 
 def _step(text: str) -> int:
     if not _NUMBER.fullmatch(text) or int(text) == 0:
-        raise ValueError(f"the step '{text}' is not a number from 1 on")
+        raise ValueError("a step is not a number from 1 on")
     return int(text)
 
 
@@ -276,7 +276,7 @@ def _period(text: str) -> int:
     try:
         return max(1, int(duration(text)))
     except ValueError:
-        raise BadCrontab(f"@every '{text}': not a duration; write one such as 30s, 5m or 1h30m") from None
+        raise BadCrontab("@every: not a duration; write one such as 30s, 5m or 1h30m") from None
 
 
 def _above(values: tuple[int, ...], value: int) -> int | None:

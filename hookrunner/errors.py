@@ -40,6 +40,8 @@
 What passes by itself, without anybody doing anything, is `brief`: errors of Kubernetes and of releases say so.
 """
 
+import os
+import traceback
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -60,13 +62,23 @@ class BadHookConfig(BadConfig):
     """A hook or its configuration was refused.
 
     `hook` is the hook's name, `problems` one line each: field path, what is wrong, how to mend it; `printed` what the
-    hook said meanwhile, for whoever has to mend it.
+    hook said meanwhile, for whoever has to mend it. None of them quotes the configuration. `answer` does, and `values`
+    are what is wrong, one for each problem: for tools that show authors their own hooks.
     """
 
-    def __init__(self, hook: str, problems: list[str], printed: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        hook: str,
+        problems: list[str],
+        printed: Sequence[str] = (),
+        answer: str = "",
+        values: Sequence[object] = (),
+    ) -> None:
         self.hook = hook
         self.problems = problems
         self.printed = printed
+        self.answer = answer
+        self.values = values or (None,) * len(problems)
         told = [*problems, *printed]
         lines = told[0] if len(told) == 1 else "".join(f"\n  - {line}" for line in told)
         super().__init__(f"hook '{hook}': {lines}")
@@ -81,7 +93,11 @@ class BadCrontab(BadConfig):
 
 
 class BadSelector(BadConfig):
-    """A label or field selector cannot be sent to the API server."""
+    """A label or field selector cannot be sent to the API server. `value` is the one that is wrong, if it is one."""
+
+    def __init__(self, message: str, value: str = "") -> None:
+        self.value = value
+        super().__init__(message)
 
 
 class BadInput(BadConfig):
@@ -205,14 +221,18 @@ class ApiError(KubeError):
     """The API server answered with an error status.
 
     `status` is the HTTP code (or the code of an ERROR watch event), `reason` the machine-readable word of the
-    `Status` object, `retry_after` seconds if the server asked for a pause.
+    `Status` object, `retry_after` seconds if the server asked for a pause. `raw` is the server's message as it came,
+    to be parsed and never to be shown: it quotes values, which the message of the error does not.
     Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
     """
 
-    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self, status: int, reason: str, message: str, retry_after: float | None = None, raw: str | None = None
+    ) -> None:
         self.status = status
         self.reason = reason
         self.retry_after = retry_after
+        self.raw = message if raw is None else raw
         self.brief = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
         super().__init__(message or f"HTTP {status} {reason}".rstrip())
 
@@ -241,11 +261,21 @@ class Throttled(ApiError):
     """429, or a 5xx that names a Retry-After."""
 
 
-def api_error(status: int, reason: str, message: str, retry_after: float | None = None) -> ApiError:
+def api_error(
+    status: int, reason: str, message: str, retry_after: float | None = None, raw: str | None = None
+) -> ApiError:
     """The right leaf for a status code and reason."""
     if status == 409 and reason == "AlreadyExists":
-        return AlreadyExists(status, reason, message, retry_after)
+        return AlreadyExists(status, reason, message, retry_after, raw)
     if status == 429 or (status >= 500 and retry_after is not None):
-        return Throttled(status, reason, message, retry_after)
+        return Throttled(status, reason, message, retry_after, raw)
     leaf = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict, 410: Expired}.get(status, ApiError)
-    return leaf(status, reason, message, retry_after)
+    return leaf(status, reason, message, retry_after, raw)
+
+
+def internal(error: BaseException) -> str:
+    """`internal error: KeyError in queues.py line 12`: a bug, for those who see the state of a task. The text of the
+    exception is left out, since it may quote a value; the log has it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {os.path.basename(frames[-1].filename)} line {frames[-1].lineno}" if frames else ""
+    return f"internal error: {type(error).__name__}{place}"

@@ -8,6 +8,8 @@ becomes `"true"` (§17.15).
 Values are built from the parser's events. The library's own composer recurses in C and ends the process with a
 segmentation fault on a text of 100,000 brackets; here such a text is an error. So is one whose aliases stand for more
 than a million values: a few lines can stand for more than any memory holds.
+
+No error quotes the text, which may hold a password: it names the line. (The library's own snippets are left out.)
 """
 
 import math
@@ -29,6 +31,7 @@ YAML_1_1 = re.compile(_WORDS.format(bools=f"{_BOOLS}|y|Y|yes|Yes|YES|n|N|no|No|N
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
 _TAG = "tag:yaml.org,2002:"
 _MOST_ALIASED = 1_000_000
+_QUOTE = "quote it if it is meant as text"
 
 
 class BadDocument(ValueError):
@@ -90,7 +93,10 @@ class _Document:
 
     def _anchored(self, event: yaml.AliasEvent) -> JSON:
         if event.anchor not in self._anchors:
-            raise _problem(event, f"*{event.anchor} refers to nothing, or to a value that contains it")
+            text = (
+                "an alias (`*name`) refers to nothing, or to a value that contains it; quote it if it is meant as text"
+            )
+            raise _problem(event, text)
         value, weight = self._anchors[event.anchor]
         self._values += weight
         self._aliased += weight
@@ -120,7 +126,8 @@ class _Document:
         try:
             return _SCALARS[tag](event.value)
         except KeyError:
-            raise _problem(event, f"the tag {event.tag} means nothing here; leave it out") from None
+            text = "a tag (`!name`) means nothing here; leave it out, or quote the text if it begins with `!`"
+            raise _problem(event, text) from None
         except ValueError as error:
             raise _problem(event, str(error)) from None
 
@@ -142,16 +149,22 @@ def _inherited(key: yaml.Event, sources: JSON) -> dict[str, JSON]:
 
 def _integer(text: str) -> int:
     digits = text.replace("_", "")
-    number = int(digits, 8 if _OCTAL.fullmatch(digits) else 0)
+    try:
+        number = int(digits, 8 if _OCTAL.fullmatch(digits) else 0)
+    except ValueError:  # its tag says that it is one, or it has more digits than Python reads
+        raise ValueError(f"no integer; {_QUOTE}") from None
     if not -(2**63) <= number < 2**64:
-        raise ValueError(f"{text} has more than 64 bits; quote it if it is meant as text")
+        raise ValueError(f"an integer of more than 64 bits; {_QUOTE}")
     return number
 
 
 def _float(text: str) -> float:
-    number = float(text.replace("_", ""))
+    try:
+        number = float(text.replace("_", ""))
+    except ValueError:
+        raise ValueError(f"no number; {_QUOTE}") from None
     if not math.isfinite(number):
-        raise ValueError(f"JSON has no number {text}; quote it if it is meant as text")
+        raise ValueError(f"a number that JSON does not have; {_QUOTE}")
     return number
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hookrunner import redaction
 from hookrunner.charts.text import dump
 from hookrunner.errors import RenderFailed
 from hookrunner.model.releases import HelmHook
@@ -89,7 +90,7 @@ def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -
         objects=tuple(source.obj for source in plain),
         hooks=tuple(map(_hook, known)),
         notes=texts.get(f"{chart}/templates/{_NOTES}", ""),
-        ignored=tuple(f"{source.path}: {source.hook}" for source in hooks if not _events(source)),
+        ignored=tuple(f"{source.path}: {_called(source)}" for source in hooks if not _events(source)),
     )
 
 
@@ -119,7 +120,7 @@ def _whole(value: JSON) -> JSON:
 def _checked(place: str, value: JSON) -> dict[str, Any]:
     """Refuses what no API server takes, since nobody could say later where it came from."""
     if not isinstance(value, dict):
-        raise RenderFailed(f"{place}: not an object but {dump(value).strip()[:40]}")
+        raise RenderFailed(f"{place}: not an object but {redaction.described(value)}")
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(value.get(key), str) or not value[key]]
     if lacking:
         raise RenderFailed(f"{place}: an object needs {' and '.join(lacking)}")
@@ -148,6 +149,10 @@ def _apart(source: Source) -> Iterator[Source]:
     for number, item in enumerate(source.obj["items"], start=1):
         whole = {**known, **item} if isinstance(item, dict) else item
         yield from _apart(Source(source.path, _checked(f"{source.path}, item {number} of a {kind}List", whole)))
+
+
+def _called(source: Source) -> str:
+    return f"{source.obj['kind']} {source.obj['metadata'].get('name', '')}".rstrip()
 
 
 def _events(source: Source) -> tuple[str, ...]:

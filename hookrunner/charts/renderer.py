@@ -171,7 +171,7 @@ def request(order: Render, lookup: bool) -> dict[str, Any]:
 
 def _rendered(order: Render, found: dict[str, Any], chart: JSON) -> Rendered:
     for hook in found["ignored"]:
-        _log.warn(f"{order.name}: an object is left out, since Helm knows no such hook: {hook}")
+        _log.warn(f"{order.name}: an object is left out, since Helm does not know its helm.sh/hook: {hook}")
     return Rendered(
         manifest=found["manifest"],
         objects=tuple(found["objects"]),

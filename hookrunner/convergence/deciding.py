@@ -25,7 +25,7 @@ from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
 from hookrunner.values.patches import same
-from hookrunner.values.sections import Config, parse, parse_secret
+from hookrunner.values.sections import Config, parse
 from hookrunner.values.store import Store
 
 _log = log.get("config")
@@ -78,7 +78,7 @@ class Deciding:
     def adopt(self, config: Contents, secret: Contents) -> frozenset[str]:
         """Take over what the cluster holds; the keys that mean something else now, `…Enabled` and `…Maintenance`
         included."""
-        before, self._config, self._secret = self._config, parse(config.data), parse_secret(secret.data)
+        before, self._config, self._secret = self._config, parse(config.data), parse(secret.data)
         self._warn_of_strangers()
         self._hold_what_goes()
         changed = self._judge()

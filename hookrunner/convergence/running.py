@@ -55,10 +55,6 @@ class Running:
             state.reach(await self._steps[state.phase](state))
         state.last_success = time.time()
 
-    def told(self, state: State, reason: str) -> str:
-        """What is said of a failure, without what the Secret has set."""
-        return self._store.masked(state.module.key, reason)
-
     async def _start(self, state: State) -> Phase:
         await self._hooks.load(state)
         await self._hooks.run(state, BindingType.ON_STARTUP)

@@ -8,7 +8,7 @@ from hookrunner.convergence.news import Item
 from hookrunner.convergence.running import Running
 from hookrunner.convergence.state import State, States
 from hookrunner.engine.queue_set import Queues
-from hookrunner.errors import HookrunnerError
+from hookrunner.errors import HookrunnerError, internal
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
 from hookrunner.model.status import some
@@ -86,7 +86,7 @@ class Tasks:
         except HookrunnerError as error:
             return self._failed(state, order, str(error))
         except Exception as error:
-            self._failed(state, order, f"internal error: {error!r}")
+            self._failed(state, order, internal(error))
             raise
         else:
             state.error, state.done = "", state.begun
@@ -108,7 +108,6 @@ class Tasks:
             state.adopts = 0
 
     def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:
-        reason = self._running.told(state, reason)
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
         counter.inc(order.module)
         if not _wanted(state, order):  # what is wanted now waits behind it, and need not wait for another attempt

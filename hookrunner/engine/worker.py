@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.engine.queues import Queue
+from hookrunner.errors import internal
 from hookrunner.model.tasks import Failed, Outcome, Task
 
 Run: TypeAlias = Callable[[Queue, Task], Awaitable[Outcome]]
@@ -23,4 +24,4 @@ async def _outcome(queue: Queue, task: Task, run: Run) -> Outcome:
         return await run(queue, task)
     except Exception as error:
         _log.exception("A task failed in an unforeseen way and will be tried again; please report this.")
-        return Failed(f"internal error: {error!r}")
+        return Failed(internal(error))

@@ -112,12 +112,13 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
         end = await children.run(command, _Silence())
     except HookFailed as error:
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {error}"]) from error
+    printed, answer = [*_printed(end)], _excerpt(end.stdout)
     if problem := _failure(end):
-        raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], [*_printed(end)])
+        raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], printed, answer)
     try:
         config = versions.parse(file.name, end.stdout, HookKind.of(file.module))
     except BadHookConfig as error:
-        raise BadHookConfig(file.name, error.problems, [*_printed(end)]) from None
+        raise BadHookConfig(file.name, error.problems, printed, answer, error.values) from None
     hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ)
     if problems := [*admission.misnamed(config, hook.addon)]:
         raise BadHookConfig(file.name, problems)
@@ -133,8 +134,9 @@ def _failure(end: Exit) -> str:
 
 
 def _printed(end: Exit) -> Iterator[str]:
-    """What the hook said, for whoever has to mend it."""
-    yield f"hook --config output: {_excerpt(end.stdout) or 'nothing'}"
+    """What the hook said, for whoever has to mend it. Its answer is not quoted: it may be anything, if it is wrong."""
+    shown = "; `hookrunner hook lint` shows it" if end.stdout.strip() else ""
+    yield f"hook --config output: {f'{len(end.stdout):,} bytes{shown}' if shown else 'nothing'}"
     if end.stderr:
         yield f"hook --config error output: {_excerpt(end.stderr)}"
 

@@ -83,7 +83,7 @@ def _known(fields: JSON) -> bool:
         return True
     action = str(fields.get("action", ""))
     mend = suggestion(action, tuple(MetricAction)) or f"; use one of {', '.join(MetricAction)}"
-    _log.warn(f"metric operation is dropped: unknown action '{action}'{mend}", metric=fields.get("name", ""))
+    _log.warn(f"metric operation is dropped: unknown action{mend}", metric=fields.get("name", ""))
     return False
 
 

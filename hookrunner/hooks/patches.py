@@ -4,10 +4,10 @@ The whole file is read and checked before the first operation is carried out, wh
 are ignored, as the predecessor does. Texts are never guessed: `name: 0123` is refused instead of deleting object `83`.
 """
 
+import re
 from collections.abc import Iterator
 
-import orjson
-
+from hookrunner import redaction
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents, steps
 from hookrunner.hooks.shapes import FLAG, TEXT, Problem, Table, Text, check
@@ -36,7 +36,7 @@ _OBJECT = Table(
     required={"kind": "ConfigMap"},
     open=True,
 )
-_TARGET = ("operation", "apiVersion", "kind", "namespace", "name", "subresource")
+_NAME = re.compile(r"[A-Za-z0-9][\w.:-]{0,252}", re.ASCII)
 _YES_NO = {"y": True, "yes": True, "on": True, "n": False, "no": False, "off": False}
 
 
@@ -61,7 +61,7 @@ def _operation(number: int, document: JSON, was_json: bool) -> ObjectOperation:
     if verb:
         problems = list(_problems(verb, fields, body))
     if problems or not verb:
-        raise BadOutput(_refusal(number, document, problems))
+        raise BadOutput(_refusal(number, document, problems) + _target(fields))
     return _made(verb, fields, body)
 
 
@@ -128,18 +128,28 @@ def _made(verb: Verb, fields: JSON, body: JSON) -> ObjectOperation:
 
 
 def _refusal(number: int, document: JSON, problems: list[Problem]) -> str:
-    """What is wrong with which document. Only its target is shown: the rest may be the content of a Secret."""
+    """What is wrong with which document. It is not shown: it may be the content of a Secret."""
     if isinstance(document, list):
         problems = [Problem("", "it is a list; write the documents one after another, without brackets and commas")]
-    shown = document
-    if isinstance(document, dict):
-        shown = {key: value if key in _TARGET and isinstance(value, str) else ... for key, value in document.items()}
     return (
         f"can't validate document {number} of the patch file: {'; '.join(map(str, problems))}; nothing was applied. "
-        f"The document: {_line(shown)}"
+        f"The document is {redaction.described(document)}"
     )
 
 
-def _line(shown: JSON) -> str:
-    text = orjson.dumps(shown, default=lambda _: "…").decode()
-    return text if len(text) <= 500 else f"{text[:500]}…"
+def _target(document: JSON) -> str:
+    """`; it is about ConfigMap default/x`, as far as the document says so."""
+    if not isinstance(document, dict):
+        return ""
+    body = _body(document.get("object"))
+    where = body if isinstance(body, dict) and "kind" in body else document
+    metadata = where.get("metadata")
+    named = metadata if isinstance(metadata, dict) and where is body else document
+    names = "/".join(name for key in ("namespace", "name") if (name := _name(named.get(key))))
+    words = [word for word in (_name(where.get("kind")), names) if word]
+    return f"; it is about {' '.join(words)}" if words else ""
+
+
+def _name(value: JSON) -> str:
+    """The value if it can be the name of a kind or an object, else nothing: it may be anything."""
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else ""

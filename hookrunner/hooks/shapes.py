@@ -2,8 +2,10 @@
 
 The tables are where the values are read: `config/schema.py`, `patches.py`, `metric_operations.py`. Paths carry indices
 (`kubernetes[0].kind`). The words that shell-operator's own tests look for are kept (shell-operator.md §1.5: `must be of
-type X: "Y"`, `is a forbidden property`, `is required`, `should be one of [A B]`); what to do about it follows. Own code
-because importing `jsonschema` alone takes 90 ms of a start whose budget for 200 hooks is 500 ms.
+type X: "Y"`, `is a forbidden property`, `is required`, `should be one of [A B]`); what to do about it follows. A value
+is never quoted: it may be a password that stands in the wrong place.
+
+Own code because importing `jsonschema` alone takes 90 ms of a start whose budget for 200 hooks is 500 ms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -104,10 +106,12 @@ _MEND: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong at a path. `str` is the line for the user."""
+    """Something wrong at a path. `str` is the line for the user, without the value: that is for a tool which shows an
+    author their own file."""
 
     path: str
     text: str
+    value: JSON = None
 
     def __str__(self) -> str:
         return f"{self.path} {self.text}".strip()
@@ -136,7 +140,7 @@ def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
         return
     match shape:
         case Text(choices) if choices and value not in choices:
-            yield Problem(path, f"should be one of [{' '.join(choices)}], not '{value}'{suggestion(value, choices)}")
+            yield Problem(path, f"should be one of [{' '.join(choices)}]{suggestion(value, choices)}", value)
         case Integer(low, high):
             yield from _bounds(value, low, high, path)
         case Many():
@@ -178,7 +182,7 @@ def _is(value: JSON, shape: Shape) -> bool:
 def _mend(value: JSON, shape: Shape) -> str:
     match shape:
         case Many(Text()) if isinstance(value, str):
-            return f"write a list: [{value}]"
+            return "write a list of one text: [a]"
         case Table(required=required) if required:
             return f"write {{{', '.join(f'{key}: {example}' for key, example in required.items())}}}"
     return _MEND[type(shape)]
@@ -192,9 +196,9 @@ def _mended(key: str, shape: Table) -> str:
 
 def _bounds(value: JSON, low: int | None, high: int | None, path: str) -> Iterator[Problem]:
     if low is not None and value < low:
-        yield Problem(path, f"must be at least {low}, not {value}")
+        yield Problem(path, f"must be at least {low}", value)
     if high is not None and value > high:
-        yield Problem(path, f"must be at most {high}, not {value}")
+        yield Problem(path, f"must be at most {high}", value)
 
 
 def _many(value: list[JSON], shape: Many, path: str) -> Iterator[Problem]:

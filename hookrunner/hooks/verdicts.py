@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from hookrunner import log
+from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, NoAnswer
 from hookrunner.hooks import documents, steps
 from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
@@ -96,7 +96,7 @@ def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
     except BadDocument as error:
         raise BadOutput(f"got bad {kind} response: {error}; write one JSON object") from None
     if not isinstance(response, dict):
-        raise BadOutput(f"got bad {kind} response: an object is expected, found {str(response)[:60]!r}")
+        raise BadOutput(f"got bad {kind} response: an object is expected, not {redaction.described(response)}")
     if wrong := list(check(response, Table(keys, open=True))):
         raise _bad(kind, wrong)
     for key in response.keys() - keys.keys():

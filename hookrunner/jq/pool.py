@@ -7,12 +7,12 @@ objects would wait for ten thousand deadlines. Batches go out in chunks, so that
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
 
 from hookrunner.errors import BadFilter, FilterFailed
+from hookrunner.jq import complaints
 from hookrunner.jq.child import Child
 from hookrunner.worker import WorkerLost
 
@@ -43,20 +43,20 @@ class Pool:
         if isinstance(answer, WorkerLost):
             raise BadFilter(f"the jq program cannot be compiled: {answer}")
         if answer.startswith(b"!"):
-            raise BadFilter(_complaint(answer[1:].decode()))
+            raise BadFilter(complaints.of_syntax(answer[1:].decode()))
 
     async def results(self, program: str, inputs: Sequence[bytes | FilterFailed]) -> list[bytes | FilterFailed]:
         """The result for each input, in order. An input that failed already keeps its place."""
         texts = [text for text in inputs if isinstance(text, bytes)]
         answers = iter(await self._answers(b"R", _encoded(program), texts))
-        return [_result(next(answers)) if isinstance(text, bytes) else text for text in inputs]
+        return [_result(next(answers), program) if isinstance(text, bytes) else text for text in inputs]
 
     async def outputs(self, program: str, text: bytes | FilterFailed) -> bytes:
         """The JSON array of all outputs for one input. Raises `FilterFailed`."""
         if isinstance(text, FilterFailed):
             raise text
         [answer] = await self._answers(b"L", _encoded(program), [text])
-        result = _result(answer)
+        result = _result(answer, program)
         if isinstance(result, FilterFailed):
             raise result
         return result
@@ -137,16 +137,9 @@ def _encoded(program: str) -> bytes:
     return text
 
 
-def _result(answer: Answer) -> bytes | FilterFailed:
+def _result(answer: Answer, program: str) -> bytes | FilterFailed:
     if isinstance(answer, WorkerLost):
         return FilterFailed(str(answer))
-    return answer[1:] if answer.startswith(b"=") else FilterFailed(answer[1:].decode())
-
-
-def _complaint(message: str) -> str:
-    """libjq's message without its prefix and count, its line numbers as the user sees them (`worker.BEFORE` is one)."""
-    if "_available/0 is not defined" in message:
-        return "`input` and `inputs` cannot be used: a filter sees one object, `.`"
-    lines = [line for line in message.splitlines() if not re.fullmatch(r"jq: \d+ compile errors?", line)]
-    text = "\n".join(lines).replace("jq: error: ", "")
-    return re.sub(r"(?<=at <top-level>, line )\d+", lambda number: str(int(number.group()) - 1), text)
+    if answer.startswith(b"="):
+        return answer[1:]
+    return FilterFailed(complaints.of_failure(answer[1:].decode(errors="replace"), program))

@@ -32,6 +32,7 @@ from hookrunner import __version__, log
 from hookrunner.errors import ApiError, Cut, Denied, Silent, Throttled, Unreachable, api_error
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.pace import Pace
+from hookrunner.kube.refusals import without_values
 from hookrunner.model.resources import JSON
 
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}
@@ -256,21 +257,23 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
 
 
 async def _refusal(call: Call, response: aiohttp.ClientResponse) -> ApiError:
-    """The error that an answer is about. Anything but a `Status` came from a proxy, so its text is cut short."""
+    """The error that an answer is about, without the values that were sent. Anything but a `Status` came from a proxy,
+    so its text is cut short."""
     try:
         body = await response.read()
     except (aiohttp.ClientError, OSError):
         body = b""
     try:
         status = orjson.loads(body)
-        reason, message = status.get("reason", ""), status.get("message", "")
+        reason, raw = status.get("reason", ""), status.get("message", "")
+        message = without_values(raw, call.body)
         pause = (status.get("details") or {}).get("retryAfterSeconds")
     except (orjson.JSONDecodeError, AttributeError):
-        text = body[:_SHOWN].decode(errors="replace").strip()
-        message = f"{call.method} {call.path}: HTTP {response.status} {response.reason}: {text}"
+        text = without_values(body[:_SHOWN].decode(errors="replace").strip(), call.body)
+        message = raw = f"{call.method} {call.path}: HTTP {response.status} {response.reason}: {text}"
         reason, pause = "", None
     header = response.headers.get("Retry-After", "")
-    return api_error(response.status, reason, message, float(header) if header.isdecimal() else pause)
+    return api_error(response.status, reason, message, float(header) if header.isdecimal() else pause, raw)
 
 
 def _words(error: BaseException) -> str:

@@ -57,13 +57,21 @@ def located(explicit: str, context: str, derived: str = "") -> dict[str, Any]:
     try:
         return from_file(paths, context, derived)
     except _BROKEN as error:
-        problem = str(error) or type(error).__name__
+        problem = _words(error)
     if not explicit and not context:
         try:
             return in_cluster(SERVICE_ACCOUNT)
         except ConfigException as error:
             problem += f"; and not in a pod either: {error}"
     raise ConfigException(f"kubeconfig '{paths}'{f', context {context!r}' if context else ''}: {problem}")
+
+
+def _words(error: Exception) -> str:
+    """For a person. What PyYAML says may quote the text, which has tokens in it."""
+    if isinstance(error, yaml.YAMLError):
+        mark = getattr(error, "problem_mark", None)
+        return f"not YAML: line {mark.line + 1}" if mark else "not YAML"
+    return str(error) or type(error).__name__
 
 
 def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:

@@ -131,11 +131,18 @@ def _skipped(found: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> 
 
 def _refused(source: Source, problem: BadHookConfig) -> Iterator[Remark]:
     """Every problem in the place that it names, if the text shows it; what the hook said, if it could not answer."""
-    for text in problem.problems:
+    for text, value in zip(problem.problems, problem.values, strict=True):
         what = _ASKING.sub("it cannot be asked: ", text)
-        said = [_excerpt(line) for line in problem.printed if not line.endswith(": nothing")] if what != text else []
+        said = [_excerpt(line) for line in _said(problem)] if what != text else []
+        found = [f"found '{value}'"] if value not in (None, "") else []
         mend = [_FRAMEWORK_IS_ELSEWHERE] if "shell_lib.sh: No such file" in "".join(said) else []
-        yield Remark("refused", _named(source, text), "; ".join([what, *said, *mend]))
+        yield Remark("refused", _named(source, text, str(value or "")), "; ".join([what, *found, *said, *mend]))
+
+
+def _said(problem: BadHookConfig) -> list[str]:
+    """What the hook printed, its answer too: it is the author's own."""
+    answer = [f"hook --config output: {problem.answer}"] if problem.answer else []
+    return [*answer, *problem.printed[1:]]
 
 
 def _excerpt(line: str) -> str:
@@ -143,15 +150,15 @@ def _excerpt(line: str) -> str:
     return words if len(words) <= 300 else f"{words[:300]}…"
 
 
-def _named(source: Source, problem: str) -> int:
-    """Where the last key of a problem's path is, if it is in the text just once, or else what the problem quotes; else
-    where the text begins."""
+def _named(source: Source, problem: str, value: str) -> int:
+    """Where the last key of a problem's path is, if it is in the text just once, or else the value that is wrong or
+    what the problem quotes; else where the text begins."""
     path = _PLACE.match(problem)
     for key in reversed([match[1] for match in _LAST_KEY.finditer(path[0])] if path else []):
         places = [match.start(1) for match in re.finditer(rf"[\s{{,\"']({re.escape(key)})[\"']?\s*:", source.text)]
         if len(places) == 1:
             return places[0]
-    quoted = [value for value in _QUOTED.findall(problem) if source.text.count(value) == 1]
+    quoted = [one for one in (value, *_QUOTED.findall(problem)) if one and source.text.count(one) == 1]
     return source.text.find(quoted[0]) if quoted else 0
 
 

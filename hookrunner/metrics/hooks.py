@@ -108,7 +108,7 @@ class HookMetrics:
             try:
                 self._record(owner, hook, operation)
             except _Refused as refused:
-                yield f"metric '{operation.name}' ({operation.action} {operation.value:g}) refused: {refused}"
+                yield f"metric '{operation.name}' ({operation.action}) refused: {refused}"
 
     def _record(self, owner: _Owner, hook: _Hook, operation: MetricOperation) -> None:
         key = _key(hook, operation)
@@ -145,12 +145,16 @@ class HookMetrics:
             self._owned.setdefault(owner, set()).add((family.name, key))
         elif series.owner != owner:
             of = f"group '{series.owner[0]}'" if series.owner[0] else "no group"
-            raise _Refused(f"{family.name}{dict(key)} already belongs to {of}; use other labels")
+            raise _Refused(f"{family.name} with these values of {_names(key)} already belongs to {of}; use others")
         return series
 
     def _expire(self, owner: _Owner) -> None:
         for name, key in self._owned.pop(owner, ()):
             del self._families[name].series[key]
+
+
+def _names(key: _Key) -> str:
+    return f"the labels {', '.join(name for name, _ in key)}"
 
 
 def sanitized(name: str) -> str:

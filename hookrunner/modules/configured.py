@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hookrunner import redaction
 from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
 from hookrunner.model.resources import JSON
@@ -32,7 +33,8 @@ def read(paths: Iterable[Path]) -> Configured:
     for path in paths:
         for document in _documents(path):
             if not isinstance(document, dict):
-                raise BadInput(f"{path}: a ConfigMap, a Secret or sections are wanted, not {str(document)[:40]!r}")
+                found = redaction.described(document)
+                raise BadInput(f"{path}: a ConfigMap, a Secret or sections are wanted, not {found}")
             hidden = document.get("kind") == "Secret"
             (secret if hidden else plain).update(_data(document, path))
     return Configured(sections.parse(plain), sections.parse(secret) if secret else None)

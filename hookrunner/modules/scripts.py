@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import orjson
 
-from hookrunner import log
+from hookrunner import log, redaction
 from hookrunner.errors import HookFailed, ScriptFailed
 from hookrunner.hooks.discovery import safe_name
 from hookrunner.hooks.run import Usage
@@ -28,9 +28,6 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
 from hookrunner.process.spawn import Command
 from hookrunner.settings import HooksSettings
-
-_KEPT_STDERR = 8 * 1024
-"""Bytes of standard error that stand in a failure's text. The log has every line."""
 
 _LONGEST = 1024
 """Characters that are read of what a script wrote."""
@@ -80,7 +77,6 @@ class Scripts:
             cwd=Path(),
             env={**self._settings.environ, **files.environment()},
             timeout=self._timeout,
-            keep_stderr=_KEPT_STDERR,
         )
 
 
@@ -109,12 +105,12 @@ class _Files:
 
     def answer(self, module: Module, end: Exit) -> Answer:
         if not end.ok:
-            stderr = end.stderr.decode(errors="replace").strip()
-            raise ScriptFailed(f"{module.script}: {end}{stderr and ': '}{stderr}")
+            raise ScriptFailed(f"{module.script}: {end}; what it printed is in the log, under hook=enabled")
         said = _read(self.result).strip()
         if said not in ("true", "false"):
             raise ScriptFailed(
-                f"{module.script}: bad enabled result: {said[:100]!r}; write true or false into $MODULE_ENABLED_RESULT"
+                f"{module.script}: bad enabled result: {redaction.described(said)}; "
+                "write true or false into $MODULE_ENABLED_RESULT"
             )
         usage = Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes)
         return Answer(said == "true", _read(self.reason).strip(), usage)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner import log, yaml_values
+from hookrunner import log, redaction, yaml_values
 from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import Module
@@ -90,7 +90,7 @@ def _flag(found: Statics, key: str, files: Mapping[Path, Mapping[str, JSON]]) ->
         if isinstance(value, bool):
             found.enabled[key] = Flag(value, file)
         elif value is not None:
-            raise BadModule(f"{file}: `{key}{ENABLED}` must be true or false, not {type(value).__name__} {value!r:.40}")
+            raise BadModule(f"{file}: `{key}{ENABLED}` must be true or false, not {redaction.described(value)}")
 
 
 def _section(found: Statics, key: str, said: Mapping[str, JSON], file: Path) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
+from hookrunner.kube.refusals import without_elements
 from hookrunner.model.resources import JSON
 from hookrunner.releases.ownership import MANAGER
 
@@ -29,7 +30,7 @@ class Dispute(NamedTuple):
     field: str
 
     def __str__(self) -> str:
-        return f'{self.field} (set by "{self.manager}")'
+        return f'{without_elements(self.field)} (set by "{self.manager}")'
 
 
 def moved(entries: list[JSON], last: JSON | None) -> list[JSON] | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hookrunner.kube.refusals import without_elements
 from hookrunner.model.resources import JSON
 from hookrunner.releases.fields import items, parted, sets
 
@@ -22,7 +23,7 @@ class Fault(NamedTuple):
     key: str = ""
 
     def __str__(self) -> str:
-        return self.path + self.key
+        return without_elements(self.path + self.key)
 
 
 def faults(message: str) -> list[Fault]:

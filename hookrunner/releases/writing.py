@@ -154,7 +154,7 @@ class Writing:
         try:
             return await self._apply(order, metadata["uid"])
         except Conflict as error:
-            disputes = fields.disputes(str(error))
+            disputes = fields.disputes(error.raw)
             if not disputes:
                 raise NotFound(error.status, error.reason, str(error)) from error
             adopted = order.adopts(metadata)
@@ -174,7 +174,7 @@ class Writing:
             try:
                 return await self._client.send(call)
             except ApiError as error:
-                if not (faults := tolerance.faults(str(error))):
+                if not (faults := tolerance.faults(error.raw)):
                     raise
             _LOG.warn("faults in a template are passed over", object=call.path, faults=", ".join(map(str, faults)))
             call = replace(call, body=tolerance.tolerated(call.body, faults))
@@ -182,7 +182,7 @@ class Writing:
 
     async def _replaced(self, order: Order, found: JSON, error: ApiError) -> Outcome | None:
         """What to do about a refusal: none if another object was refused than the one that was looked at."""
-        frozen = fields.immutable(str(error))
+        frozen = fields.immutable(error.raw)
         if "metadata.uid" in frozen:
             return None
         if not frozen:

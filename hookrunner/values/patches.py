@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 import orjson
 
+from hookrunner import redaction
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL, PatchOperation
 from hookrunner.values import pointers
 from hookrunner.values.pointers import Misfit
 
-_MOST_SHOWN = 200
 _FLAGS = {True: True, False: False, "true": True, "false": False}
 
 
@@ -70,10 +70,10 @@ def document_of(operation: PatchOperation) -> JSON:
     return {"op": operation.op, "path": operation.path, **value}
 
 
-def shown(operation: JSON) -> str:
-    """An operation for a person, without much of its value."""
-    text = orjson.dumps(operation).decode()
-    return f"'{text}'" if len(text) <= _MOST_SHOWN else f"'{text[:_MOST_SHOWN]}…'"
+def shown(operation: PatchOperation) -> str:
+    """An operation for a person, without its value: `add /a/b with a text of 5 characters`."""
+    value = "" if operation.op == "remove" else f" with {redaction.described(operation.value)}"
+    return f"{operation.op} {operation.path}{value}"
 
 
 def _refusal(operation: PatchOperation, key: str) -> str:
@@ -83,15 +83,15 @@ def _refusal(operation: PatchOperation, key: str) -> str:
     if key == GLOBAL and pointer[0].endswith(ENABLED):
         return ""
     only = "only 'global' and '*Enabled' are permitted" if key == GLOBAL else f"only '{key}' accepted"
-    return f"unacceptable patch operation for path '{pointer[0]}' ({only}): {shown(document_of(operation))}"
+    return f"unacceptable patch operation for path '{pointer[0]}' ({only}): {shown(operation)}"
 
 
 def _of_whole(operation: PatchOperation, key: str) -> str:
     """What is wrong with an operation on the whole section."""
     if operation.op == "remove":
-        return f"the whole section cannot be removed: {shown(document_of(operation))}; add /{key} with {{}} empties it"
+        return f"the whole section cannot be removed: {shown(operation)}; add /{key} with {{}} empties it"
     if operation.op == "add" and not isinstance(operation.value, dict):
-        return f"a section is a map: {shown(document_of(operation))}"
+        return f"a section is a map: {shown(operation)}"
     return ""
 
 
@@ -106,5 +106,5 @@ def _switch(operation: PatchOperation) -> tuple[str, bool | None]:
         return module, None
     flag = _FLAGS.get(operation.value) if isinstance(operation.value, bool | str) else None
     if operation.op == "test" or rest or flag is None:
-        raise BadValues(GLOBAL, [f"a module is switched by true or false: {shown(document_of(operation))}"])
+        raise BadValues(GLOBAL, [f"a module is switched by true or false: {shown(operation)}"])
     return module, flag

@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from hookrunner import redaction
 from hookrunner.model.resources import JSON
 
 Pointer: TypeAlias = tuple[str, ...]
 """The tokens of a pointer, decoded."""
 
 _NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
-_NAMES = {dict: "a map", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
 class Misfit(ValueError):
@@ -79,7 +79,7 @@ def _changed(document: JSON, pointer: Pointer, change: Callable[[JSON], JSON]) -
     for depth in range(1, len(pointer)):
         held.append(_child(held[-1], pointer[:depth]))
     if not isinstance(held[-1], dict | list):
-        raise Misfit(f"{text(pointer[:-1])} is {_kind(held[-1])}, so nothing can be in it")
+        raise Misfit(f"{text(pointer[:-1])} is {redaction.kind(held[-1])}, so nothing can be in it")
     made = change(held.pop())
     for depth in range(len(pointer) - 1, 0, -1):
         container = held.pop()
@@ -99,7 +99,7 @@ def _child(container: JSON, pointer: Pointer) -> JSON:
         return container[pointer[-1]]
     if isinstance(container, list):
         return container[_index(pointer, len(container))]
-    raise Misfit(f"{text(pointer[:-1])} is {_kind(container)}, so there is no {text(pointer)}")
+    raise Misfit(f"{text(pointer[:-1])} is {redaction.kind(container)}, so there is no {text(pointer)}")
 
 
 def _index(pointer: Pointer, count: int) -> int:
@@ -110,7 +110,3 @@ def _index(pointer: Pointer, count: int) -> int:
     if not -count <= place < count:
         raise Misfit(f"{text(pointer)} is outside of the list")
     return place % count
-
-
-def _kind(value: JSON) -> str:
-    return _NAMES.get(type(value), "a number")

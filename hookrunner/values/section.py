@@ -11,7 +11,7 @@ import orjson
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import PatchOperation
-from hookrunner.values import layers, patches, pointers, secrecy, sections
+from hookrunner.values import layers, patches, pointers, sections
 from hookrunner.values.compaction import Patches
 from hookrunner.values.layers import Schemas
 from hookrunner.values.pointers import Misfit, Pointer
@@ -49,18 +49,18 @@ class Section:
         same = patches.same(plain, self.plain) and patches.same(secret, self.secret)
         config = _both(plain, secret)
         if checks and config and not (same and self.checked):
-            self.check(config, secret)
+            self.check(config)
         if same:
             return self if self.checked or not checks else replace(self, checked=True)
         return replace(self, plain=plain, secret=secret, checked=checks).computed()
 
-    def check(self, config: JSON, secret: JSON) -> None:
-        """Raises BadValues if the schema does not allow this config, part of which is from the Secret."""
+    def check(self, config: JSON) -> None:
+        """Raises BadValues if the schema does not allow this config."""
         schema = self.schemas.config
         if schema is None:
             return
         old = layers.checked_config(self.config, self.schemas) if self.config is not None else None
-        self._refuse(schema.problems(layers.checked_config(config, self.schemas), old), secret)
+        self._refuse(schema.problems(layers.checked_config(config, self.schemas), old))
 
     def patched_plain(self, operations: Iterable[PatchOperation]) -> JSON:
         """What the ConfigMap is to say after a hook's patch of the config, judged; None if it says so. Raises
@@ -70,7 +70,7 @@ class Section:
         self._encoded(wanted)
         if patches.same(wanted, self.config or {}):
             return None
-        self.check(wanted, self.secret)
+        self.check(wanted)
         try:
             return _less(wanted, self.secret or {}, self.plain, (self.key,))
         except Misfit as error:
@@ -84,7 +84,7 @@ class Section:
         if encoded == self.encoded:
             return self
         if self.schemas.values:
-            self._refuse(self.schemas.values.problems(effective, self.effective), self.secret)
+            self._refuse(self.schemas.values.problems(effective, self.effective))
         return replace(self, patches=kept, effective=effective, encoded=encoded)
 
     def unpatched(self) -> "Section":
@@ -94,12 +94,11 @@ class Section:
     def check_for_helm(self) -> None:
         """Raises BadValues if templates must not see these values."""
         if self.schemas.helm:
-            self._refuse(self.schemas.helm.problems(self.effective), self.secret)
+            self._refuse(self.schemas.helm.problems(self.effective))
 
-    def _refuse(self, problems: list[str], secret: JSON) -> None:
+    def _refuse(self, problems: list[str]) -> None:
         if problems:
-            hidden = secrecy.words(secret)
-            raise BadValues(self.key, [secrecy.masked(problem, hidden) for problem in problems])
+            raise BadValues(self.key, problems)
 
     def _encoded(self, effective: JSON) -> bytes:
         """Its JSON. Judged two levels deeper than it is: others put it into documents."""

@@ -5,16 +5,15 @@ bad edit leaves the other sections usable. The text is YAML 1.2; what is written
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import orjson
 import yaml
 
-from hookrunner import yaml_values
+from hookrunner import redaction, yaml_values
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL
-from hookrunner.values import secrecy
 from hookrunner.yaml_values import BadDocument
 
 _MAINTENANCE = "Maintenance"
@@ -63,13 +62,6 @@ def parse(data: Mapping[str, str]) -> Config:
     return Config(sections, flags[ENABLED], flags[_MAINTENANCE], problems)
 
 
-def parse_secret(data: Mapping[str, str]) -> Config:
-    """All keys of a Secret's data; `problems` do not repeat what it says."""
-    config = parse(data)
-    hidden = frozenset[str]().union(*map(secrecy.tokens, data.values()))
-    return replace(config, problems={key: secrecy.masked(text, hidden) for key, text in config.problems.items()})
-
-
 def written(section: JSON) -> str:
     """The YAML text of one section."""
     return str(yaml.dump(section, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=2**31 - 1))
@@ -98,7 +90,9 @@ def _check_key(name: str, key: str) -> None:
 def _flag(suffix: str, text: str) -> bool:
     known = _FLAGS if suffix == ENABLED else _MAINTENANCES
     if text.strip() not in known:
-        raise _Unreadable(f"must be {' or '.join(repr(word) for word in known)}, not {text.strip()[:60]!r}")
+        raise _Unreadable(
+            f"must be {' or '.join(repr(word) for word in known)}, not {redaction.described(text.strip())}"
+        )
     return known[text.strip()]
 
 

@@ -15,7 +15,7 @@ from hookrunner import log
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import GLOBAL, PatchOperation
-from hookrunner.values import explained, patches, secrecy
+from hookrunner.values import explained, patches
 from hookrunner.values.explained import Origin
 from hookrunner.values.last_runs import Free, LastRun, LastRuns
 from hookrunner.values.layers import Schemas
@@ -182,13 +182,6 @@ class Store:
     def for_helm(self, key: str) -> None:
         """Raises BadValues if the section is not fit for templates."""
         self._sections[key].check_for_helm()
-
-    def masked(self, key: str, message: str) -> str:
-        """The message without what the Secret has set there or in `global`: fit for logs and Events."""
-        held = self._last_runs.held.get(key)
-        sections = (self._sections[GLOBAL], self._sections[key], *(held.sections if held else ()))
-        secrets = (section.secret for section in sections)
-        return secrecy.masked(message, frozenset[str]().union(*map(secrecy.words, secrets)))
 
     def _keep(self, section: Section) -> bool:
         """Whether anything of the section is new."""

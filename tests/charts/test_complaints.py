@@ -37,6 +37,29 @@ def test_messages_are_one_line_with_the_place_first(message: str, expected: str)
     assert brief(message) == expected
 
 
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("execution error at (hello/x.yaml:1:6): no hunter2 here", "hello/x.yaml:1:6: no *** here"),
+        (
+            'template: hello/x:1:6: executing "hello/x" at <atoi .a>: error calling atoi: strconv.Atoi: parsing "12x": '
+            "invalid syntax",
+            "hello/x:1:6 at <atoi .a>: strconv.Atoi: parsing a text: invalid syntax",
+        ),
+        (
+            "hello/x:1:6 at <.a>: range can't iterate over map[a:b c:1]",
+            "hello/x:1:6 at <.a>: range can't iterate over this value",
+        ),
+        ("a: cannot unmarshal !!str `hunter...` into int", "a: cannot unmarshal !!str into int"),
+        ("- at '/port': maximum: got 70,000, want 65,535", "- at '/port': maximum: got a number, want 65,535"),
+        ("- at '/a': 'x y' does not match pattern '^z'", "- at '/a': the text does not match pattern '^z'"),
+        ("hello/x.yaml, document 2: not YAML: hello", "hello/x.yaml, document 2: not YAML: ***"),
+    ],
+)
+def test_no_message_repeats_a_value(message: str, expected: str) -> None:
+    assert brief(message, {"a": ["hunter2", "hello"]}) == expected
+
+
 def test_syntax_is_told_from_values() -> None:
     assert of_syntax("parse error at (c/templates/x.yaml:3): unclosed action")
     assert not of_syntax("execution error at (c/templates/x.yaml:1:6): need it")

@@ -88,7 +88,7 @@ def test_a_hook_of_an_unknown_event_is_left_out_and_named() -> None:
     text = HOOK.format(annotations='"helm.sh/hook": "pre-install,crd-install"')
     found = manifests({"demo/templates/a.yaml": text}, "demo", {})
     assert (found.hooks, found.objects) == ((), ())
-    assert found.ignored == ("demo/templates/a.yaml: pre-install,crd-install",)
+    assert found.ignored == ("demo/templates/a.yaml: Job j",)
 
 
 def test_only_the_notes_of_the_chart_itself_are_kept() -> None:
@@ -107,10 +107,10 @@ def test_only_the_notes_of_the_chart_itself_are_kept() -> None:
         ("a: 1\n", "document 1: an object needs apiVersion and kind"),
         ("kind: A\napiVersion: [1]\n", "document 1: an object needs apiVersion"),
         ("kind: A\napiVersion: v1\n", "document 1: A has no metadata.name"),
-        ("text", "document 1: not an object but text"),
+        ("text", "document 1: not an object but a text of 4 characters"),
         (configmap("a") + "---\n" + configmap("b") + "x: [\n", "document 2: not YAML: line 6: "),
         (configmap("a") + "  labels: [a]\n", "document 1: ConfigMap a: metadata.labels is not a mapping"),
-        (LIST + "- 3\n", "item 2 of a List: not an object but 3"),
+        (LIST + "- 3\n", "item 2 of a List: not an object but a number"),
     ],
 )
 def test_what_is_no_object_is_named_by_template_and_document(text: str, message: str) -> None:

@@ -100,7 +100,7 @@ async def test_a_changed_file_is_seen_by_the_next_render(renderer: Renderer, wri
             r"^demo/templates/a.yaml, document 1: an object needs apiVersion and kind",
         ),
         ("\n---\na: b: c", RenderFailed, r"^demo/templates/a.yaml, document 1: not YAML: line 1: mapping values"),
-        ("- 1", RenderFailed, r"^demo/templates/a.yaml, document 1: not an object but - 1$"),
+        ("- 1", RenderFailed, r"^demo/templates/a.yaml, document 1: not an object but a list of 1 item$"),
         (configmap("a") + "x: " + "[" * 254 + "]" * 254, RenderFailed, r"^an object in .* cannot be written as JSON: "),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_document_that_cannot_be_carried_out_is_named_with_the_reason(document
     text = refused(**document)
     assert text.startswith("can't validate document 1 of the patch file: ")
     assert reason in text
-    assert "nothing was applied. The document: {" in text
+    assert "nothing was applied. The document is a" in text
 
 
 def test_the_first_bad_document_refuses_the_whole_file() -> None:
@@ -176,13 +176,20 @@ def test_a_half_written_file_is_refused_by_number() -> None:
 
 def test_a_refused_document_is_shown_without_what_may_be_secret() -> None:
     text = refused(operation="Delete", kind="Secret", object={"data": {"password": "c2VjcmV0"}}, more="x" * 10_000)
-    assert text.endswith('The document: {"operation":"Delete","kind":"Secret","object":"…","more":"…"}')
+    assert text.endswith("The document is a map with the keys operation, kind, object, more; it is about Secret")
 
 
-def test_a_long_document_is_shown_in_part() -> None:
-    text = refused(operation="Delete", kind="x" * 10_000)
-    assert len(text) < 1000
-    assert text.endswith("…")
+def test_a_refused_document_is_told_by_the_object_that_it_is_about() -> None:
+    assert refused(operation="Delete", kind="Pod", namespace="ns", name="a", subresource=1).endswith(
+        "; it is about Pod ns/a"
+    )
+    inside = {"kind": "Pod", "metadata": {"namespace": "ns", "name": "a", "generateName": 1}}
+    assert refused(operation="Create", object=inside).endswith("; it is about Pod ns/a")
+
+
+def test_a_long_document_is_told_in_few_words() -> None:
+    text = refused(operation="Delete", kind="x" * 10_000, **{f"key{number}": number for number in range(1000)})
+    assert text.endswith("key7 and 992 more")
 
 
 @pytest.mark.parametrize("text", ["5", '"Delete"', "text"])

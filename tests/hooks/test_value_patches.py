@@ -37,7 +37,7 @@ def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOpera
         (b'{"op":"replace","path":"/foo/a","value":1}', "unsupported patch operation 'replace'"),
         (b'{"op":"move","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'move'"),
         (b'{"op":"copy","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'copy'"),
-        (b'{"path":"/foo/a"}', "unsupported patch operation 'None'"),
+        (b'{"path":"/foo/a"}', "unsupported patch operation for /foo/a: a map with the key path; known are add"),
         (b'{"op":"add","path":"","value":{}}', "begins with '/'"),
         (b'{"op":"add","path":"foo","value":{}}', "begins with '/'"),
         (b'{"op":"add","path":3,"value":{}}', "begins with '/'"),

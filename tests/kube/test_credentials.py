@@ -152,7 +152,7 @@ async def test_a_renewal_with_certificates_that_cannot_be_used_leaves_what_we_ha
     [
         (None, "", "no such file"),
         ("", "", "empty"),
-        ("{", "", "while parsing"),
+        ("{", "", "not YAML: line 1"),
         ("[]", "", "kubeconfig '.*/config': "),
         ("{}", "", "current-context"),
         ("{current-context: a, contexts: []}", "", "name a"),

@@ -28,7 +28,8 @@ async def test_all_problems_of_a_configuration_are_errors_at_their_keys(linter: 
     findings = await found(linter, SAMPLES / "refused/bad.sh")
     assert [(one.line, one.column, one.code) for one in findings] == [(8, 3, "refused"), (10, 3, "refused")]
     assert findings[0].text.startswith("kubernetes[0].jqFiltre is a forbidden property; did you mean 'jqFilter'?")
-    assert "minute '61'" in findings[1].text
+    assert "minute: an item is not one of 0 to 59" in findings[1].text
+    assert "found '61 * * * *'" in findings[1].text
 
 
 @pytest.mark.parametrize(("place", "refused"), [("modules/dns/hooks/a.sh", False), ("hooks/a.sh", True)])

@@ -134,7 +134,7 @@ def test_a_conflict_is_refused_and_named_and_the_rest_is_applied(operation: Metr
     metrics.apply("h", [op("add", "c"), op("observe", "o"), op("set", "x_count"), op("add", "grouped", group="first")])
     before = lines(metrics)
     (refusal,) = metrics.apply("h", [operation, op("set", "zz")])
-    assert refusal.startswith(f"metric '{operation.name}' ({operation.action} ")
+    assert refusal.startswith(f"metric '{operation.name}' ({operation.action}) refused: ")
     assert reason in refusal
     assert lines(metrics) == [*before, 'zz{hook="h"} 1']
 

@@ -82,12 +82,15 @@ async def test_a_script_reads_values_with_the_modules_that_are_on_and_the_enviro
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        ("exit 0", "bad enabled result: ''; write true or false into"),
-        ("echo yes > $MODULE_ENABLED_RESULT", "bad enabled result: 'yes'"),
-        ("rm $MODULE_ENABLED_RESULT", "bad enabled result: ''"),
-        ("rm $MODULE_ENABLED_RESULT; mkfifo $MODULE_ENABLED_RESULT", "bad enabled result: ''"),
+        ("exit 0", "bad enabled result: an empty text; write true or false into"),
+        ("echo yes > $MODULE_ENABLED_RESULT", "bad enabled result: a text of 3 characters"),
+        ("rm $MODULE_ENABLED_RESULT", "bad enabled result: an empty text"),
+        ("rm $MODULE_ENABLED_RESULT; mkfifo $MODULE_ENABLED_RESULT", "bad enabled result: an empty text"),
         ("head -c 1000000 /dev/zero > $MODULE_ENABLED_RESULT", "bad enabled result"),
-        ("echo true > $MODULE_ENABLED_RESULT; echo no such thing >&2; exit 3", "exit status 3: no such thing"),
+        (
+            "echo true > $MODULE_ENABLED_RESULT; echo no such thing >&2; exit 3",
+            "exit status 3; what it printed is in the log",
+        ),
         ("kill -9 $$", "killed by SIGKILL"),
     ],
 )

@@ -90,7 +90,7 @@ def test_of_common_flags_the_last_directorys_counts_and_says_where_it_stands(tre
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({"values.yaml": "modEnabled: 1"}, "values.yaml: `modEnabled` must be true or false, not int 1"),
+        ({"values.yaml": "modEnabled: 1"}, "values.yaml: `modEnabled` must be true or false, not a number"),
         ({"mod/values.yaml": "modEnabled: [x]"}, "mod/values.yaml: `modEnabled` must be true or false"),
         ({"values.yaml": "mod: [1]"}, "values.yaml: `mod` must have keys with values"),
         ({"mod/values.yaml": "mod: text"}, "mod/values.yaml: `mod` must have keys with values"),

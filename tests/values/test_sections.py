@@ -51,7 +51,7 @@ def test_nothing_is_a_global_section_but_no_module(text: str) -> None:
         ("foo", "text", "foo", "foo: must be a map"),
         ("foo", "[1]", "foo", "foo: must be a map"),
         ("foo", "a: 1\n---\nb: 2", "foo", "foo: holds more than one document"),
-        ("fooEnabled", "yes", "foo", "fooEnabled: must be 'true' or 'false', not 'yes'"),
+        ("fooEnabled", "yes", "foo", "fooEnabled: must be 'true' or 'false', not a text of 3 characters"),
         ("fooEnabled", "", "foo", "fooEnabled: must be 'true' or 'false'"),
         ("fooMaintenance", "on", "foo", "fooMaintenance: must be '' or 'NoResourceReconciliation'"),
         ("foo-bar", "{}", "foo-bar", "bad module name 'foo-bar': should be camelCased, as 'fooBar'"),

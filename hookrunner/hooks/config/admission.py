@@ -71,7 +71,7 @@ def label_selector(path: str, selector: JSON) -> Iterator[Problem]:
     try:
         selectors.labels(selector or {})
     except BadSelector as error:
-        yield Problem(path, f"is invalid: {error}")
+        yield Problem(path, f"is invalid: {error}", error.value)
 
 
 def _conditions(path: str, conditions: Sequence[JSON]) -> Iterator[Problem]:

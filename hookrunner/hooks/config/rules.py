@@ -54,7 +54,7 @@ def _settings(settings: JSON) -> Iterator[Problem]:
         try:
             duration(text)
         except ValueError:
-            yield Problem(f"settings.{key}", f"is invalid: '{text}' is not a duration; write one such as 30s or 1m30s")
+            yield Problem(f"settings.{key}", "is invalid: not a duration; write one such as 30s or 1m30s", text)
 
 
 def schedule(path: str, item: JSON) -> Iterator[Problem]:
@@ -63,20 +63,20 @@ def schedule(path: str, item: JSON) -> Iterator[Problem]:
         zone = cron.time_zone(item["timezone"]) if item.get("timezone") else None
     except BadCrontab as error:
         zone = None
-        yield Problem(f"{path}.timezone", f"is invalid: {error}")
+        yield Problem(f"{path}.timezone", f"is invalid: {error}", item["timezone"])
     if "crontab" not in item:
         return
     try:
         cron.parse(item["crontab"], zone)
     except BadCrontab as error:
-        yield Problem(f"{path}.crontab", f"is invalid: {error}")
+        yield Problem(f"{path}.crontab", f"is invalid: {error}", item["crontab"])
 
 
 def _kubernetes(path: str, item: JSON) -> Iterator[Problem]:
     group, slash, version = item.get("apiVersion", "").rpartition("/")
     if "/" in group or (slash and not version):
-        text = f"is invalid: '{item['apiVersion']}' is not `version` or `group/version`, such as v1 or apps/v1"
-        yield Problem(f"{path}.apiVersion", text)
+        text = "is invalid: not `version` or `group/version`, such as v1 or apps/v1"
+        yield Problem(f"{path}.apiVersion", text, item["apiVersion"])
     yield from admission.label_selector(f"{path}.labelSelector", item.get("labelSelector"))
     namespace = item.get("namespace", {})
     yield from admission.label_selector(f"{path}.namespace.labelSelector", namespace.get("labelSelector"))

@@ -64,7 +64,7 @@ def _expression(item: JSON) -> str:
 def _check(key: str, operator: str, values: list[str]) -> None:
     """Raises BadSelector for what the API server would refuse."""
     if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-        raise BadSelector(f"'{operator}' is not a valid label selector operator; use In, NotIn, Exists or DoesNotExist")
+        raise BadSelector(f"'{key}': not a valid label selector operator; use In, NotIn, Exists or DoesNotExist")
     prefix, slash, name = key.rpartition("/")
     if not _NAME.fullmatch(name) or (slash and not _DOMAIN.fullmatch(prefix)):
         raise BadSelector(f"'{key}' is not a label key; write `name` or `example.com/name`, 63 characters at most")
@@ -74,4 +74,4 @@ def _check(key: str, operator: str, values: list[str]) -> None:
         raise BadSelector(f"'{key}': the operator {operator} takes no values; leave them out or use In")
     for value in values:
         if value and not _NAME.fullmatch(value):
-            raise BadSelector(f"'{key}': '{value}' is not a label value (63 letters, digits, `-`, `_`, `.` at most)")
+            raise BadSelector(f"'{key}': not a label value (63 letters, digits, `-`, `_`, `.` at most)", value)

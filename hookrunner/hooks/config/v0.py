@@ -52,7 +52,7 @@ def read(raw: JSON) -> HookConfig:
 def _kubernetes_problems(path: str, item: JSON) -> Iterator[Problem]:
     for event in item.get("event", []):
         if event not in _CHANGES:
-            yield Problem(f"{path}.event", f"is invalid: event '{event}' is unsupported; use add, update or delete")
+            yield Problem(f"{path}.event", "is invalid: the event is unsupported; use add, update or delete", event)
     yield from admission.label_selector(f"{path}.selector", item.get("selector"))
 
 

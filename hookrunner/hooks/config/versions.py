@@ -1,6 +1,7 @@
 """From what a hook printed on `--config` to its `HookConfig`: which version it speaks, then that version's rules
 (shell-operator.md §1.5)."""
 
+from hookrunner import redaction
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import documents
 from hookrunner.hooks.config import rules, v0, v1
@@ -23,9 +24,8 @@ def parse(hook: str, output: bytes, kind: HookKind = HookKind.PLAIN) -> HookConf
         raw = raw if is_v1 else v0.lenient(raw)
     except ValueError as error:
         raise BadHookConfig(hook, [str(error)]) from None
-    found = rules.problems(raw, kind) if is_v1 else v0.problems(raw, kind)
-    if problems := [str(problem) for problem in found]:
-        raise BadHookConfig(hook, problems)
+    if found := list(rules.problems(raw, kind) if is_v1 else v0.problems(raw, kind)):
+        raise BadHookConfig(hook, [*map(str, found)], values=[problem.value for problem in found])
     return v1.read(raw) if is_v1 else v0.read(raw)
 
 
@@ -38,7 +38,7 @@ def _mapping(output: bytes) -> dict[str, JSON]:
     if raw is None:
         return {}
     if not isinstance(raw, dict):
-        raise ValueError(f"config unmarshal: keys with values are expected, found {str(raw)[:60]!r}")
+        raise ValueError(f"config unmarshal: keys with values are expected, not {redaction.described(raw)}")
     return raw
 
 
@@ -49,7 +49,7 @@ def _is_v1(raw: dict[str, JSON]) -> bool:
             return bool(version == "v1")
         case None:
             raise ValueError(f"config version: missing '{_KEY}' value; write `{_KEY}: v1`")
-        case str(other):
-            raise ValueError(f"config version: '{_KEY}' value '{other}' is unsupported; write `{_KEY}: v1`")
+        case str():
+            raise ValueError(f"config version: '{_KEY}' value is unsupported; write `{_KEY}: v1`")
         case _:
             raise ValueError(f"config version: string value is expected for key '{_KEY}'; write `{_KEY}: v1`")

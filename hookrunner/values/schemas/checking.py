@@ -1,7 +1,7 @@
 """A value against a schema: everything that is wrong with it, in lines for people.
 
-Each line has the path, what is wrong, and where the rule is written: `nodes[0].port must be at most 65535, not 70000
-(openapi/config-values.yaml#/properties/nodes/items/properties/port/maximum)`.
+Each line has the path, what is wrong, and where the rule is written: `nodes[0].port must be at most 65535
+(openapi/config-values.yaml#/properties/nodes/items/properties/port/maximum)`. No line quotes a value.
 
 What addon-operator adds by changing schemas is a matter of how they are read here (addon-operator.md §2.6): a schema
 reached from the root through `properties` and `items` is *closed*: keys that it does not name are forbidden, until a

@@ -26,7 +26,11 @@ class _Program(NamedTuple):
 
 
 class _NoValue(Exception):
-    """An expression has no value; says why."""
+    """An expression has no value; says why. `of_value`: it compiles, and has none for the values that it was given."""
+
+    def __init__(self, message: str, of_value: bool = False) -> None:
+        self.of_value = of_value
+        super().__init__(message)
 
 
 def available() -> bool:
@@ -54,10 +58,17 @@ def _said(rule: Rule, value: JSON, old: JSON) -> str:
             return ""
         result = _value(program, {"self": value, "oldSelf": old} if program.uses_old else {"self": value})
     except _NoValue as error:
-        return "" if _ABSENT.search(str(error)) else f"the rule `{rule.expression}` cannot be checked: {error}"
+        return "" if _ABSENT.search(str(error)) else f"the rule `{rule.expression}` cannot be checked: {_reason(error)}"
     if isinstance(result, bool):
         return "" if result else rule.message
     return f"the rule `{rule.expression}` gives neither true nor false"
+
+
+def _reason(error: _NoValue) -> str:
+    """The library's message if it is about the rule; about a value it may quote that."""
+    if not error.of_value:
+        return str(error)
+    return "it takes values of other types" if _MISFIT in str(error) else "it has no result for this value"
 
 
 def _value(program: _Program, variables: dict[str, JSON]) -> JSON:
@@ -65,7 +76,7 @@ def _value(program: _Program, variables: dict[str, JSON]) -> JSON:
     if _failed(result) and _MISFIT in str(result):
         result = program.compiled.eval(data=variables)
     if _failed(result):
-        raise _NoValue(str(result).partition("\n")[0])
+        raise _NoValue(str(result).partition("\n")[0], of_value=True)
     return result.plain_value()
 
 

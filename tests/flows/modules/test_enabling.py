@@ -17,7 +17,7 @@ async def test_a_script_that_hangs_or_prints_nonsense_leaves_its_module_as_it_is
     await world.configure(aEnabled="true", bEnabled="true", a="x: 1")
     await world.start()
     await world.becomes("a", x="1")
-    for nonsense, shown in (("perhaps", "bad enabled result: 'perhaps'"), ("hang", "timed out")):
+    for nonsense, shown in (("perhaps", "bad enabled result: a text of 7 characters"), ("hang", "timed out")):
         world.write("told/says", nonsense)
         await world.configure(a="x: 2", GLOBAL=f"it: {nonsense}")
         await world.module_is("a", state="undecided", reason=shown)

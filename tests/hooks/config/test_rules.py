@@ -25,13 +25,13 @@ def test_a_crontab_that_can_be_read_is_fine(crontab: str) -> None:
 )
 def test_a_crontab_that_cannot_be_read_is_invalid(crontab: str) -> None:
     (problem,) = found(schedule=[{"crontab": "* * * * *"}, {"crontab": crontab}])
-    assert problem.startswith("schedule[1].crontab is invalid: crontab '")
+    assert problem.startswith("schedule[1].crontab is invalid: crontab: ")
 
 
 def test_a_time_zone_must_be_known() -> None:
     assert found(schedule=[{"crontab": "* * * * *", "timezone": "Europe/Berlin"}]) == []
     (problem,) = found(schedule=[{"crontab": "* * * * *", "timezone": "Mars"}])
-    assert problem.startswith("schedule[0].timezone is invalid: time zone 'Mars' is not known; write an IANA name")
+    assert problem.startswith("schedule[0].timezone is invalid: time zone is not known; write an IANA name")
 
 
 @pytest.mark.parametrize("version", ["", "v1", "apps/v1", "/v1"])
@@ -42,7 +42,7 @@ def test_an_api_version_has_at_most_a_group(version: str) -> None:
 @pytest.mark.parametrize("version", ["a/b/c", "apps/", "//"])
 def test_an_api_version_of_other_parts_is_invalid(version: str) -> None:
     assert found(kubernetes=[POD | {"apiVersion": version}]) == [
-        f"kubernetes[0].apiVersion is invalid: '{version}' is not `version` or `group/version`, such as v1 or apps/v1"
+        "kubernetes[0].apiVersion is invalid: not `version` or `group/version`, such as v1 or apps/v1"
     ]
 
 
@@ -60,7 +60,7 @@ def test_two_ways_to_select_by_name_exclude_each_other_in_each_expression() -> N
 @pytest.mark.parametrize("text", ["", "5", "1d", "1m30", "fast"])
 def test_durations_are_written_as_in_go(key: str, text: str) -> None:
     (problem,) = found(settings={key: text})
-    assert problem == f"settings.{key} is invalid: '{text}' is not a duration; write one such as 30s or 1m30s"
+    assert problem == f"settings.{key} is invalid: not a duration; write one such as 30s or 1m30s"
 
 
 def test_a_selector_that_cannot_be_sent_is_invalid_for_objects_and_namespaces() -> None:

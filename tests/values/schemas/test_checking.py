@@ -114,7 +114,7 @@ def test_keys_that_nobody_named_are_forbidden_where_nothing_is_said_about_them(
         (
             "properties: {nodes: {items: {properties: {port: {maximum: 65535}}}}}",
             {"nodes": [{"port": 70000}]},
-            f"nodes[0].port must be at most 65535, not 70000 ({FILE}/properties/nodes/items/properties/port/maximum)",
+            f"nodes[0].port must be at most 65535 ({FILE}/properties/nodes/items/properties/port/maximum)",
         ),
         (
             "type: object",
@@ -149,7 +149,7 @@ def test_keys_that_nobody_named_are_forbidden_where_nothing_is_said_about_them(
         (
             "properties: {a: {enum: [Always, Never]}}",
             {"a": "always"},
-            f"a must be one of Always, Never, not always; did you mean 'Always'? ({FILE}/properties/a/enum)",
+            f"a must be one of Always, Never; did you mean 'Always'? ({FILE}/properties/a/enum)",
         ),
         (
             "properties: {a: {pattern: ^x}}",
