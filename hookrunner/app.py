@@ -27,6 +27,7 @@ from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.environment import private_directory, shared
 from hookrunner.kube.loading import Loading
+from hookrunner.kube.outage import Outage
 from hookrunner.kube.pace import Pace
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.hooks import HookMetrics
@@ -221,10 +222,10 @@ async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading
 
 
 async def _connect(settings: Settings, connection: Connection, metrics: Metrics, stack: AsyncExitStack) -> Kube:
-    kube, credentials = settings.kube, Credentials(settings.kube, connection)
-    reader = Client(credentials, Requests(metrics), Pace(kube.qps, kube.burst), kube.log_requests)
+    kube, credentials, outage = settings.kube, Credentials(settings.kube, connection), Outage()
+    reader = Client(credentials, Requests(metrics), Pace(kube.qps, kube.burst), kube.log_requests, outage)
     pace = Pace(kube.patch_qps, kube.patch_burst)
-    patcher = Client(credentials, Requests(metrics, "object_patcher"), pace, kube.log_requests)
+    patcher = Client(credentials, Requests(metrics, "object_patcher"), pace, kube.log_requests, outage)
     await stack.enter_async_context(reader)
     await stack.enter_async_context(patcher)
     discovery = Discovery(reader)

@@ -8,6 +8,7 @@
 
 It knows nothing of kinds or objects: bodies are bytes or parsed JSON, never models (design.md D2). One aiohttp session
 with any number of connections. Answers are asked for uncompressed: on one network, packing costs more than it saves.
+Failures and answers are noted in an `Outage`, which all clients of one cluster share.
 
 Repeated here: what the server told us to repeat (429 or 5xx with Retry-After), what could not be sent at all because
 no connection came about, and once a request that was refused with 401, with renewed credentials. Nothing else: whoever
@@ -29,8 +30,9 @@ import orjson
 from yarl import URL
 
 from hookrunner import __version__, log
-from hookrunner.errors import ApiError, Cut, Denied, Silent, Throttled, Unreachable, api_error
+from hookrunner.errors import ApiError, Cut, Denied, KubeError, Silent, Throttled, Unreachable, api_error
 from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.outage import Outage
 from hookrunner.kube.pace import Pace
 from hookrunner.kube.refusals import without_values
 from hookrunner.model.resources import JSON
@@ -39,6 +41,9 @@ _HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version
 _CONNECT_TIMEOUT = 10.0
 _ANSWER_TIMEOUT = 30.0
 """Seconds until the headers of a stream; the server itself waits up to 3 s for its cache to be fresh."""
+
+_QUIET = 0.5
+"""Seconds after the headers of a stream in which the server has sent the error, if there is one."""
 
 _LOG = log.get("kube.client")
 _READ_BUFFER = 256 * 1024
@@ -77,12 +82,18 @@ class Client:
     """An asynchronous context manager that owns the connections.
 
     All calls raise `ApiError` and its leaves for an answer with an error status, `Unreachable` and its leaves without.
-    `loud` logs each request for everybody, not only at the debug level.
+    `loud` logs each request for everybody, not only at the debug level. `outage` says whether the server is away.
     """
 
     def __init__(
-        self, credentials: Credentials, meter: RequestMeter, pace: Pace | None = None, loud: bool = False
+        self,
+        credentials: Credentials,
+        meter: RequestMeter,
+        pace: Pace | None = None,
+        loud: bool = False,
+        outage: Outage | None = None,
     ) -> None:
+        self.outage = outage or Outage()
         self._credentials = credentials
         self._meter = meter
         self._pace = pace or Pace(0, 1)
@@ -116,7 +127,9 @@ class Client:
     async def stream(
         self, path: str, params: _Params, idle: float, accept: str = _JSON
     ) -> AsyncGenerator[list[bytes], None]:
-        """The lines of an endless answer, in lists as they arrive; the first list is empty and means "accepted".
+        """The lines of an endless answer, in lists as they arrive; the first list is empty and means "accepted". If the
+        server then says nothing for a moment, another empty list means that it did not refuse after all: some errors
+        come as the first line.
 
         Ends when the server ends it. Raises `Silent` after `idle` seconds without a byte, `Cut` if the connection
         breaks. Close it with `aclosing`: an abandoned stream keeps its connection until the garbage collector comes.
@@ -139,8 +152,12 @@ class Client:
             except (Throttled, Unreachable) as error:
                 seconds = _pause(error, pause)
                 self._meter.waited(call.method, template(call.path), seconds)
-                await asyncio.sleep(seconds)
+                await self._sleep(error, seconds)
         return await self._once(call)
+
+    async def _sleep(self, error: KubeError, seconds: float) -> None:
+        """A server that has asked for a pause gets all of it."""
+        await (asyncio.sleep(seconds) if isinstance(error, Throttled) else self.outage.sleep(seconds))
 
     async def _once(self, call: Call) -> bytes:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)
@@ -179,11 +196,13 @@ class Client:
                 response = await self._request(call, connection, timeout)
             code = str(response.status)
         except (aiohttp.ClientError, OSError) as error:
+            self.outage.note_failure()
             raise Unreachable(f"{connection.server}: {_words(error)}") from error
         finally:
             host, seconds = URL(connection.server).authority, time.monotonic() - started
             self._meter.request_finished(call.method, template(call.path), host, code, seconds)
             _LOG.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
+        self.outage.note_answer(response.status)
         if response.status >= 300:
             raise await _refusal(call, response)
         return response
@@ -244,16 +263,33 @@ def _pause(error: Throttled | Unreachable, pause: float) -> float:
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
-    """Whole lines of each chunk. An unfinished line grows in place: one of many MB costs no more than its size."""
+    """Whole lines of each chunk, and an empty list if the first is long in coming. An unfinished line grows in place:
+    one of many MB costs no more than its size."""
     rest = bytearray()
-    async for chunk in content.iter_any():
+    chunk = await _first(content)
+    if chunk is None:
+        yield []
+        chunk = await content.readany()
+    while chunk:
         head, newline, tail = chunk.rpartition(b"\n")
         if newline:
             yield (bytes(rest) + head if rest else head).split(b"\n")
             rest.clear()
         rest += tail
+        chunk = await content.readany()
     if rest:
         yield [bytes(rest)]
+
+
+async def _first(content: aiohttp.StreamReader) -> bytes | None:
+    """The first chunk, None if the server is quiet for a moment."""
+    try:
+        async with asyncio.timeout(_QUIET) as patience:
+            return await content.readany()
+    except TimeoutError:
+        if patience.expired():
+            return None
+        raise  # the connection's own limit was shorter
 
 
 async def _refusal(call: Call, response: aiohttp.ClientResponse) -> ApiError:

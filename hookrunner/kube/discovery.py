@@ -5,8 +5,8 @@
 With an apiVersion only that group version is asked for; without, all groups, in one request where the server offers
 aggregated discovery (Kubernetes 1.27, https://kubernetes.io/docs/concepts/overview/kubernetes-api/), else group by
 group. Groups that cannot be asked, because an aggregated API server is away, are left out. Answers are kept in memory.
-A kind that is not there is looked for once more on the server, but no more often than every two seconds however many
-ask. The error then names what is served instead, for which all groups are asked, no more often than once a minute.
+A kind that is not there is looked for once more on the server, but no more often than every second however many ask.
+The error then names what is served instead, for which all groups are asked, no more often than once a minute.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _AGGREGATED = ",".join(
     [f"application/json;g=apidiscovery.k8s.io;v={v};as=APIGroupDiscoveryList" for v in ("v2", "v2beta1")]
     + ["application/json"]
 )
-_FRESH = 2.0
+_FRESH = 1.0
 _FRESH_FOR_HINTS = 60.0
 
 

@@ -6,10 +6,13 @@
 
 A story never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
 with bookmarks, resuming after a lost or silent connection, a new list when the server no longer has our version (410),
-and back-off. It remembers one version, no objects; who listens finds out what a repeated list means.
+and pauses: its own after answers that led nowhere (`back_off.py`), those of all watches together while the server is
+away (`outage.py`). It remembers one version, no objects; who listens finds out what a repeated list means.
 
 Bookmarks come about once a minute, so a longer silence means a dead connection (user-pains.md R1); a silence is resumed
-without a word and is `Lost` only if that fails. A 410 comes as a status or as an event (R2).
+without a word and is `Lost` only if that fails. A 410 comes as a status or as an event (R2), also after the server has
+accepted the watch: so what was `Lost` is `Found` when a list is complete, or when a resumed watch has sent something or
+was quiet for a moment.
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """
 
@@ -30,10 +33,9 @@ from hookrunner.errors import (
     NotFound,
     Silent,
     Throttled,
-    UnknownKind,
-    Unreachable,
 )
 from hookrunner.kube import rights
+from hookrunner.kube.back_off import BackOff, moment
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.story import Story
@@ -45,11 +47,6 @@ _LOG = log.get("kube.watch")
 _PAGE = "500"
 _LIFETIME = (300, 600)
 """Seconds after which the server ends a watch; spread, so that not all come back at once."""
-
-_FIRST_PAUSE, _LONGEST_PAUSE, _CHEAP_PAUSE = 0.1, 20.0, 4.0
-"""Seconds between attempts: growing from the first to the longest, but to the last where to ask costs little: for a
-kind that is not there, since a CRD usually comes with the addon that is being installed, and for a server that is not,
-since everybody waits for its return."""
 
 _SHORT, _STANDING = 1.0, 5.0
 """A watch that stood for so many seconds counts as one that works, even if nothing was to be said."""
@@ -98,8 +95,8 @@ class Watches:
 
 
 class _Watch:
-    """One selection's attempts. Of the current one, `_accepted` is the time at which the server began to tell, and
-    `_otherwise` says that the next one will be made in another way."""
+    """One selection's attempts. Of the current one, `_accepted` is the time at which the server began to tell, `_lists`
+    the number of complete lists before it, and `_otherwise` says that the next one will be made in another way."""
 
     def __init__(
         self, selection: Selection, client: Client, discovery: Discovery, metrics: Metrics, idle: float
@@ -113,9 +110,10 @@ class _Watch:
         self._labels = ("", selection.namespace)
         self._page = _PAGE
         self._streams_lists = True
-        self._attempts = 0
+        self._back_off = BackOff()
         self._accepted: float | None = None
         self._otherwise = False
+        self._lists = 0
         self._lost = ""
         self._polls = False
         self._resource: Resource | None = None
@@ -130,6 +128,7 @@ class _Watch:
         """Attempt after attempt, for ever."""
         while True:
             self._story.heard, self._accepted, self._otherwise = False, None, False
+            self._lists = self._story.lists
             async with aclosing(self._attempt()) as attempt:
                 async for reports in attempt:
                     yield reports
@@ -148,7 +147,10 @@ class _Watch:
         if problem is not None:
             polled = self._is_polled(problem)
             self._learn(problem)
-            yield self._polled(problem) if polled else self._news(problem)
+            if polled:
+                self._poll(problem)
+            else:
+                yield self._news(problem)
         await self._pause(problem)
 
     async def _told(self) -> AsyncGenerator[list[Report], None]:
@@ -175,16 +177,17 @@ class _Watch:
             params["continue"] = page["metadata"].get("continue", "")
             reports += self._story.page(resource, page)
             del page
-            yield reports
+            yield reports + self._restored()
             reports = []
 
     async def _followed(self, resource: Resource) -> AsyncGenerator[list[Report], None]:
-        """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted."""
+        """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted; a
+        second one: and not refused by its first event."""
         path = resource.path(self._selection.namespace)
         accept = self._accept("PartialObjectMetadata")
         async with aclosing(self._client.stream(path, self._watch_params(), self._idle, accept)) as chunks:
             async for lines in chunks:
-                reports, error = self._story.chunk(resource.kind, lines) if lines else (self._opened(), None)
+                reports, error = self._heard(resource.kind, lines)
                 yield reports
                 del reports
                 if error is not None:
@@ -196,12 +199,25 @@ class _Watch:
         if not self._worked():
             raise Cut(f"watch of {self._selection}: closed at once by the server, or by something in between")
 
+    def _heard(self, kind: str, lines: list[bytes]) -> tuple[list[Report], KubeError | None]:
+        """Reports of a chunk, and the error that it ended with."""
+        if self._accepted is None:
+            return self._opened(), None
+        reports, error = self._story.chunk(kind, lines)
+        return reports + (self._restored() if error is None else []), error
+
     def _opened(self) -> list[Report]:
-        reports: list[Report] = [Found()] if self._lost else []
-        if self._lost:
-            _LOG.info("watch is back", selection=str(self._selection))
-        self._accepted, self._lost, self._polls = _now(), "", False
-        return reports + ([self._begin_list()] if self._story.version is None else [])
+        self._accepted, self._polls = _now(), False
+        self._back_off.note_acceptance()
+        return [self._begin_list()] if self._story.version is None else []
+
+    def _restored(self) -> list[Report]:
+        """The end of a loss, once what is known is up to date: never in the middle of a list."""
+        if not self._lost or self._story.version is None:
+            return []
+        _LOG.info("watch restored", selection=str(self._selection))
+        self._lost = ""
+        return [Found()]
 
     def _worked(self) -> bool:
         """Did the current attempt lead to a watch that was good for something?"""
@@ -236,10 +252,13 @@ class _Watch:
             self._metrics.kubernetes_watch_stalls.inc(*self._labels)
         if isinstance(error, NotFound):
             self._discovery.forget(self._selection.api_version)
+        if self._client.outage.is_under_way:
+            return  # a server that starts refuses everything for a moment
         accepted = self._accepted is not None
+        stubborn = self._back_off.failures(error, accepted) >= _STUBBORN
         if self._story.version is None:
             self._learn_to_list(error)
-        elif _refused(error) or (self._attempts >= _STUBBORN and (accepted or _is_internal(error))):
+        elif _refused(error) or (stubborn and (accepted or _is_internal(error))):
             self._story.version = None
 
     def _learn_to_list(self, error: KubeError) -> None:
@@ -250,27 +269,25 @@ class _Watch:
             self._streams_lists, self._otherwise = False, True
 
     def _is_polled(self, error: KubeError) -> bool:
-        """Was a list read that may not be followed by a watch?"""
-        return self._story.version is not None and self._accepted is None and rights.is_forbidden(error)
+        """Was a list read just now that may not be followed by a watch?"""
+        return self._story.lists > self._lists and self._accepted is None and rights.is_forbidden(error)
 
-    def _polled(self, error: KubeError) -> list[Report]:
+    def _poll(self, error: KubeError) -> None:
         """Without a right to watch, the list is read again after each pause: late, but not lost."""
         if not self._polls:
             reason = self._explained(error, "watch")
             _LOG.warn("no right to watch, listing now and then instead", selection=str(self._selection), error=reason)
-        reports: list[Report] = [Found()] if self._lost else []
-        self._polls, self._lost = True, ""
-        return reports
+        self._polls = True
 
     def _news(self, error: KubeError) -> list[Report]:
         """A loss that was not told yet. A watch that stops is none before an attempt to resume it has failed."""
-        first = self._accepted is not None and not self._attempts
+        first = self._accepted is not None and not self._back_off
         resumable = first or self._worked() or self._otherwise or isinstance(error, Expired)
         if resumable or self._lost == str(error):
             return []
         self._lost = str(error)
         error = self._explained(error, "list and watch")
-        _LOG.warn("watch is lost", selection=str(self._selection), error=error)
+        _LOG.warn("watch lost", selection=str(self._selection), error=error)
         return [_loss(error)]
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:
@@ -281,25 +298,19 @@ class _Watch:
         return rights.explained(error, f"{verbs} {plural}", rights.rule(self._resource, ["list", "watch"]))
 
     async def _pause(self, error: KubeError | None) -> None:
-        """Longer after each attempt that came to nothing; a moment between lists and after a very short watch."""
-        self._attempts = 0 if self._worked() or self._otherwise else self._attempts + 1
-        if isinstance(error, Expired) or (self._story.heard and _now() - (self._accepted or 0) < _SHORT):
-            self._attempts = max(self._attempts, 1)
-        if not self._attempts:
-            return
-        longest = _CHEAP_PAUSE if _is_cheap(error) else _LONGEST_PAUSE
-        pause = min(_FIRST_PAUSE * 2 ** min(self._attempts - 1, 10), longest) * random.uniform(0.75, 1.25)
-        asked = error.retry_after if isinstance(error, ApiError) else None
-        await asyncio.sleep(max(pause, asked or 0))
+        """Longer after each failure of a kind; a moment between lists and after a very short watch."""
+        if self._worked() or self._otherwise:
+            self._back_off.reset()
+            if isinstance(error, Expired) or (self._story.heard and _now() - (self._accepted or 0) < _SHORT):
+                await asyncio.sleep(moment())
+        elif error is not None:
+            pause = self._back_off.pause(error, self._accepted is not None)
+            asked = error.retry_after if isinstance(error, ApiError) else None
+            await (asyncio.sleep(max(pause, asked)) if asked else self._client.outage.turn(pause))
 
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _is_cheap(error: KubeError | None) -> bool:
-    """Does another attempt cost the server next to nothing?"""
-    return isinstance(error, UnknownKind) or type(error) is Unreachable
 
 
 def _refused(error: KubeError) -> bool:

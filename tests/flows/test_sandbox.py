@@ -175,8 +175,8 @@ async def test_no_fault_loses_or_repeats_an_event(tmp_path: Path) -> None:
                 await one.hears("h.sh", int(api.names()[-1][2:]) + 1)
             await stays(lambda: len(one.events("h.sh")) == len(api.names()), "each is told once", 0.5)
             assert one.events("h.sh") == [("Added", name) for name in api.names()]
-            await until(lambda: watches(one)[-1] == "watch is back", "the last watch is back")
-            assert watches(one).count("watch is lost") > 0
+            await until(lambda: watches(one)[-1] == "watch restored", "the last watch is back")
+            assert watches(one).count("watch lost") > 0
 
 
 def watches(one: Operator) -> list[str]:

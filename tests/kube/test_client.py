@@ -154,7 +154,7 @@ async def test_a_stream_gives_whole_lines_of_any_length(api: ApiServer, client: 
 async def test_a_stream_that_falls_silent_says_so(api: ApiServer, client: Client) -> None:
     began = asyncio.get_running_loop().time()
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
-        await anext(chunks)
+        assert [await anext(chunks), await anext(chunks)] == [[], []]
         with pytest.raises(Silent, match="nothing heard for 60 s"):
             await anext(chunks)
     assert 60 <= asyncio.get_running_loop().time() - began < 62

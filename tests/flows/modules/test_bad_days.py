@@ -21,7 +21,7 @@ async def test_nobody_is_ready_before_the_configuration_was_read(world: World, s
     fault = sandbox.faults.add(Fault("answer", "/configmaps", status=403))
     await world.start(ready=False)
     await world.operator.not_ready("the configuration cannot be read")
-    await world.operator.wait_log("watch is lost")
+    await world.operator.wait_log("watch lost")
     await world.module_is("a", state="undecided")
     sandbox.faults.remove(fault)
     await world.operator.ready()

@@ -79,7 +79,7 @@ async def test_an_api_that_is_away_in_the_middle_is_shown_and_missed_by_nobody_e
     await world.module_is("b", ready=True)
     away = sandbox.faults.add(Fault("refuse", "?"))
     sandbox.faults.cut()
-    await world.operator.wait_log("watch is lost")
+    await world.operator.wait_log("watch lost")
     sandbox.faults.remove(away)
     await world.configure(cEnabled="false")
     await until(lambda: not world.modules()["c"]["phase"], "the end of c")

@@ -1,0 +1,113 @@
+"""Outages of a real API server: after its return no watch waits for what grew meanwhile.
+
+Pauses are counted as they are asked for, not as they pass: a busy machine makes no difference.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, aclosing
+
+import pytest
+
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
+from hookrunner.kube.outage import Outage
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.resources import Selection
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import OwnCluster
+from tests.flows import waiting
+from tests.kube.server import definition
+from tests.kube.stories import Story, until
+
+PATIENCE = 120.0
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+class Recorded(Outage):
+    """Remembers the pauses that watches ask for while the server answers, and counts failed connections."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+        self.failures = 0
+
+    def note_failure(self) -> None:
+        self.failures += 1
+        super().note_failure()
+
+    async def turn(self, seconds: float) -> None:
+        if not self.is_under_way:
+            self.pauses.append(seconds)
+        await super().turn(seconds)
+
+
+@pytest.fixture
+def outage() -> Recorded:
+    return Recorded()
+
+
+@pytest.fixture
+async def client(own_cluster: OwnCluster, outage: Recorded, metrics: Metrics) -> AsyncIterator[Client]:
+    settings = KubeSettings(config=own_cluster.kubeconfig)
+    credentials = Credentials(settings, await loaded(Loading(settings)))
+    async with Client(credentials, Requests(metrics), outage=outage) as client:
+        yield client
+
+
+@pytest.fixture
+def watches(client: Client, metrics: Metrics) -> Watches:
+    return Watches(client, Discovery(client), metrics, 75.0)
+
+
+async def listed(stack: AsyncExitStack, watches: Watches, selection: Selection) -> Story:
+    story = await stack.enter_async_context(aclosing(watches.open(selection)))
+    await until(story, "Listed", PATIENCE)
+    return story
+
+
+@pytest.mark.parametrize("count", [10, 200])
+async def test_expired_watches_list_at_once_when_the_server_is_back(
+    own_cluster: OwnCluster, client: Client, outage: Recorded, watches: Watches, count: int
+) -> None:
+    async with AsyncExitStack() as stack:
+        stories = [
+            await listed(stack, watches, Selection("v1", "ConfigMap", "default", f"n!={number}"))
+            for number in range(count)
+        ]
+        await asyncio.to_thread(own_cluster.stop_apiserver)
+        for story in stories:
+            await until(story, "Lost", PATIENCE)
+        reading = [asyncio.create_task(until(story, "Found", PATIENCE)) for story in stories]
+        await asyncio.to_thread(own_cluster.compact)
+        before = outage.failures
+        await waiting.until(lambda: outage.failures >= before + 5, "pauses that have grown")
+        outage.pauses.clear()
+        await asyncio.to_thread(own_cluster.start_apiserver)
+        for told in await asyncio.gather(*reading):
+            assert [word for word in told if word in ("Listing", "Listed", "Found")][-2:] == ["Listed", "Found"]
+    assert max(outage.pauses) <= 1
+    assert len(outage.pauses) <= 4 * count
+
+
+async def test_a_definition_that_is_deleted_and_created_again_is_watched_at_once(
+    client: Client, outage: Recorded, watches: Watches
+) -> None:
+    things = definition("example.com", "Thing", "v1")
+    await client.send(Call("POST", DEFINITIONS, body=things))
+    async with aclosing(watches.open(Selection("example.com/v1", "Thing"))) as story:
+        await until(story, "Listed", PATIENCE)
+        await client.send(Call("DELETE", f"{DEFINITIONS}/things.example.com"))
+        await until(story, "Lost: the server knows no kind", PATIENCE)
+        reading = asyncio.create_task(until(story, "Found", PATIENCE))
+        before = len(outage.pauses)
+        await waiting.until(lambda: len(outage.pauses) >= before + 3, "pauses that have grown")
+        outage.pauses.clear()
+        await client.send(Call("POST", DEFINITIONS, body=things))
+        assert (await reading)[-3:] == ["Listing", "Listed", "Found"]
+    assert max(outage.pauses, default=0) <= 2.5
+    assert sum(outage.pauses) <= 5

@@ -1,0 +1,196 @@
+"""Watches while the API server is away and after its return, in virtual time: what grew meanwhile delays nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, aclosing, contextmanager
+
+import pytest
+
+from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.resources import Selection
+from hookrunner.sandbox.faults import Fault
+from tests.flows import waiting
+from tests.kube.server import ApiServer, config_map, definition
+from tests.kube.stories import Story, until
+
+pytestmark = pytest.mark.looptime
+
+CONFIG_MAPS = Selection("v1", "ConfigMap")
+WIDGETS = Selection("example.com/v1", "Widget")
+RESUMING = "&resourceVersion="
+SOON = 3.0
+"""Seconds of the loop's own clock."""
+
+
+@pytest.fixture
+async def watches(client: Client, discovery: Discovery, metrics: Metrics) -> Watches:
+    return Watches(client, discovery, metrics, idle=75.0)
+
+
+@pytest.fixture
+async def story(watches: Watches) -> AsyncIterator[Story]:
+    async with aclosing(watches.open(CONFIG_MAPS)) as story:
+        await until(story, "Listed")
+        yield story
+
+
+async def pass_outage(api: ApiServer, *stories: Story, seconds: float = 60) -> list[asyncio.Task[list[str]]]:
+    """Take the server away for so long; what reads each story on, up to the next complete list."""
+    away = api.faults.add(Fault("refuse"))
+    api.faults.cut()
+    reading = [asyncio.create_task(until(story, "Listed")) for story in stories]
+    await asyncio.sleep(seconds)
+    api.faults.remove(away)
+    api.faults.requests.clear()
+    return reading
+
+
+def lose_history(api: ApiServer) -> None:
+    """Nobody can resume from what was before."""
+    api.put(config_map("late"))
+    api.compact()
+
+
+@contextmanager
+def soon() -> Iterator[None]:
+    """What happens inside happens soon."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    yield
+    assert loop.time() - began <= SOON
+
+
+async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServer, story: Story) -> None:
+    (reading,) = await pass_outage(api, story)
+    lose_history(api)
+    with soon():
+        assert (await reading)[-4:] == ["Listing", "late", "Listed", "Found"]
+    assert ["watch" if RESUMING in line else "list" for line in api.faults.requests] == ["watch", "list"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
+async def test_a_starting_server_that_refuses_for_a_moment_is_asked_again_soon(
+    api: ApiServer, story: Story, status: int
+) -> None:
+    (reading,) = await pass_outage(api, story)
+    lose_history(api)
+    api.faults.add(Fault("answer", times=4, status=status))
+    with soon():
+        await reading
+    assert len(api.requests) <= 6
+
+
+async def test_a_pause_of_another_failure_does_not_grow_with_an_outage(
+    api: ApiServer, client: Client, story: Story
+) -> None:
+    """Here another client has ended the outage before the first watch is refused."""
+    (reading,) = await pass_outage(api, story)
+    lose_history(api)
+    api.faults.add(Fault("answer", "watch=", times=3, status=500))
+    await client.get("/version")
+    with soon():
+        await reading
+
+
+async def test_a_watch_that_the_server_takes_and_then_refuses_is_not_restored(api: ApiServer, story: Story) -> None:
+    (reading,) = await pass_outage(api, story)
+    lose_history(api)
+    told = await reading
+    assert [word for word in told if not word.startswith("Lost")] == ["Listing", "late", "Listed", "Found"]
+
+
+async def test_a_resumed_watch_that_is_quiet_is_restored_without_a_bookmark(api: ApiServer, story: Story) -> None:
+    away = api.faults.add(Fault("refuse"))
+    api.faults.cut()
+    await until(story, "Lost")
+    api.faults.remove(away)
+    with soon():
+        assert (await until(story, "Found"))[-1] == "Found"
+    assert "sendInitialEvents" not in api.asked("watch")[-1].params
+
+
+async def test_many_watches_ask_a_missing_server_as_rarely_as_one_and_return_together(
+    api: ApiServer, watches: Watches
+) -> None:
+    async with AsyncExitStack() as stack:
+        stories = [await opened(stack, watches, f"n{number}") for number in range(200)]
+        away = api.faults.add(Fault("refuse"))
+        api.faults.cut()
+        reading = [asyncio.create_task(until(story, "Listed")) for story in stories]
+        await asyncio.sleep(10)
+        api.faults.requests.clear()
+        await asyncio.sleep(50)
+        asked = len(api.requests)
+        api.faults.remove(away)
+        api.faults.requests.clear()
+        lose_history(api)
+        with soon():
+            await asyncio.gather(*reading)
+    assert asked <= 2 * 51  # aiohttp itself tries a broken connection twice
+    assert len(api.requests) == 2 * 200  # each once resumed, once listed
+
+
+async def opened(stack: AsyncExitStack, watches: Watches, namespace: str) -> Story:
+    story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
+    await until(story, "Listed")
+    return story
+
+
+async def test_watches_return_at_a_rate_that_spares_the_server(api: ApiServer, watches: Watches) -> None:
+    async with AsyncExitStack() as stack:
+        stories = [await opened(stack, watches, f"n{number}") for number in range(100)]
+        reading = await pass_outage(api, *stories)
+        lose_history(api)
+        began = asyncio.get_running_loop().time()
+        await asyncio.gather(*reading)
+        took = asyncio.get_running_loop().time() - began
+    assert took > 0.3
+
+
+async def test_failures_that_take_turns_are_spaced_as_one(api: ApiServer, story: Story) -> None:
+    for status in [500, 503] * 20:
+        api.faults.add(Fault("answer", times=1, status=status))
+    api.faults.cut()
+    reading = asyncio.create_task(until(story, "Listed"))
+    await asyncio.sleep(60)
+    assert len(api.requests) < 30
+    reading.cancel()
+
+
+async def test_a_definition_that_is_deleted_and_created_again_is_watched_soon(api: ApiServer, watches: Watches) -> None:
+    widgets = definition("example.com", "Widget", "v1")
+    api.put(widgets)
+    async with aclosing(watches.open(WIDGETS)) as story:
+        await until(story, "Listed")
+        api.delete(widgets)
+        api.faults.cut()
+        await until(story, "Lost: the server knows no kind")
+        reading = asyncio.create_task(until(story, "Listed"))
+        await asyncio.sleep(60)
+        api.faults.add(Fault("answer", "/widgets", times=1, status=404))  # discovery is ahead of what serves it
+        api.put(widgets)
+        with soon():
+            await reading
+
+
+async def test_two_outages_in_a_row_are_both_ended_soon(api: ApiServer, story: Story) -> None:
+    """A server that restarts twice: the first return was too short to count as a watch that works."""
+    for _ in range(2):
+        (reading,) = await pass_outage(api, story)
+        lose_history(api)
+        with soon():
+            await reading
+        api.put(config_map("a"))
+
+
+async def test_what_a_starting_server_refuses_is_not_learned(api: ApiServer, story: Story) -> None:
+    """A 403 costs neither the version nor streamed lists."""
+    (reading,) = await pass_outage(api, story)
+    api.faults.add(Fault("answer", times=2, status=403))
+    api.put(config_map("late"))
+    await waiting.until(lambda: len(api.requests) == 3, "it is resumed")
+    assert all(RESUMING in line for line in api.faults.requests)
+    reading.cancel()
