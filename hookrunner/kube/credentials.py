@@ -35,7 +35,8 @@ _RENEWAL_INTERVAL = 10.0
 @dataclass(frozen=True, slots=True)
 class Connection:
     """A way into a cluster. `ca`, `cert` and `key` are PEM texts, empty for none; `authorization` a header's value;
-    `expires` epoch seconds; `origin` says where it was found, `in_pod` whether that is our pod's service account."""
+    `expires` epoch seconds; `origin` says where it was found, by its kubeconfig's `context` if it has one, `in_pod`
+    whether that is our pod's service account."""
 
     server: str
     ca: str = ""
@@ -48,6 +49,7 @@ class Connection:
     tls_server_name: str = ""
     insecure: bool = False
     namespace: str = ""
+    context: str = ""
     origin: str = ""
     in_pod: bool = False
 
@@ -141,8 +143,9 @@ class Credentials:
             self._connection = replace(self._connection, authorization=authorization)
 
     async def _load(self) -> None:
+        """Load them by the context that we have: the current one of a kubeconfig may be that of another cluster now."""
         try:
-            found = await loaded(Loading(self._settings))
+            found = await loaded(Loading(replace(self._settings, context=self._connection.context)))
         except BadKubeConfig as error:
             _LOG.error("cannot renew the credentials", error=error)
             return

@@ -21,8 +21,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from kubernetes.client import Configuration
@@ -91,8 +93,9 @@ def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:
         _write(derived, merged(merger.config_files, context))
     chosen = loader.current_context
     expiry = vars(loader).get("expiry")
-    return _described(configuration) | {
+    return _described(configuration, "proxy" in vars(loader)) | {
         "origin": f"kubeconfig '{paths}', context '{chosen['name']}'",
+        "context": chosen["name"],
         "namespace": chosen["context"].get("namespace", ""),
         "token_file": _token_file(merger.config, chosen["context"].get("user")),
         "expires": expiry.timestamp() if expiry else None,
@@ -148,18 +151,34 @@ def _write(path: str, config: Mapping[str, Any]) -> None:
     os.replace(draft, path)
 
 
-def _described(configuration: Any) -> dict[str, Any]:
-    direct = should_bypass_proxies(configuration.host, configuration.no_proxy or "")
+def _described(configuration: Any, named_proxy: bool = False) -> dict[str, Any]:
     return {
         "server": configuration.host,
         "ca": _text(configuration.ssl_ca_cert),
         "cert": _text(configuration.cert_file),
         "key": _text(configuration.key_file),
         "authorization": configuration.api_key.get("BearerToken", "").strip(),
-        "proxy": (not direct and configuration.proxy) or "",
+        "proxy": _proxy(configuration, named_proxy),
         "tls_server_name": configuration.tls_server_name or "",
         "insecure": not configuration.verify_ssl,
     }
+
+
+def _proxy(configuration: Any, named: bool) -> str:
+    """The proxy to use, empty for none. One of the environment, not `named` by the kubeconfig, is not for servers on
+    this machine, as in Go's clients: the sandbox is one."""
+    if should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
+        return ""
+    if named or not _is_local(urlsplit(configuration.host).hostname or ""):
+        return configuration.proxy or ""
+    return ""
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _text(path: str | None) -> str:

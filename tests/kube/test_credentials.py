@@ -246,6 +246,29 @@ async def test_refused_credentials_are_loaded_again_but_not_for_every_refusal(ho
     assert (home / "runs").read_text() == "x"
 
 
+async def test_a_renewal_stays_in_its_cluster_when_another_context_becomes_the_current_one(home: Path) -> None:
+    """Somebody calls `kubectl config use-context` while we run."""
+    file = kubeconfig(home / "config", name="one")
+    settings = KubeSettings(config=file)
+    ours = Credentials(settings, await loaded(Loading(settings)))
+    both = json.loads(file.read_text())
+    for key, value in json.loads(kubeconfig(home / "config", name="two").read_text()).items():
+        both[key] = both[key] + value if isinstance(value, list) else value
+    both["users"][0]["user"]["token"] = "new"
+    file.write_text(json.dumps(both))
+    renewed = await ours.renewed(await ours.fresh())
+    assert (renewed.server, renewed.authorization) == ("https://one.example:6443", "Bearer new")
+
+
+async def test_a_proxy_of_the_environment_is_not_for_this_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in Go's clients. One that the kubeconfig names is for every server."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    for server in ("http://127.0.0.1:8001", "https://[::1]:6443", "https://localhost"):
+        assert (await load(kubeconfig(home / "config", cluster={"server": server}))).proxy == ""
+    named = {"server": "https://localhost", "proxy-url": "http://other:3128"}
+    assert (await load(kubeconfig(home / "config", cluster=named))).proxy == "http://other:3128"
+
+
 async def test_a_renewal_that_fails_leaves_what_we_have(home: Path) -> None:
     connection = Connection("https://x", authorization="Bearer old", expires=time.time() + 5)
     current = Credentials(KubeSettings(config=home / "missing"), connection)

@@ -74,7 +74,7 @@ async def test_a_failed_hook_gets_what_it_marked_so(tools: Bench, write_hook: Au
 async def test_a_hook_finds_no_cluster_but_the_one_that_it_is_given(write_hook: Author) -> None:
     mine = {"PATH": os.environ["PATH"], "KUBECONFIG": "/mine", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
     script = 'echo "$KUBECONFIG ${KUBERNETES_SERVICE_HOST-none}"'
-    for given, seen in (("", f"{os.devnull} none"), ("/theirs", "/theirs none")):
+    for given, seen in (("", f"{os.devnull} none"), ("theirs", f"{Path.cwd()}/theirs none")):
         async with bench(HooksSettings(environ=mine), kubeconfig=given) as tools:
             assert (await ran(tools, write_hook, script)).logs == (seen,)
 
