@@ -110,6 +110,8 @@ def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
         if row.get("drift"):
             yield f"{row['name']}: not as applied: {some(row['drift'])}"
         yield from (f"{row['name']}: {problem}" for problem in row.get("records", ()))
+        if row.get("lacks"):
+            yield f"{row['name']}: lacks hooks that are compiled into addon-operator: {some(row['lacks'])}"
 
 
 def _age(seconds: float) -> str:

@@ -12,6 +12,7 @@ from hookrunner.background import Background
 from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.convergence.ahead import Ahead
 from hookrunner.convergence.asking import Measured
+from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.deciding import Deciding, Extenders
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.deleting import Deleting
@@ -141,7 +142,8 @@ async def convergence(
         releasing = Releasing(modules, helm, store, parts.metrics, deciding.maintained)
         definitions = _definitions(parts.kube, modules, helm)
         leftovers = Leftovers(states, releasing, shelf.loaded.found.certain, modules.ignored_releases)
-        hooks = _hooks(settings, parts, built, states)
+        compiled = CompiledHooks(states.news, shelf.compiled, modules.on_compiled == "park")
+        hooks = _hooks(settings, parts, built, states, compiled)
         webhooks = ModuleWebhooks(states, hooks, built.declared, registering, shelf.loaded.found.certain)
         acts = Running(hooks, webhooks, definitions, releasing, store), Deleting(hooks, webhooks, releasing, store)
         tasks = Tasks(states, acts, built.queues, parts.metrics, time.monotonic)
@@ -151,12 +153,15 @@ async def convergence(
         built.executions.values, built.engine.modules = values, tasks
         for state in states:
             built.engine.open(own_queue(state.module.name))
-        known = Known(deciding, releasing, tuple(filter(None, sources)), shelf.loaded.found.rejected, leftovers)
+        known = Known(
+            deciding, releasing, tuple(filter(None, sources)), shelf.loaded.found.rejected, leftovers, compiled
+        )
         status = ModulesStatus(states, rounds, known, built.queues)
         Gauges(states, deciding, releasing, built.queues).export(parts.metrics)
         diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
         seen = Seen(states, status, store, built.engine, releasing, tasks, diffs, built.status.snapshots)
         views = ModuleViews(seen)
+        compiled.tell_shared()
         events = Events(parts.kube.patcher, states.news, sources[0])
         yield Convergence(
             status, views, releasing, store, states, deciding, rounds, reactions, helm, values, sources, events
@@ -170,13 +175,13 @@ def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> tuple[Conf
     return config, ConfigObject(kube.patcher, kube.watches, "Secret", (namespace, modules.config_secret))
 
 
-def _hooks(settings: Settings, parts: Parts, built: Assembly, states: States) -> ModuleHooks:
+def _hooks(settings: Settings, parts: Parts, built: Assembly, states: States, compiled: CompiledHooks) -> ModuleHooks:
     direct = DirectRuns(built.executions, built.rates, built.engine.progress, time.monotonic)
 
     async def load(module: Module) -> catalog.Catalog:
         return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)
 
-    return ModuleHooks(Ahead(load, states, parts.background), built.engine, direct)
+    return ModuleHooks(Ahead(load, states, parts.background), built.engine, direct, compiled)
 
 
 def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> Definitions:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.state import State
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
@@ -21,7 +22,8 @@ Load: TypeAlias = Callable[[Module], Awaitable[Catalog]]
 class ModuleHooks:
     """The hooks of all modules, run on behalf of their modules."""
 
-    def __init__(self, load: Load, engine: Engine, direct: DirectRuns) -> None:
+    def __init__(self, load: Load, engine: Engine, direct: DirectRuns, compiled: CompiledHooks) -> None:
+        self.compiled = compiled
         self._load = load
         self._engine = engine
         self._direct = direct

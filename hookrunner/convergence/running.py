@@ -56,6 +56,7 @@ class Running:
         state.last_success = time.time()
 
     async def _start(self, state: State) -> Phase:
+        self._hooks.compiled.begin(state)
         await self._hooks.load(state)
         await self._hooks.run(state, BindingType.ON_STARTUP)
         return Phase.ON_STARTUP_DONE

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.objects import ConfigObject
@@ -17,6 +18,7 @@ from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module, Phase
 from hookrunner.model.status import ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, ModuleTask, Order, Task
+from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import REQUIRES
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
@@ -42,13 +44,14 @@ REJECTED = "rejected"
 @dataclass(frozen=True, slots=True)
 class Known:
     """What else is told: decisions and the configuration they come from, releases, directories that are no modules, and
-    what became of what an earlier life had left."""
+    what became of what an earlier life had left, hooks that never run here."""
 
     deciding: Deciding
     releasing: Releasing
     sources: tuple[ConfigObject, ...]
     rejected: tuple[Module, ...]
     leftovers: Leftovers
+    compiled: CompiledHooks
 
 
 class ModulesStatus:
@@ -87,7 +90,7 @@ class ModulesStatus:
         rows = list[ModuleDump]()
         for state in self._states:
             section, fails = str(refused.get(state.module.key, "")), failing.get(state.module.name, "")
-            rows.append(_row(state, section, fails, self._known.releasing))
+            rows.append(_row(state, section, fails, self._known))
         return [*rows, *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
@@ -99,7 +102,11 @@ class ModulesStatus:
 
     def _troubles(self) -> Iterator[str]:
         failing = failing_hooks(self._queues)
+        if lacking := self._known.compiled.shared:
+            yield f"{GLOBAL}: {lacking}"
         for state in self._states:
+            if not state.error and (lacking := self._known.compiled.lacking(state)):
+                yield f"{state.module.name}: {lacking}"
             if text := reason(state) or failing.get(state.module.name) or _unmet(state) or work(state, _LONG):
                 yield f"{state.module.name}: {text}"
             if text := pinned(state):
@@ -173,7 +180,8 @@ def _unmet(state: State) -> str:
     return f"off: {decision.reason}" if decision.choice is Choice.OFF and decision.by == REQUIRES else ""
 
 
-def _row(state: State, refused: str, failing: str, releasing: Releasing) -> ModuleDump:
+def _row(state: State, refused: str, failing: str, known: Known) -> ModuleDump:
+    bad, good = reason(state) or failing or work(state), known.compiled.lacking(state) or state.decision.reason
     return ModuleDump(
         name=state.module.name,
         weight=state.module.weight,
@@ -182,13 +190,14 @@ def _row(state: State, refused: str, failing: str, releasing: Releasing) -> Modu
         by=state.decision.by,
         phase=state.phase if state.on or state.live else "",
         ready=state.on and state.ready and not state.waits_for,
-        reason=reason(state) or failing or work(state) or pinned(state) or state.decision.reason,
+        reason=bad or pinned(state) or good,
         revision=state.revision,
         since=state.since,
         last_success=state.last_success,
-        drift=tuple(map(str, releasing.drift(state))),
-        records=tuple(releasing.problems(state)),
+        drift=tuple(map(str, known.releasing.drift(state))),
+        records=tuple(known.releasing.problems(state)),
         refused=refused,
+        lacks=state.module.compiled,
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import BadHookConfig, StartRefused
+from hookrunner.hooks import compiled
 from hookrunner.model.values import GLOBAL
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
@@ -46,6 +47,8 @@ class Skip(Enum):
     NOT_EXECUTABLE = "file is skipped"
     LINK = "symlink to a directory is skipped; put the hooks into a real one"
     LIBRARY = "file has executable permissions and is located in the ignored 'lib' directory"
+    COMPILED = "hook is compiled into another program and never runs here; write it as an executable"
+    SOURCE = "Go source that is no hook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +72,23 @@ def find_global(directory: Path) -> list[HookFile]:
 
     Raises StartRefused if it cannot be read.
     """
-    inner = directory / "hooks"
-    top, prefix = (inner, f"{GLOBAL}/hooks/") if inner.is_dir() else (directory, f"{GLOBAL}/")
+    top, prefix = _global_top(directory)
     try:
         found = _hooks(_survey(top, ("lib",)), top)
     except OSError as error:
         mend = "create it (an empty one will do) or set --global-hooks-dir"
         raise StartRefused(f"global hooks directory: '{error.filename}': {error.strerror}; {mend}") from None
     return [replace(file, name=prefix + file.name, module=GLOBAL) for file in found]
+
+
+def compiled_global(directory: Path) -> tuple[str, ...]:
+    """Go sources of global hooks that are compiled into another program, by their paths in the directory."""
+    return _compiled(_global_top(directory)[0], directory, ("lib",))
+
+
+def compiled_in_module(directory: Path) -> tuple[str, ...]:
+    """The same of a module, in its directory: `hooks/discover.go`."""
+    return _compiled(directory / "hooks", directory, ("lib", "venv"))
 
 
 def find_in_module(module: str, directory: Path) -> list[HookFile]:
@@ -121,7 +133,36 @@ def safe_name(name: str) -> str:
 def _survey(directory: Path, ignored: Sequence[str]) -> list[HookFile | Skipped]:
     """Raises OSError."""
     found = [*_entries(f"{directory}/", f"{directory}/", ignored), *_library(directory / "lib")]
-    return sorted(found, key=lambda one: os.fsencode(one.path))
+    return sorted(_without_sources_of_programs(found), key=lambda one: os.fsencode(one.path))
+
+
+def _without_sources_of_programs(found: Sequence[HookFile | Skipped]) -> Iterator[HookFile | Skipped]:
+    """Sources of a batch hook miss nothing where a program is beside them."""
+    batch = {one.path for one in found if isinstance(one, Skipped) and one.why is Skip.COMPILED and _is_batch(one.path)}
+    built = bool(batch) and any(isinstance(one, HookFile) and compiled.is_program(one.path) for one in found)
+    for one in found:
+        yield Skipped(one.path, Skip.SOURCE) if built and one.path in batch else one
+
+
+def _is_batch(path: Path) -> bool:
+    return compiled.kind_of(path) == "batch"
+
+
+def _global_top(directory: Path) -> tuple[Path, str]:
+    """Where global hooks are, and what their names begin with."""
+    inner = directory / "hooks"
+    return (inner, f"{GLOBAL}/hooks/") if inner.is_dir() else (directory, f"{GLOBAL}/")
+
+
+def _compiled(top: Path, directory: Path, ignored: Sequence[str]) -> tuple[str, ...]:
+    """Empty if the hooks cannot be read: the code that asks them reports that."""
+    try:
+        found = _survey(top, ignored)
+    except OSError:
+        return ()
+    return tuple(
+        str(one.path.relative_to(directory)) for one in found if isinstance(one, Skipped) and one.why is Skip.COMPILED
+    )
 
 
 def _hooks(found: Sequence[HookFile | Skipped], directory: Path) -> list[HookFile]:
@@ -159,9 +200,21 @@ def _entries(directory: str, top: str, ignored: Sequence[str]) -> Iterator[HookF
 
 
 def _file(entry: os.DirEntry[str], top: str) -> HookFile | Skipped:
-    if entry.stat(follow_symlinks=False).st_mode & ANY_EXECUTE:
-        return HookFile(entry.path.removeprefix(top), Path(entry.path))
-    return Skipped(Path(entry.path), Skip.NOT_EXECUTABLE)
+    path = Path(entry.path)
+    if why := why_no_hook(path, entry.stat(follow_symlinks=False).st_mode):
+        return Skipped(path, why)
+    return HookFile(entry.path.removeprefix(top), path)
+
+
+def why_no_hook(path: Path, mode: int) -> Skip | None:
+    """Why a file of this mode is no hook, None if it is one. A Go source is one only if it begins with `#!`: otherwise
+    it cannot be executed, with or without an execute bit."""
+    source = compiled.kind_of(path) if path.suffix == compiled.SUFFIX else "script"
+    if source in ("compiled", "batch"):
+        return Skip.COMPILED
+    if source == "other":
+        return Skip.SOURCE
+    return None if mode & ANY_EXECUTE else Skip.NOT_EXECUTABLE
 
 
 def _library(directory: Path) -> Iterator[Skipped]:
@@ -178,7 +231,9 @@ def _warn(skipped: Skipped, directory: Path) -> None:
         case Skip.NOT_EXECUTABLE:
             mend = f"it is not executable; to make it a hook: chmod +x {skipped.path}"
             _log.warn(skipped.why.value, path=skipped.path, error=mend)
-        case Skip.LINK:
+        case Skip.LINK | Skip.COMPILED:
             _log.warn(skipped.why.value, path=skipped.path)
+        case Skip.SOURCE:
+            _log.debug(skipped.why.value, path=skipped.path)
         case Skip.LIBRARY:
             _log.warn(skipped.why.value, file=str(skipped.path).removeprefix(f"{directory}/lib"))

@@ -8,6 +8,8 @@ from hookrunner.hooks.discovery import Skip, Skipped
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Language, Source
 
+_COMPILED = "is a hook that is compiled into a program, addon-operator or a batch hook"
+_REWRITE = "write it as an executable in bash, Python or any language, or take it away if it is not needed"
 _READS = re.compile(r"BINDING_CONTEXT_PATH|--config\b|hook::run|KUBERNETES_PATCH_PATH")
 
 
@@ -29,6 +31,8 @@ def check(source: Source) -> Iterator[Remark]:
 
 def skipped(source: Source, one: Skipped) -> Iterator[Remark]:
     """What the start skips, if it looks like a hook: a data file without an execute bit is nobody's mistake."""
+    if one.why is Skip.COMPILED:
+        yield Remark("compiled-hook", 0, f"{_COMPILED}, so it never runs here; {_REWRITE}")
     if not _hook_like(source):
         return
     match one.why:
@@ -37,7 +41,7 @@ def skipped(source: Source, one: Skipped) -> Iterator[Remark]:
         case Skip.LIBRARY:
             text = "lies below a directory named lib, where hooks are not looked for; move it, or take its execute bit"
             yield Remark("not-found", 0, text)
-        case Skip.LINK:
+        case Skip.COMPILED | Skip.LINK | Skip.SOURCE:
             pass
 
 

@@ -20,6 +20,7 @@ CODES = {
     "refused": Severity.ERROR,
     "not-executable": Severity.WARNING,
     "not-found": Severity.WARNING,
+    "compiled-hook": Severity.WARNING,
     "shebang": Severity.WARNING,
     "crlf": Severity.WARNING,
     "bom": Severity.WARNING,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import catalog, places
-from hookrunner.hooks.discovery import HookFile, Skip, Skipped
+from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import without_cluster
 from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, kinds, snapshots, webhooks
@@ -103,8 +103,9 @@ class Linter:
 
 def _single(path: Path) -> HookFile | Skipped:
     """A file that was named is meant to be a hook, wherever it lies."""
-    executable = path.stat().st_mode & 0o111
-    return places.placed(HookFile(path.name, path)) if executable else Skipped(path, Skip.NOT_EXECUTABLE)
+    if why := why_no_hook(path, path.stat().st_mode):
+        return Skipped(path, why)
+    return places.placed(HookFile(path.name, path))
 
 
 def _read(path: Path) -> Source | None:
@@ -121,7 +122,8 @@ def _skipped(found: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> 
     """What the start skips. A file that another one names is a library of it, which needs no execute bit."""
     texts = {one.path: source.code for one in found if (source := _read(one.path))}
     for one in found:
-        if any(one.path.name in text for path, text in texts.items() if path != one.path):
+        named = any(one.path.name in text for path, text in texts.items() if path != one.path)
+        if named and not (isinstance(one, Skipped) and one.why is Skip.COMPILED):
             continue
         if isinstance(one, Skipped) and one.why is Skip.LINK:
             yield Finding(shown[one.path], 1, 1, "not-found", f"{one.why.value}")

@@ -32,7 +32,8 @@ class Traits:
 class Module:
     """One module's directory. `key` is its name in values (camelCase), `directory` where its files are (a link is
     followed), `source` the modules directory that it was found in. `chart` says that it has templates to install,
-    `script` where its `enabled` script is, `problem` why it cannot be loaded, empty if it can."""
+    `script` where its `enabled` script is, `compiled` its hooks that are compiled into addon-operator and so never run
+    here (`hooks/discover.go`), `problem` why it cannot be loaded, empty if it can."""
 
     name: str
     key: str
@@ -43,6 +44,7 @@ class Module:
     script: Path | None = None
     traits: Traits = field(default_factory=Traits)
     problem: str = ""
+    compiled: tuple[str, ...] = ()
 
 
 class Choice(StrEnum):

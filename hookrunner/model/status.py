@@ -47,7 +47,7 @@ class ModuleDump:
     why it is off, or what is wrong with it. `phase` and `revision` are empty and 0 for a module of which nothing is
     there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied, `records`
     what is wrong with records of its release; `refused` is what is wrong with its section of the configuration, whose
-    last good values are in use."""
+    last good values are in use; `lacks` are its hooks that never run here (`Module.compiled`)."""
 
     name: str
     weight: int
@@ -63,6 +63,7 @@ class ModuleDump:
     drift: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
     refused: str = ""
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import BadModule, StartRefused
-from hookrunner.hooks.discovery import ANY_EXECUTE
+from hookrunner.hooks.discovery import ANY_EXECUTE, compiled_in_module
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.modules import Module
 from hookrunner.model.values import GLOBAL
@@ -122,6 +122,7 @@ def _looked_into(module: Module) -> Module:
         module,
         chart="Chart.yaml" in names or (module.directory / "templates").is_dir(),
         script=_script(module.directory / "enabled") if "enabled" in names else None,
+        compiled=compiled_in_module(module.directory) if "hooks" in names else (),
     )
     if said:
         name = said.name or module.name

@@ -31,5 +31,6 @@ def _row(module: Module, state: str, by: str, reason: str) -> JSON:
         revision=0,
         since=0.0,
         last_success=0.0,
+        lacks=module.compiled,
     )
     return asdict(dump)

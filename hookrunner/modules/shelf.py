@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import BadModule, StartRefused
+from hookrunner.hooks.discovery import compiled_global
 from hookrunner.model.modules import Module
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.loading import Loaded, load
@@ -18,11 +19,13 @@ _log = log.get("modules.loading")
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The modules with everything that their files say. `schemas` are by key; who has bad ones has a problem."""
+    """The modules with everything that their files say. `schemas` are by key; who has bad ones has a problem.
+    `compiled` are global hooks that are compiled into addon-operator, as `Module.compiled`."""
 
     loaded: Loaded
     modules: tuple[Module, ...]
     schemas: Mapping[str, Schemas]
+    compiled: tuple[str, ...] = ()
 
 
 def read(settings: ModulesSettings) -> Shelf:
@@ -38,7 +41,8 @@ def read(settings: ModulesSettings) -> Shelf:
             found[module.key], module = Schemas(), replace(module, problem=str(error))
         _tell(module.name, found[module.key])
         modules.append(module)
-    return Shelf(loaded, tuple(modules), found)
+    top = settings.global_hooks
+    return Shelf(loaded, tuple(modules), found, compiled_global(top) if top else ())
 
 
 def _global(directory: Path | None) -> Schemas:

@@ -21,6 +21,7 @@ from hookrunner.options import (
     Compat,
     Kind,
     Option,
+    one_of,
     setting,
 )
 from hookrunner.settings.groups import BARE, four_for_each_cpu
@@ -187,6 +188,15 @@ class ModulesSettings:
             "doc-,_",
             "Modules: files in `crds/` are passed over if their names begin so.",
             ("ADDON_OPERATOR_CRD_FILTER_PREFIXES",),
+        )
+    )
+    on_compiled: Literal["warn", "park"] = setting(
+        Option(
+            "on-compiled-hooks",
+            one_of("warn", "park"),
+            "warn",
+            "Modules: what becomes of one with hooks that are compiled into addon-operator (Go files) and so never run "
+            "here: it goes on without them, or is parked. Of global hooks all modules are parked.",
         )
     )
     history_max: int = setting(

@@ -77,6 +77,13 @@ def test_a_module_that_is_not_there_ends_with_1(endpoint: Endpoint, command: Com
     assert (ended.code, ended.out) == (1, "")
 
 
+def test_list_names_what_modules_lack(endpoint: Endpoint, command: Command) -> None:
+    row = ROW | {"ready": True, "lacks": ["hooks/discover.go"]}
+    endpoint.answers["/module/list.json"] = orjson.dumps({"modules": [row]}).decode()
+    ended = command("module", "list", "--debug-unix-socket", str(endpoint.socket))
+    assert ended.out.endswith("\ndns: lacks hooks that are compiled into addon-operator: hooks/discover.go\n")
+
+
 def test_list_is_a_table(endpoint: Endpoint, command: Command) -> None:
     endpoint.answers["/module/list.json"] = orjson.dumps({"modules": [ROW]}).decode()
     ended = command("module", "list", "--debug-unix-socket", str(endpoint.socket))

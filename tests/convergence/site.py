@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from hookrunner.background import Background
+from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.deciding import Deciding, Extenders
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.deleting import Deleting
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.news import News
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.convergence.reactions import Reactions
 from hookrunner.convergence.releasing import Releasing
@@ -197,7 +199,7 @@ class Site:
         monitors = Monitors(Streams(FakeCluster().watch, background, metrics), jq, background, metrics, clock)
         self.engine = Engine(NoHookRuns(), Enabling(monitors, schedules, jq, metrics, clock), queues, background)
         self.engine.start([], monitors, schedules)
-        hooks_ = ModuleHooks(self._load, self.engine, HooksAtWork(self.work))
+        hooks_ = ModuleHooks(self._load, self.engine, HooksAtWork(self.work), CompiledHooks(News()))
         declared = Declared((), Nobody(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
         running = Running(hooks_, webhooks, NoDefinitions(), self.releasing, store)

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.hooks import ModuleHooks
+from hookrunner.convergence.news import News
 from hookrunner.convergence.state import State
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.rates import Rates
@@ -38,7 +40,9 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
         return Catalog((hook,), ())
 
     clock = asyncio.get_running_loop().time
-    return ModuleHooks(load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, clock))
+    return ModuleHooks(
+        load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, clock), CompiledHooks(News())
+    )
 
 
 async def enable(hooks: ModuleHooks, state: State) -> None:

@@ -4,7 +4,9 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.hooks import ModuleHooks
+from hookrunner.convergence.news import News
 from hookrunner.convergence.state import State
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
@@ -45,7 +47,9 @@ async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
         return Catalog((hook,))
 
     now = asyncio.get_running_loop().time
-    hooks = ModuleHooks(load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, now))
+    hooks = ModuleHooks(
+        load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, now), CompiledHooks(News())
+    )
     state = State(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
     for _ in range(1000):
         await turn_on(hooks, state)

@@ -119,7 +119,7 @@ async def test_the_list_has_the_names_of_those_that_are_on_and_all_that_is_known
         assert await (await session.get(f"/module/list{form}")).text() == (
             '{"enabledModules":["broken","node-dns"],"modules":[{"name":"node-dns","weight":10,"version":"1.2",'
             '"state":"on","by":"Static","phase":"Ready","ready":true,"reason":"","revision":3,"since":1.5,'
-            '"last_success":2.5,"drift":["d/Secret/s"],"records":[],"refused":""}]}\n'
+            '"last_success":2.5,"drift":["d/Secret/s"],"records":[],"refused":"","lacks":[]}]}\n'
         )
 
 

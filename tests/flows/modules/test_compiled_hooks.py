@@ -1,0 +1,68 @@
+"""Modules whose hooks are compiled into addon-operator say what they lack, or wait for it."""
+
+import pytest
+
+from tests.flows.modules.hooks import configmap, hook
+from tests.flows.modules.test_seen import conditions, told
+from tests.flows.modules.world import World
+from tests.hooks.test_compiled import BATCH, HOOK
+
+LACKS = "hooks are compiled into addon-operator and never run here: hooks/discover.go; write them as executables"
+
+
+@pytest.fixture
+async def one(world: World) -> World:
+    """With a module `a` of which one hook is a Go file, and one a script."""
+    world.module("010-a", {"templates/cm.yaml": configmap("a"), "values.yaml": "aEnabled: true\n"})
+    world.module("010-a", {"hooks/discover.go": HOOK, "hooks/discover_test.go": HOOK, "hooks/h.sh": hook(onStartup=1)})
+    world.module("020-b", {"templates/cm.yaml": configmap("b"), "values.yaml": "bEnabled: true\n"})
+    await world.configure()
+    return world
+
+
+async def test_a_module_goes_on_and_says_what_it_lacks(one: World) -> None:
+    await one.start()
+    await one.module_is("a", ready=True, reason=LACKS, lacks=["hooks/discover.go"])
+    await one.module_is("b", ready=True, lacks=[])
+    assert f"a: {LACKS}" in conditions(one)["modules"]
+    await told(one, "HooksMissing", f"a: {LACKS}")
+    assert one.history("a/h.sh")
+
+
+async def test_a_module_is_parked_if_that_is_wanted(one: World) -> None:
+    one.operator.flags = (*one.operator.flags, "--on-compiled-hooks=park")
+    await one.start()
+    await one.module_is("a", ready=False, reason=LACKS)
+    await one.module_is("a", ready=False, reason="to run it without them: --on-compiled-hooks warn")
+    await one.module_is("b", ready=True)
+    assert one.history() == []
+    assert await one.map("a") == {}
+    assert list(await one.maps()) == ["b"]
+
+
+@pytest.mark.parametrize("flag", ["warn", "park"])
+async def test_global_hooks_are_missed_by_all_modules(world: World, flag: str) -> None:
+    world.module("020-b", {"templates/cm.yaml": configmap("b"), "values.yaml": "bEnabled: true\n"})
+    world.write("global-hooks/hooks/discovery.go", HOOK)
+    world.operator.flags = (*world.operator.flags, f"--on-compiled-hooks={flag}")
+    await world.configure()
+    await world.start()
+    await told(world, "HooksMissing", "global hooks are compiled into addon-operator and never run here")
+    assert "global hooks are compiled into addon-operator" in conditions(world)["modules"]
+    await world.module_is("b", ready=flag == "warn")
+
+
+async def test_a_parked_module_that_is_turned_off_goes(one: World) -> None:
+    await one.start()
+    assert list(await one.maps()) == ["a", "b"]
+    one.module("010-a", {"hooks/more.go": BATCH})
+    one.operator.flags = (*one.operator.flags, "--on-compiled-hooks=park")
+    await one.again()
+    await one.module_is("a", ready=False, reason="hooks/more.go")
+    assert list(await one.maps()) == ["a", "b"]
+    await one.configure(aEnabled="false")
+
+    async def names() -> list[str]:
+        return list(await one.maps())
+
+    await one.until(names, ["b"], "ConfigMaps")

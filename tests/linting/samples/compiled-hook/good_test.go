@@ -1,0 +1,5 @@
+package hooks
+
+import "github.com/flant/addon-operator/sdk"
+
+var _ = sdk.RegisterFunc(nil, nil)
