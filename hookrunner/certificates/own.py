@@ -38,6 +38,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _QUIET = 1.0, 30.0, 600.0
 """Seconds between attempts to write, also after successful ones, since somebody else may keep undoing them; it begins
 anew after a quiet time."""
 
+_BRIEF_PAUSE = 2.0
+"""Seconds at most after an attempt that did not reach the server, or found it busy."""
+
 _ANSWER = 10.0
 """Seconds in which a watch should have told of what was written."""
 
@@ -167,6 +170,8 @@ class _Own:
         except (AlreadyExists, Conflict):
             return ""
         except KubeError as error:
+            if error.brief:
+                self._next_attempt = min(self._next_attempt, _now() + _BRIEF_PAUSE)
             return _advice(call, self._secret.contents.where, error)
         _LOG.info("certificate issued", secret=self._secret.contents.where, because=state.wrong)
         return ""

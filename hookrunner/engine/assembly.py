@@ -12,6 +12,7 @@ from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.executions import Executions
 from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.outages import retry_after
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.rates import Rates
 from hookrunner.engine.reviews.reviewer import Declared, HookReviewer
@@ -87,5 +88,9 @@ def assembled(settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
     declared = Declared(hooks.hooks, HookReviewer(engine, reviews), lacking=bool(hooks.problems))
-    start = partial(engine.start, hooks.hooks, monitors, schedules)
+
+    def start() -> None:
+        engine.start(hooks.hooks, monitors, schedules)
+        parts.background.keep("outages", partial(retry_after, kube.patcher.outage, queues, clock))
+
     return Assembly(engine, executions, rates, queues, status, declared, start)

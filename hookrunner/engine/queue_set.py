@@ -56,6 +56,11 @@ class Queues:
         for queue in self:
             queue.wake()
 
+    def hurry_failed(self, since: float) -> None:
+        """Try again at once what has failed since that time."""
+        for queue in self:
+            queue.hurry_failed(since)
+
     def forget(self, hook: str) -> None:
         """Drop what waits for a hook."""
         for queue in self:

@@ -7,9 +7,11 @@ task that is not parked keeps the whole queue waiting for its back-off.
 
 import asyncio
 import random
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
@@ -95,6 +97,13 @@ class Queue:
         """Try again at once what waits in this lane for its next attempt: what it failed for may be mended."""
         for task in self._tasks.values():
             if lane in task.order.lanes:
+                task.due = 0.0
+        self._wake.set()
+
+    def hurry_failed(self, since: float) -> None:
+        """Try again at once what has failed since that time: what it failed for is over."""
+        for task in self._tasks.values():
+            if task.failures and task.queued_at >= since and not task.is_rate_limited:
                 task.due = 0.0
         self._wake.set()
 
@@ -209,6 +218,7 @@ class Queue:
                 task.queued_at = self._clock()
             case Postponed(seconds):
                 self._delay(task, seconds, passable=True)
+                task.is_rate_limited = True
             case Dropped():
                 self._remove(task)
 
@@ -219,11 +229,14 @@ class Queue:
         else:
             found = self.pick(self._clock())
             status = found.reason if isinstance(found, Idle) else ""
-        tasks = [(index, task.describe()) for index, task in enumerate(self._tasks.values(), 1)]
+        now = self._clock()
+        shown = (f"{task.describe()}{_awaited(task, now)}" for task in self._tasks.values())
+        tasks = list(enumerate(shown, 1))
         return QueueDump(self.name, status, tuple(tasks))
 
     def _delay(self, task: Task, seconds: float, passable: bool) -> None:
         task.due, task.delay, task.passable = self._clock() + seconds, seconds, passable
+        task.is_rate_limited = False
 
     def _add(self, task: Task) -> None:
         self._tasks[task.id] = task
@@ -288,6 +301,16 @@ def _mergeable(runs: list[Task]) -> Iterator[tuple[tuple[Task, HookRun], list[Ta
             yield (first, order), others
         taken = {first.id, *(task.id for task in others)}
         runs = [task for task in runs if task.id not in taken]
+
+
+def _awaited(task: Task, now: float) -> str:
+    """What a task that is set aside waits for, and until when; the pause of a whole queue is in its status."""
+    left = task.due - now
+    if left <= 0 or not task.passable:
+        return ""
+    until = datetime.fromtimestamp(time.time() + left, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    what = "waiting for its rate limit until" if task.is_rate_limited else "next attempt at"
+    return f":{what} {until} ({left:.1f}s left)"
 
 
 def _asleep(task: Task, now: float) -> str:

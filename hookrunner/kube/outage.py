@@ -13,7 +13,7 @@ look comes sooner.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from http import HTTPStatus
 
 from hookrunner.kube.pace import Pace
@@ -76,7 +76,7 @@ class Outage:
         if self._ended != ended:
             await self._pace.turn()
 
-    async def ends(self) -> AsyncIterator[float]:
+    async def ends(self) -> AsyncGenerator[float, None]:
         """For ever, at the end of each outage: how many seconds ago it began."""
         ended = self._ended
         while True:

@@ -188,8 +188,8 @@ class Task:
     with each attempt.
 
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
-    other lanes need not wait for it meanwhile. `waits_for` names the binding whose snapshot it misses. `tried` are
-    the object operations of the attempt before.
+    other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit.
+    `waits_for` names the binding whose snapshot it misses. `tried` are the object operations of the attempt before.
     """
 
     order: Order
@@ -200,6 +200,7 @@ class Task:
     due: float = 0.0
     delay: float = 0.0
     passable: bool = False
+    is_rate_limited: bool = False
     waits_for: str = ""
     tried: Tried = field(default_factory=list)
     over: asyncio.Event = field(default_factory=asyncio.Event)

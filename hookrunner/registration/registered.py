@@ -84,7 +84,7 @@ class Registered:
         claim = replace(self._claim, by_hand=True) if by_hand else self._claim
         async with self._writing:
             while not await self._settled(overwritten, claim):
-                await asyncio.sleep(pause * random.uniform(0.75, 1.25))
+                await self._client.outage.sleep(pause * random.uniform(0.75, 1.25))
                 pause = min(pause * 2, _LONGEST_PAUSE)
         return overwritten
 
@@ -93,6 +93,13 @@ class Registered:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._listen(watches), name=f"watch {self}")
             tasks.create_task(self._repair(), name=f"repair {self}")
+            tasks.create_task(self._look_after_outages(), name=f"look after outages at {self}")
+
+    async def _look_after_outages(self) -> None:
+        """A server that starts refuses even those who have the right."""
+        async for _ in self._client.outage.ends():
+            if self.failure:
+                self._wrong.set()
 
     async def _settled(self, overwritten: list[JSON], claim: Claim) -> bool:
         """One attempt; is there nothing more to do for now?"""

@@ -3,7 +3,6 @@
 Whoever stops asking hooks must not leave the API server asking: with the failure policy `Fail` that blocks everybody.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import TypeAlias
 
@@ -70,5 +69,5 @@ async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:
                 return
         else:
             return
-        await asyncio.sleep(pause)
+        await client.outage.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)

@@ -283,6 +283,15 @@ async def test_missing_rights_are_told_and_tried_again(
     assert (await replica.next(40)).serial == serial_of(kept(api))
 
 
+async def test_an_answer_that_the_server_is_busy_delays_the_next_attempt_little(
+    api: ApiServer, replica: Reader
+) -> None:
+    api.faults.add(Fault("answer", "POST ", status=500))
+    assert await replica.quiet(50)
+    api.faults.clear()
+    assert (await replica.next(4)).serial == serial_of(kept(api))
+
+
 async def test_an_api_server_that_is_away_for_the_first_minute_is_waited_for(api: ApiServer, replica: Reader) -> None:
     api.faults.add(Fault("refuse"))
     assert await replica.quiet(60)

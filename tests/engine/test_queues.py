@@ -4,6 +4,7 @@ Not here: what a task does (test_hook_runs.py), whole programs (tests/flows).
 """
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 
 import pytest
@@ -278,6 +279,49 @@ def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
     bench.queue.put(run("h", "b"))
     bench.finish(Failed("boom"))
     assert bench.next().startswith("<sleep after fail for 5s")
+
+
+def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when() -> None:
+    bench = Bench()
+    for name in ("limited", "free"):
+        bench.queue.put(run(name, name))
+    bench.finish(Postponed(12.5))
+    limited, free = (text for _, text in bench.queue.dump().tasks)
+    assert re.search(
+        r":limited:waiting for its rate limit until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(12.5s left\)$", limited
+    )
+    assert free.endswith(":free")
+    bench.clock.now = 12.5
+    assert "rate limit" not in str(bench.queue.dump())
+
+
+def test_a_dump_says_when_a_parked_task_is_tried_again() -> None:
+    bench = Bench()
+    bench.queue.put(run("h", "a"))
+    bench.finish(Failed("boom", park=True))
+    ((_, text),) = bench.queue.dump().tasks
+    assert re.search(r":failures 1:boom:next attempt at \S+Z \(5.0s left\)$", text)
+
+
+def test_what_failed_since_a_time_can_be_tried_at_once() -> None:
+    bench = Bench()
+    bench.queue.put(run("early", "a", binding="a"))
+    bench.finish(Failed("boom", park=True))
+    bench.clock.now = 1.0
+    bench.queue.put(run("late", "b"))
+    bench.finish(Failed("boom", park=True))
+    bench.queue.hurry_failed(0.5)
+    assert bench.next() == "b"
+
+
+def test_a_rate_limit_is_not_hurried() -> None:
+    bench = Bench()
+    bench.queue.put(run("h", "a"))
+    bench.finish(Failed("boom"))
+    bench.clock.now = 5.0
+    bench.finish(Postponed(9))
+    bench.queue.hurry_failed(0.0)
+    assert bench.next() == "<waiting for task>"
 
 
 async def test_a_task_in_an_empty_queue_is_taken_at_once() -> None:

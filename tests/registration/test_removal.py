@@ -1,14 +1,21 @@
 """What nobody asks for any more is taken away at the next start."""
 
+import asyncio
+
+import pytest
+
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.registration.claims import claim
 from hookrunner.registration.merging import DEFINITION, VALIDATING
 from hookrunner.registration.removal import standing, withdraw
 from hookrunner.registration.wanted import Target, Wish
+from hookrunner.sandbox.faults import Fault
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
+from tests.kube.server import api_server
 from tests.registration.world import World
 
 ONE = "one.example.com"
@@ -30,6 +37,23 @@ async def test_an_old_process_takes_nothing_from_a_younger_one(world: World) -> 
     await registrar.publish(b"")
     await withdraw(world.other, world.wish(), claim(1.0))
     assert await world.get(VALIDATING)
+
+
+@pytest.mark.looptime
+async def test_an_outage_at_the_start_is_followed_at_once() -> None:
+    """However long it was: pauses are up to a minute by then."""
+    async with (
+        api_server() as api,
+        Client(Credentials(KubeSettings(), Connection(api.url)), Requests(Metrics(""))) as client,
+    ):
+        away = api.faults.add(Fault("refuse"))
+        target = Target(api.url, "", "")
+        withdrawing = asyncio.create_task(withdraw(client, Wish("hooks", target, target), claim(2.0)))
+        await asyncio.sleep(150)
+        api.faults.remove(away)
+        await client.get("/version")
+        async with asyncio.timeout(3):
+            await withdrawing
 
 
 async def test_other_installations_keep_theirs(world: World) -> None:

@@ -1,0 +1,78 @@
+"""An outage and its end, as those see it who wait: in virtual time, without a server."""
+
+import asyncio
+from contextlib import aclosing
+from itertools import pairwise
+
+import pytest
+
+from hookrunner.kube.outage import Outage
+
+pytestmark = pytest.mark.looptime
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def test_whoever_sleeps_is_woken_by_the_end_of_an_outage() -> None:
+    outage = Outage()
+    sleeping = asyncio.create_task(outage.sleep(100))
+    await asyncio.sleep(1)
+    outage.note_answer(200)  # there was none
+    outage.note_failure()
+    await asyncio.sleep(1)
+    outage.note_answer(200)
+    await sleeping
+    assert now() < 3
+
+
+async def test_without_an_outage_pauses_are_kept() -> None:
+    outage = Outage()
+    await outage.turn(7)
+    assert now() == pytest.approx(7, abs=0.01)
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
+async def test_what_a_starting_server_says_ends_no_outage_and_brings_the_next_look_nearer(status: int) -> None:
+    outage = Outage()
+    outage.note_failure()
+    for _ in range(8):
+        await outage.turn(0)
+    outage.note_answer(status)
+    before = now()
+    await outage.turn(0)
+    assert outage.is_under_way
+    assert now() - before <= 0.2
+
+
+@pytest.mark.parametrize("status", [200, 404, 410])
+async def test_a_useful_answer_ends_an_outage(status: int) -> None:
+    outage = Outage()
+    outage.note_failure()
+    outage.note_answer(status)
+    assert not outage.is_under_way
+
+
+async def test_looks_become_rarer_but_no_rarer_than_one_a_second() -> None:
+    outage = Outage()
+    outage.note_failure()
+    looks = []
+    for _ in range(10):
+        await outage.turn(0)
+        looks.append(now())
+    gaps = [later - earlier for earlier, later in pairwise(looks)]
+    assert gaps == sorted(gaps)
+    assert gaps[-1] == pytest.approx(1, abs=0.01)
+
+
+async def test_the_length_of_each_outage_is_told_at_its_end() -> None:
+    outage = Outage()
+    async with aclosing(outage.ends()) as ends:
+        for seconds in (3, 5):
+            coming = asyncio.ensure_future(anext(ends))
+            await asyncio.sleep(1)
+            outage.note_failure()
+            await asyncio.sleep(seconds)
+            outage.note_answer(200)
+            assert await coming == pytest.approx(seconds, abs=0.01)
