@@ -34,8 +34,12 @@ METRICS = """\
 Written by `python -m tests.reference_pages` from `hookrunner/metrics/names.py`.
 
 `{PREFIX}` is `hookrunner_` unless `--prometheus-metrics-prefix` or `--compat` says otherwise. What hooks measure
-themselves is served at `/metrics/hooks`. The label `module` in brackets is only there for hooks of modules and global
-ones, whose module is `global`.
+themselves is served at `/metrics/hooks`. The labels `module` and `kind` in brackets are only there for hooks of modules
+and global ones, whose `module` is empty, as in addon-operator.
+
+`binding` is the name of a binding, except in `module_hook_*` and `global_hook_*`: there it is the type, such as
+`kubernetes`, `schedule` or `beforeHelm`, as in addon-operator. `queue` is `main` also for what waits in a module's own
+queue, where a metric is about hooks; metrics about queues have the queue's own name.
 
 | metric | labels | what |
 |---|---|---|

@@ -1,10 +1,10 @@
-"""`enabled` scripts, asked and measured: their runs stand among those of a module's hooks, under the name `enabled`
-(addon-operator.md §5.2, §8.1)."""
+"""`enabled` scripts, asked and measured: their runs stand among those of a module's hooks, under the name `enabled`.
+A script that fails counts in `modules_discover_errors_total`, as in addon-operator."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from hookrunner.errors import ScriptFailed
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import MAIN
 from hookrunner.model.modules import Module
 from hookrunner.modules.enabled import Answer
 from hookrunner.modules.recalculation import Asks
@@ -12,21 +12,17 @@ from hookrunner.modules.scripts import Documents
 
 
 class Measured:
-    """Scripts whose runs are counted and timed."""
+    """Scripts whose runs are timed. `activation` says what set off the converge that asks."""
 
-    def __init__(self, scripts: Asks, metrics: Metrics) -> None:
+    def __init__(self, scripts: Asks, metrics: Metrics, activation: Callable[[], str]) -> None:
         self._scripts = scripts
         self._metrics = metrics
+        self._activation = activation
 
     async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
-        """The script's answer. Raises ScriptFailed, which is counted."""
-        metrics, labels = self._metrics, (module.name, "enabled", "enabled", "", "")
-        try:
-            answer = await self._scripts.ask(module, documents, enabled)
-        except ScriptFailed:
-            metrics.module_hook_errors.inc(*labels)
-            raise
-        metrics.module_hook_success.inc(*labels)
+        """The script's answer. Raises ScriptFailed."""
+        metrics, labels = self._metrics, (module.name, "enabled", "enabled", MAIN, self._activation())
+        answer = await self._scripts.ask(module, documents, enabled)
         if usage := answer.usage:
             metrics.module_hook_run_seconds.observe(usage.seconds, *labels)
             metrics.module_hook_run_user_cpu_seconds.observe(usage.user_seconds, *labels)

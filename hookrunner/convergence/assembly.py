@@ -25,7 +25,7 @@ from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.convergence.reactions import Reactions
 from hookrunner.convergence.releasing import Helm, Releasing
-from hookrunner.convergence.rounds import STARTUP, Rounds
+from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.running import Running
 from hookrunner.convergence.state import States
 from hookrunner.convergence.status import Known, ModulesStatus
@@ -40,7 +40,7 @@ from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
 from hookrunner.kube.environment import for_lookup
 from hookrunner.model.modules import Module
-from hookrunner.model.tasks import own_queue
+from hookrunner.model.tasks import OPERATOR_STARTUP, own_queue
 from hookrunner.modules.scripts import Scripts
 from hookrunner.modules.shelf import Shelf
 from hookrunner.options import Compat
@@ -90,7 +90,7 @@ class Convergence:
         """Begin with the first converge."""
         reactions, helm = self._reactions, self._helm
         config, secret = self._sources
-        self._rounds.ask(STARTUP, at_once=False)
+        self._rounds.ask(OPERATOR_STARTUP, at_once=False)
         followed: dict[str, Callable[[], Awaitable[None]]] = {
             "converge": self._rounds.keep,
             "turns of modules": self._rounds.advance,
@@ -136,7 +136,9 @@ async def convergence(
     values = HookValues(store, sources[0], {module.name: module.key for module in shelf.modules})
     async with _renderer(settings) as renderer:
         helm = _helm(parts, modules, namespace, renderer)
-        scripts = Measured(Scripts(settings.hooks, parts.children, modules.enabled_timeout), parts.metrics)
+        scripts = Measured(
+            Scripts(settings.hooks, parts.children, modules.enabled_timeout), parts.metrics, lambda: tasks.activation
+        )
         extenders = Extenders(modules.extenders, shelf.loaded.statics.enabled, lambda: values.flags, scripts)
         deciding = Deciding(extenders, states, store, helm.known)
         releasing = Releasing(modules, helm, store, parts.metrics, deciding.maintained)
@@ -157,7 +159,7 @@ async def convergence(
             deciding, releasing, tuple(filter(None, sources)), shelf.loaded.found.rejected, leftovers, compiled
         )
         status = ModulesStatus(states, rounds, known, built.queues)
-        Gauges(states, deciding, releasing, built.queues).export(parts.metrics)
+        Gauges(states, deciding, releasing, built.queues, built.engine).export(parts.metrics)
         diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
         seen = Seen(states, status, store, built.engine, releasing, tasks, diffs, built.status.snapshots)
         views = ModuleViews(seen)

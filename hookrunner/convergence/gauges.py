@@ -6,11 +6,12 @@ from typing import TypeAlias
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.state import State, States
+from hookrunner.engine.engine import Engine
 from hookrunner.engine.queue_set import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.modules import Choice
-from hookrunner.model.tasks import HookRun, ModuleTask
+from hookrunner.model.values import GLOBAL
 
 Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
@@ -18,11 +19,14 @@ Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 class Gauges:
     """What is true of all modules at a moment."""
 
-    def __init__(self, states: States, deciding: Deciding, releasing: Releasing, queues: Queues) -> None:
+    def __init__(
+        self, states: States, deciding: Deciding, releasing: Releasing, queues: Queues, engine: Engine
+    ) -> None:
         self._states = states
         self._deciding = deciding
         self._releasing = releasing
         self._queues = queues
+        self._engine = engine
 
     def export(self, metrics: Metrics) -> None:
         """Let the gauges be read at each scrape."""
@@ -54,9 +58,9 @@ class Gauges:
                 yield (state.module.name, "NoResourceReconciliation"), 1
 
     def _bindings(self) -> Samples:
-        for state in self._states:
-            for hook in state.hooks:
-                yield (state.module.name, hook.label), hook.config.count
+        own = (hook for hook in self._engine.hooks.values() if hook.module == GLOBAL)
+        for hook in (*own, *(hook for state in self._states for hook in state.hooks)):
+            yield (*hook.owner, hook.label), hook.config.count
 
     def _phases(self) -> Samples:
         for state in self._states:
@@ -86,8 +90,7 @@ class Gauges:
         for queue in self._queues:
             for task in list(queue)[:1]:
                 order = task.order
-                module = order.module if isinstance(order, HookRun | ModuleTask) else ""
-                yield (queue.name, module, order.name, order.label if isinstance(order, HookRun) else order.hook), 1
+                yield (queue.name, *(order.owner or ("",)), order.name, order.label), 1
 
 
 def _brief(state: State) -> str:

@@ -43,8 +43,8 @@ class ModuleHooks:
     async def run(self, state: State, type: BindingType) -> None:
         """Run those that have such a binding, one after another. Raises the first failure."""
         if type is BindingType.ON_STARTUP:
-            for order in dispatch.startup_runs(state.hooks):
-                await self._direct.run(self._engine.hooks[order.hook], replace(order, activation=state.activation))
+            for order in dispatch.startup_runs(state.hooks, state.activation):
+                await self._direct.run(self._engine.hooks[order.hook], order)
         for hook in dispatch.by_lifecycle(state.hooks, type):
             await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
@@ -61,12 +61,12 @@ class ModuleHooks:
         the module's own queue, in their queues the others. Raises HookFailed, PatchFailed."""
         mine = own_queue(state.module.name)
         for hook in state.hooks:
-            orders = await self._engine.listen(hook)
+            orders = [replace(order, activation=state.activation) for order in await self._engine.listen(hook)]
             for order in orders:
                 if order.queue != mine:
                     self._engine.put_once(order)
             for order in _grouped(order for order in orders if order.queue == mine):
-                await self._direct.run(hook, replace(order, activation=state.activation))
+                await self._direct.run(hook, order)
 
     async def see(self, state: State, *types: BindingType) -> None:
         """Let hooks with such bindings have snapshots, if they follow their objects not yet."""

@@ -185,8 +185,9 @@ class Releasing:
     async def _sought(self, state: State, head: Head | None) -> tuple[str, Rendered | None]:
         """What the release is to be made from, as a digest. Where templates look into the cluster only the result
         tells, which then comes along."""
-        found = scan(state.module.directory)
-        current = await self._digest(state.module, found)
+        with self._timed(self._operation("check-upgrade"), state):
+            found = scan(state.module.directory)
+            current = await self._digest(state.module, found)
         if not found.looks_up:
             return current, None
         rendered = await self._rendered(state, head)

@@ -22,11 +22,10 @@ from hookrunner.engine.queues import back_off
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice
-from hookrunner.model.tasks import HookRun
+from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.order import Order
 
-STARTUP = "OperatorStartup"
 _log = log.get("converge")
 
 
@@ -127,7 +126,7 @@ class Rounds:
 
     async def _round(self, cause: str) -> None:
         began, self._cause, self._open = self._tasks.now(), cause, False
-        self._tasks.activation = "" if self.converged.is_set() else STARTUP
+        self._tasks.activation = "" if self.converged.is_set() else OPERATOR_STARTUP
         await self._run_global_hooks(BindingType.BEFORE_ALL)
         self.phase = "WaitDeleteAndRunModules"
         await self._steps.decide()

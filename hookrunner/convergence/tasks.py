@@ -40,7 +40,7 @@ class Tasks:
         """Have a module run: once more after what runs now, and at once if it waits for its next attempt."""
         state.asked += 1
         self._begun(state)
-        self._put(ModuleTask("ModuleRun", state.module.name, cause))
+        self._put(ModuleTask("ModuleRun", state.module.name, cause, self.activation))
 
     async def adopt(self, state: State) -> None:
         """Have a module run once with the right to take over objects; returns when that run has succeeded or failed."""
@@ -57,7 +57,7 @@ class Tasks:
         """Have a module deleted; why it could not run is past."""
         state.error = ""
         self._begun(state)
-        self._put(ModuleTask("ModuleDelete", state.module.name, cause))
+        self._put(ModuleTask("ModuleDelete", state.module.name, cause, self.activation))
 
     def hurry(self, name: str) -> None:
         """What a module failed for may be mended: try again."""
@@ -80,7 +80,7 @@ class Tasks:
 
     async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
         began, state.begun, failed_before = self.now(), state.asked, state.parked
-        state.busy_since, state.activation, state.adopted = began, self.activation, ()
+        state.busy_since, state.activation, state.adopted = began, order.activation, ()
         try:
             await (self._deleting if order.deletes else self._running).run(state)
         except HookrunnerError as error:
@@ -94,7 +94,8 @@ class Tasks:
                 self._healed(state)
             return Done()
         finally:
-            self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
+            if not order.deletes:
+                self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
             state.busy_since = None if state.done == state.asked or state.parked else self.now()
             self._adopted(state)
             self._states.moved.happened()

@@ -38,11 +38,13 @@ class DirectRuns:
 
         Raises HookFailed, PatchFailed.
         """
-        with log.bound(hook=order.hook, binding=order.binding, event=order.binding_type, task=order.name):
+        with log.bound(**order.fields, task=order.name):
             await self._paced(hook)
             await self._readable(order)
             if order.contexts:
                 await self._run(hook, order)
+            else:
+                self._executions.measures.took(order, 0.0)
             readings.unlock(self._executions.monitors, order)
 
     async def _run(self, hook: Hook, order: HookRun) -> None:

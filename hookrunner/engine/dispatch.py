@@ -20,6 +20,7 @@ from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
 from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import (
+    OPERATOR_STARTUP,
     EnableKubernetesBindings,
     EnableScheduleBindings,
     FilterRetry,
@@ -32,21 +33,23 @@ STARTUP = "onStartup"
 
 
 def startup(hooks: Iterable[Hook]) -> list[Order]:
-    """The first tasks of `main`: onStartup runs by their number, then for each hook what enables its bindings."""
+    """The first tasks of `main`: onStartup runs by their number, then for each hook what enables its bindings. Those of
+    global hooks say that they belong to the start."""
     hooks = list(hooks)
-    return [*startup_runs(hooks), *(order for hook in hooks for order in enabling(hook))]
+    return [*startup_runs(hooks, OPERATOR_STARTUP), *(order for hook in hooks for order in enabling(hook))]
 
 
-def startup_runs(hooks: Iterable[Hook]) -> list[HookRun]:
-    """The onStartup runs by their number, then by name."""
+def startup_runs(hooks: Iterable[Hook], activation: str = "") -> list[HookRun]:
+    """The onStartup runs by their number, then by name. `activation` is for hooks that have a module, or are global."""
     first = sorted((hook for hook in hooks if hook.config.on_startup is not None), key=_startup_number)
-    return [*map(_startup_run, first)]
+    return [_startup_run(hook, activation if hook.module else "") for hook in first]
 
 
 def enabling(hook: Hook) -> list[Order]:
     """The tasks that make a hook hear of objects and of the clock."""
-    kubernetes = [EnableKubernetesBindings(hook.name)] * bool(hook.config.kubernetes)
-    return [*kubernetes, *[EnableScheduleBindings(hook.name)] * bool(hook.config.schedules)]
+    of_hook = (hook.name, hook.module, OPERATOR_STARTUP if hook.module else "")
+    kubernetes = [EnableKubernetesBindings(*of_hook)] * bool(hook.config.kubernetes)
+    return [*kubernetes, *[EnableScheduleBindings(*of_hook)] * bool(hook.config.schedules)]
 
 
 def synchronizations(hook: Hook, now: float) -> tuple[HookRun, ...]:
@@ -74,7 +77,7 @@ def for_change(hook: Hook, event: ObjectChanged) -> HookRun:
 def for_broken_filter(hook: Hook, event: FilterBroke) -> FilterRetry:
     """The task that shows a filter failure and tries again."""
     binding = hook.config.kubernetes[event.binding.index]
-    return FilterRetry(hook.name, binding.name, binding.queue, event)
+    return FilterRetry(hook.name, binding.name, binding.queue, event, hook.module)
 
 
 def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
@@ -141,10 +144,16 @@ def _startup_number(hook: Hook) -> tuple[float, str]:
     return (hook.config.on_startup or 0.0, hook.name)
 
 
-def _startup_run(hook: Hook) -> HookRun:
-    context = Context(STARTUP, ContextType.STARTUP)
+def _startup_run(hook: Hook, activation: str) -> HookRun:
     return HookRun(
-        hook.name, STARTUP, BindingType.ON_STARTUP, own_queue(hook.module), (context,), merges=False, module=hook.module
+        hook.name,
+        STARTUP,
+        BindingType.ON_STARTUP,
+        own_queue(hook.module),
+        (Context(STARTUP, ContextType.STARTUP),),
+        merges=False,
+        module=hook.module,
+        activation=activation,
     )
 
 

@@ -5,11 +5,13 @@ from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.engine import dispatch
+from hookrunner.engine.measures import Measures
 from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.events import BindingId, FilterBroke
 from hookrunner.model.tasks import Done, Failed, HookRun, Outcome
+from hookrunner.model.values import GLOBAL
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
@@ -27,6 +29,7 @@ class Enabling:
         self._schedules = schedules
         self._jq = jq
         self._metrics = metrics
+        self._measures = Measures(metrics)
         self._clock = clock
         self._armed: dict[str, list[tuple[str, str]]] = {}
 
@@ -44,8 +47,10 @@ class Enabling:
         self._metrics.hook_enable_kubernetes_bindings_seconds.set(self._clock() - began, *labels)
         self._metrics.hook_enable_kubernetes_bindings_errors.add(len(late), *labels)
         self._metrics.hook_enable_kubernetes_bindings_success.set(0 if late else 1, *labels)
+        if late and hook.module == GLOBAL:
+            self._measures.not_enabled(hook)
         for reason in late:
-            _log.warn("A binding waits, everything else goes on.", hook=hook.name, reason=reason)
+            _log.warn("A binding waits, everything else goes on.", **hook.fields, reason=reason)
         return dispatch.synchronizations(hook, self._clock())
 
     def synchronized(self, hook: Hook) -> bool:
@@ -82,8 +87,8 @@ class Enabling:
         monitor = self._monitors.get(broken.binding)
         reason = await monitor.refilter(broken.key, self._clock()) if monitor else ""
         if monitor and reason:
-            name, binding, _, *owner = monitor.projection.labels
-            self._metrics.filter_errors.inc(name, binding, *owner)
+            labels = monitor.projection.labels
+            self._metrics.filter_errors.inc(labels.hook, labels.binding, *labels.owner)
         return Failed(reason, park=True) if reason else Done()
 
     async def _followed(self, hook: Hook, index: int) -> Monitor:

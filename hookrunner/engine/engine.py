@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from hookrunner import log
@@ -129,6 +130,7 @@ class Engine:
     async def _run(self, queue: Queue, task: Task) -> Outcome:
         """What each kind of order means."""
         if isinstance(task.order, ModuleTask):
+            self._runs.waited(task)
             return await self.modules.carry_out(task.order) if self.modules else Dropped("there are no modules")
         hook = self.hooks.get(task.order.hook)
         if hook is None:
@@ -139,9 +141,12 @@ class Engine:
                 if unlocks:
                     self.progress.happened()
                 return outcome
-            case EnableKubernetesBindings():
-                return self._enabled(queue, task, hook, await self._enabling.kubernetes(hook))
+            case EnableKubernetesBindings(activation=activation):
+                self._runs.waited(task)
+                runs = await self._enabling.kubernetes(hook)
+                return self._enabled(queue, task, hook, tuple(replace(run, activation=activation) for run in runs))
             case EnableScheduleBindings():
+                self._runs.waited(task)
                 self._enabling.schedules(hook)
                 return Done()
             case FilterRetry(broken=broken):
@@ -171,7 +176,7 @@ class Engine:
             case ObjectChanged():
                 self._queues.put(dispatch.for_change(hook, event))
             case FilterBroke():
-                _log.error("A filter failed on an object.", hook=hook.name, object=str(event.key), error=event.reason)
+                _log.error("A filter failed on an object.", **hook.fields, object=str(event.key), error=event.reason)
                 self._queues.put(dispatch.for_broken_filter(hook, event))
 
     async def _read_ticks(self, schedules: Schedules) -> None:

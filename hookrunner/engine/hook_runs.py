@@ -13,7 +13,18 @@ from hookrunner.engine.rates import Rates
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN, Hook
-from hookrunner.model.tasks import Done, Dropped, Failed, HookRun, Outcome, Postponed, Task, own_queue
+from hookrunner.model.tasks import (
+    Done,
+    Dropped,
+    Failed,
+    FilterRetry,
+    HookRun,
+    ModuleTask,
+    Outcome,
+    Postponed,
+    Task,
+    own_queue,
+)
 
 _log = log.get("hook-run")
 
@@ -37,10 +48,19 @@ class HookRuns:
         queue.absorb(task)
         order = task.order
         assert isinstance(order, HookRun)
+        self.waited(task)
         outcome = await self._logged(hook, order, task) if order.contexts else self._unheard(order)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
             readings.unlock(self._executions.monitors, order)
         return outcome
+
+    def waited(self, task: Task) -> None:
+        """Count how long a task has waited for this attempt. Of those that enable bindings only global hooks' count:
+        shell-operator does not know the others."""
+        order = task.order
+        if isinstance(order, HookRun | ModuleTask) or (not isinstance(order, FilterRetry) and order.module):
+            waited = self._clock() - task.queued_at
+            self._metrics.task_wait_in_queue_seconds.add(waited, *order.labels, *order.owner)
 
     def forget(self, hook: str) -> None:
         """A hook was removed; if it comes again, its rate may be another."""
@@ -52,14 +72,11 @@ class HookRuns:
         return Done()
 
     async def _logged(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
-        with log.bound(
-            hook=order.hook, binding=order.binding, event=order.binding_type, queue=order.queue, task=order.name
-        ):
+        with log.bound(**order.fields, queue=order.queue, task=order.name):
             return await self._timed(hook, order, task)
 
     async def _timed(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
         began = self._clock()
-        self._metrics.task_wait_in_queue_seconds.add(began - task.queued_at, *order.labels, *order.owner)
         where = (order.label, order.binding, *order.owner)
         self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", *where)
         try:

@@ -1,12 +1,14 @@
 """What is counted and timed about runs of hooks: plain hooks, global hooks and module hooks have families of their own,
-for the dashboards of both predecessors (shell-operator.md §10.2, addon-operator.md §8.1)."""
+for the dashboards of both predecessors. Labels and what counts are theirs: in the families of addon-operator `binding`
+is the type of the binding, and the runs that are part of a module's run count in `module_run_errors_total` alone."""
 
 from dataclasses import dataclass
 
 from hookrunner.hooks.run import Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import Counter, Gauge, Histogram
-from hookrunner.model.tasks import HookRun
+from hookrunner.model.bindings import LIFECYCLE, MAIN, Hook
+from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun
 from hookrunner.model.values import GLOBAL
 
 
@@ -62,9 +64,9 @@ class Measures:
             case "":
                 return self._plain, order.labels
             case module if module == GLOBAL:
-                return self._global, (*order.labels, order.activation)
+                return self._global, _typed(order)
             case module:
-                return self._module, (module, *order.labels, order.activation)
+                return self._module, (module, *_typed(order))
 
     def took(self, order: HookRun, seconds: float) -> None:
         """A run is over, whatever came of it."""
@@ -80,10 +82,27 @@ class Measures:
 
     def succeeded(self, order: HookRun) -> None:
         """It ended well."""
-        families, labels = self.of(order)
-        families.success.inc(*labels)
+        if not _is_part_of_module_run(order):
+            families, labels = self.of(order)
+            families.success.inc(*labels)
 
     def failed(self, order: HookRun, allowed: bool = False) -> None:
         """It failed; `allowed` says that this stops nobody."""
-        families, labels = self.of(order)
-        (families.allowed_errors if allowed else families.errors).inc(*labels)
+        if not _is_part_of_module_run(order):
+            families, labels = self.of(order)
+            (families.allowed_errors if allowed else families.errors).inc(*labels)
+
+    def not_enabled(self, hook: Hook) -> None:
+        """Bindings of a global hook could not be enabled at once. addon-operator names the file here."""
+        self._global.errors.inc(hook.path.name, "GlobalEnableKubernetesBindings", MAIN, OPERATOR_STARTUP)
+
+
+def _typed(order: HookRun) -> tuple[str, ...]:
+    """Hook, type of the binding, queue and activation."""
+    hook, _, queue = order.labels
+    return (hook, order.binding_type, queue, order.activation)
+
+
+def _is_part_of_module_run(order: HookRun) -> bool:
+    """Is it a run of a lifecycle binding of a module's hook, whose failure is that of the module's run?"""
+    return order.module not in ("", GLOBAL) and order.binding_type in LIFECYCLE

@@ -117,7 +117,7 @@ class Status:
     def _head_ages(self) -> Samples:
         for queue in self._queues:
             for task in list(queue)[:1]:
-                yield (queue.name, *self._named(task.order.hook)), self._clock() - task.created_at
+                yield (queue.name, task.order.label, *task.order.owner), self._clock() - task.created_at
 
     def _compactions(self) -> Samples:
         for queue in self._queues:
@@ -134,14 +134,14 @@ class Status:
         """Bindings of one name are counted together."""
         sizes = Counter[LabelValues]()
         for monitor in self._monitors:
-            sizes[monitor.projection.labels] += len(monitor.snapshot)
+            sizes[monitor.projection.labels.values] += len(monitor.snapshot)
         yield from sizes.items()
 
     def _waiting(self) -> Samples:
         for monitor in self._monitors:
             if obstacle := monitor.obstacle:
-                hook, binding, _, *owner = monitor.projection.labels
-                yield (hook, binding, obstacle.word, *owner), 1
+                labels = monitor.projection.labels
+                yield (labels.hook, labels.binding, obstacle.word, *labels.owner), 1
 
     def _running(self) -> Samples:
         for order, began in self._executions.running.values():

@@ -15,8 +15,9 @@ from hookrunner.hooks.config import admission, versions
 from hookrunner.hooks.config.kinds import HookKind
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
-from hookrunner.model.bindings import Hook
+from hookrunner.model.bindings import Hook, fields_of, label_of
 from hookrunner.model.modules import Module
+from hookrunner.model.values import GLOBAL
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
 from hookrunner.process.pipes import Stream
@@ -60,7 +61,7 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
 
 async def load_global(directory: Path, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """The same for the global hooks in a directory, which has to be there."""
-    return _usable(await ask(discovery.find_global(directory), settings, children, jq), settings)
+    return _usable(await ask(discovery.find_global(directory), settings, children, jq), settings, GLOBAL)
 
 
 async def load_module(module: Module, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
@@ -72,13 +73,13 @@ async def load_module(module: Module, settings: HooksSettings, children: Childre
     return await ask(files, settings, children, jq)
 
 
-def _usable(found: Catalog, settings: HooksSettings) -> Catalog:
+def _usable(found: Catalog, settings: HooksSettings, module: str = "") -> Catalog:
     if found.problems and settings.on_bad == "stop":
         raise StartRefused(
             "\n".join(map(str, found.problems)) + "\nMend them, or leave them out with --on-bad-hook skip."
         )
     for problem in found.problems:
-        _log.error("hook is left out", hook=problem.hook, error=problem)
+        _log.error("hook is left out", **fields_of(label_of(problem.hook, module), module), error=problem)
     return found
 
 

@@ -3,7 +3,7 @@
 Names and labels up to `kubernetes_client_*` are shell-operator's (shell-operator.md §10.2), with its mistakes mended
 (§15.4 no. 16); the last block is ours; those of modules are in `modules.py`. `{}` in a name is where the prefix goes.
 Each row of `Metrics` is a live family on a `Metrics` object. Gauges of states are not written but read at the scrape
-(`from_function`). Series of module hooks have the label `module` besides (addon-operator.md §8.1).
+(`from_function`). Series of module hooks have the label `module` besides, as in addon-operator.
 
 Rates of things that happen to hooks are counted where they happen; this file only says what they are called.
 """
@@ -20,7 +20,7 @@ from prometheus_client.registry import CollectorRegistry
 from hookrunner.errors import StartRefused
 from hookrunner.metrics.exposition import encoded
 from hookrunner.metrics.modules import ModuleMetrics
-from hookrunner.metrics.rows import MODULE, Row, counter, gauge, histogram, rows_of
+from hookrunner.metrics.rows import MODULE, MODULE_AND_KIND, Row, counter, gauge, histogram, rows_of
 from hookrunner.metrics.series import Counter, Family
 
 _BINDING = ("hook", "binding", "queue")
@@ -102,17 +102,17 @@ class Metrics(ModuleMetrics):
     hook_run_success = counter("{}hook_run_success_total", _BINDING, "Runs that ended well.")
 
     kube_snapshot_objects = gauge(
-        "{}kube_snapshot_objects", _BINDING, "Objects in the snapshot of a binding.", optional=MODULE
+        "{}kube_snapshot_objects", _BINDING, "Objects in the snapshot of a binding.", optional=MODULE_AND_KIND
     )
     kube_jq_filter_duration_seconds = histogram(
-        "{}kube_jq_filter_duration_seconds", _BINDING, "Time to filter one object.", _FILTERS, optional=MODULE
+        "{}kube_jq_filter_duration_seconds", _BINDING, "Time to filter one object.", _FILTERS, optional=MODULE_AND_KIND
     )
     kube_event_duration_seconds = histogram(
         "{}kube_event_duration_seconds",
         _BINDING,
         "Time to handle one watch event, filter and queueing.",
         _FILTERS,
-        optional=MODULE,
+        optional=MODULE_AND_KIND,
     )
     kubernetes_client_watch_errors = counter(
         "{}kubernetes_client_watch_errors_total",

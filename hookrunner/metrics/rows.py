@@ -8,7 +8,11 @@ from hookrunner.metrics.series import DEFAULT_BUCKETS, Counter, Family, Gauge, H
 F = TypeVar("F", bound=Family)
 
 MODULE = ("module",)
-"""The label that series of hooks of modules have, and of global ones (`global`); others go without it."""
+"""The label that series of hooks of modules have. Of global hooks it is empty, which to Prometheus is none; plain ones
+go without it."""
+
+MODULE_AND_KIND = (*MODULE, "kind")
+"""The same for series about a binding's objects, whose kind they say; empty of plain hooks, as in shell-operator."""
 
 
 class Rows:

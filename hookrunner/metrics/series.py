@@ -55,7 +55,7 @@ class Distribution:
 
 class Family:
     """What all three have in common: a complete name, a sentence of help and label names. `optional` are labels after
-    the others: a series goes without those that it has no values for, or empty ones."""
+    the others: a series goes without the last of them, as far as they are empty or it has no values for them."""
 
     kind: ClassVar[str]
 
@@ -80,22 +80,24 @@ class Family:
 
     def _label_text(self, values: LabelValues) -> str:
         pairs = list(zip(self._labels, values, strict=False))
-        needed = len(pairs) if not self._optional else len(self._labels) - self._optional
-        return exposition.label_text(sorted([*pairs[:needed], *(pair for pair in pairs[needed:] if pair[1])]))
+        needed = len(pairs) - self._optional
+        while len(pairs) > needed and not pairs[-1][1]:
+            pairs.pop()
+        return exposition.label_text(sorted(pairs))
 
 
 class _Scalar(Family):
     def __init__(self, name: str, text: str, labels: Sequence[str] = (), optional: Sequence[str] = ()) -> None:
         super().__init__(name, text, labels, optional)
         self._values: dict[LabelValues, float] = {}
-        self._read: Reading = self._values.items
+        self._read: Reading = lambda: tuple(self._values.items())
 
     def from_function(self, read: Reading) -> None:
         """Take all values from `read` from now on, when somebody looks."""
         self._read = read
 
     def _lines(self) -> Iterator[str]:
-        for values, value in sorted((self._key(values), value) for values, value in dict(self._read()).items()):
+        for values, value in sorted({self._key(values): value for values, value in self._read()}.items()):
             yield exposition.line(self.name, self._label_text(values), value)
 
 

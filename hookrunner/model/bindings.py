@@ -45,6 +45,20 @@ class BindingType(StrEnum):
     CONVERSION = "kubernetesCustomResourceConversion"
 
 
+LIFECYCLE = frozenset(
+    {
+        BindingType.ON_STARTUP,
+        BindingType.BEFORE_ALL,
+        BindingType.AFTER_ALL,
+        BindingType.BEFORE_HELM,
+        BindingType.AFTER_HELM,
+        BindingType.BEFORE_DELETE_HELM,
+        BindingType.AFTER_DELETE_HELM,
+    }
+)
+"""Bindings to what the program itself does."""
+
+
 @dataclass(frozen=True, slots=True)
 class HookSettings:
     """How a hook's runs are paced and what becomes of failures. Durations are seconds.
@@ -173,8 +187,9 @@ class Hook:
     """An executable file and what it declared. `name` is its path relative to the hooks directory (§1.3).
 
     `module` is empty for a hook without values, `global` for a global hook, else a module's name; then `name` begins
-    with it and a slash, since files of two modules may have one name. `label` is the name without that, as metrics,
-    logs and dumps show it beside the module's. `prefix` comes before the file in the command: an interpreter."""
+    with it and a slash, since files of two modules may have one name. `label` is the name without that: metrics, log
+    records and queue dumps show it beside the module's. `prefix` comes before the file in the command: an
+    interpreter."""
 
     name: str
     path: Path
@@ -186,7 +201,7 @@ class Hook:
     @property
     def label(self) -> str:
         """What it is called where its module is known."""
-        return self.name.removeprefix(f"{self.module}/") if self.module else self.name
+        return label_of(self.name, self.module)
 
     @property
     def addon(self) -> str:
@@ -199,5 +214,27 @@ class Hook:
 
     @property
     def owner(self) -> tuple[str, ...]:
-        """Its module, for the label `module` of metrics that not every series has; nothing for a plain hook."""
-        return (self.module,) if self.module else ()
+        """The value of the label `module` in metrics."""
+        return owner_of(self.module)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The hook in a log record."""
+        return fields_of(self.label, self.module)
+
+
+def label_of(name: str, module: str) -> str:
+    """The name of a hook where its module is known."""
+    return name.removeprefix(f"{module}/") if module else name
+
+
+def owner_of(module: str) -> tuple[str, ...]:
+    """The value of the label `module`, which not every series has: empty for a global hook, as in addon-operator;
+    no value at all for a plain hook."""
+    return ("" if module == GLOBAL else module,) if module else ()
+
+
+def fields_of(label: str, module: str) -> dict[str, str]:
+    """The fields by which log records name a hook: `hook` is the label `hook` of its metrics; `module`, which a plain
+    hook does not have, tells hooks of one name apart."""
+    return {"hook": label, **({"module": module} if module else {})}

@@ -7,23 +7,44 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from hookrunner.model.bindings import MAIN, BindingType
+from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
 from hookrunner.model.operations import Tried
 from hookrunner.model.values import GLOBAL
 
+OPERATOR_STARTUP = "OperatorStartup"
+"""The `activation` of what belongs to the start: global hooks' first runs, and the first converge."""
+
 Lane: TypeAlias = tuple[str, str]
 """Tasks of one lane keep their order when the first of them is set aside (design.md §2). A task may be in several."""
 
 
+class _OfHook:
+    """What every order about a hook can say of it: `hook` is its name, `module` its module."""
+
+    __slots__ = ()
+    hook: str
+    module: str
+
+    @property
+    def label(self) -> str:
+        """What the hook is called beside its module's name."""
+        return label_of(self.hook, self.module)
+
+    @property
+    def owner(self) -> tuple[str, ...]:
+        """The value of the label `module` in metrics."""
+        return owner_of(self.module)
+
+
 @dataclass(frozen=True, slots=True)
-class HookRun:
+class HookRun(_OfHook):
     """Run a hook once with these contexts.
 
-    `binding` and `binding_type` label logs and metrics; `place` is the binding's among those of its type in the config,
+    Logs and metrics show `binding` and `binding_type`; `place` is the binding's among those of its type in the config,
     for names may repeat. `unlocks` are the bindings (places in the config) whose events start to flow when this run has
     succeeded; a Synchronization that the hook does not want to hear of has no contexts and only unlocks. `merges` is
     False for v0 hooks and for `settings.combine: false`. `seen_at` is the monotonic time at which the first of its
@@ -52,14 +73,9 @@ class HookRun:
         return {"": "HookRun", GLOBAL: "GlobalHookRun"}.get(self.module, "ModuleHookRun")
 
     @property
-    def label(self) -> str:
-        """What the hook is called beside its module's name."""
-        return self.hook.removeprefix(f"{self.module}/") if self.module else self.hook
-
-    @property
-    def owner(self) -> tuple[str, ...]:
-        """The hook's module, for the label `module` of metrics that not every series has; nothing for one of none."""
-        return (self.module,) if self.module else ()
+    def fields(self) -> dict[str, str]:
+        """The run in a log record."""
+        return {**fields_of(self.label, self.module), "binding": self.binding, "event": self.binding_type}
 
     @property
     def lanes(self) -> frozenset[Lane]:
@@ -68,9 +84,11 @@ class HookRun:
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """Hook, binding and queue for metrics; an onStartup run shows no queue (§10.2), a module's own is `main`."""
+        """Hook, binding and queue for metrics. The onStartup run of a plain hook shows no queue, as in shell-operator;
+        a module's own queue is `main`, as it is in addon-operator."""
         queue = MAIN if self.queue == own_queue(self.module) else self.queue
-        return (self.label, self.binding, "" if self.binding_type is BindingType.ON_STARTUP else queue)
+        startup = self.binding_type is BindingType.ON_STARTUP and not self.module
+        return (self.label, self.binding, "" if startup else queue)
 
     @property
     def synchronizes(self) -> bool:
@@ -105,41 +123,55 @@ class HookRun:
 
 
 @dataclass(frozen=True, slots=True)
-class EnableKubernetesBindings:
+class _Enabling(_OfHook):
+    """A task of the start, which makes a hook hear of something. `module` is the hook's; `activation` becomes that of
+    the runs that come of it."""
+
+    hook: str
+    module: str = ""
+    activation: str = ""
+    queue: str = MAIN
+    kind: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """The kind of task, in the predecessors' words."""
+        return f"GlobalHook{self.kind}" if self.module == GLOBAL else self.kind
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Hook, binding and queue for metrics: the kind of task stands for the binding."""
+        return (self.label, self.name, self.queue)
+
+    @property
+    def lanes(self) -> frozenset[Lane]:
+        """One of a kind."""
+        return frozenset({(self.hook, self.name)})
+
+
+@dataclass(frozen=True, slots=True)
+class EnableKubernetesBindings(_Enabling):
     """Queue the Synchronization of each kubernetes binding of a hook."""
 
-    hook: str
-    queue: str = MAIN
-    name = "EnableKubernetesBindings"
-
-    @property
-    def lanes(self) -> frozenset[Lane]:
-        """One of a kind."""
-        return frozenset({(self.hook, self.name)})
+    kind = "EnableKubernetesBindings"
 
 
 @dataclass(frozen=True, slots=True)
-class EnableScheduleBindings:
+class EnableScheduleBindings(_Enabling):
     """Arm the crontabs of a hook."""
 
-    hook: str
-    queue: str = MAIN
-    name = "EnableScheduleBindings"
-
-    @property
-    def lanes(self) -> frozenset[Lane]:
-        """One of a kind."""
-        return frozenset({(self.hook, self.name)})
+    kind = "EnableScheduleBindings"
 
 
 @dataclass(frozen=True, slots=True)
-class FilterRetry:
+class FilterRetry(_OfHook):
     """Ask a monitor to filter an object again whose last filtering failed. Shown, retried, never in the way."""
 
     hook: str
     binding: str
     queue: str
     broken: FilterBroke
+    module: str = ""
     name = "FilterRetry"
 
     @property
@@ -156,12 +188,15 @@ def own_queue(module: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ModuleTask:
     """Bring a module to where it is to be (`ModuleRun`: its hooks, its release), or take it away (`ModuleDelete`:
-    addon-operator.md §5.5, §5.7). `cause` says why now."""
+    addon-operator.md §5.5, §5.7). `cause` says why now; `activation` as in `HookRun`, also for
+    attempts after the first."""
 
     name: Literal["ModuleRun", "ModuleDelete"]
     module: str
     cause: str
+    activation: str = ""
     hook = ""
+    label = ""
 
     @property
     def deletes(self) -> bool:
@@ -172,6 +207,17 @@ class ModuleTask:
     def queue(self) -> str:
         """The module's own."""
         return own_queue(self.module)
+
+    @property
+    def owner(self) -> tuple[str, ...]:
+        """The value of the label `module` in metrics."""
+        return owner_of(self.module)
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Hook, binding and queue for metrics: the kind of task stands for the binding, and the module's own queue is
+        `main`, as it is in addon-operator."""
+        return (self.label, self.name, MAIN)
 
     @property
     def lanes(self) -> frozenset[Lane]:
@@ -210,8 +256,8 @@ class Task:
         self.queued_at = self.created_at
 
     def describe(self) -> str:
-        """One line for a queue dump: `<TaskType>:<queue>:<bindingType>:<hook>[:group=<g>][:<binding>][:failures …]`
-        (§11.4)."""
+        """One line for a queue dump:
+        `<TaskType>:<queue>:<bindingType>:<hook>[:module=<m>][:group=<g>][:<binding>][:failures …]`."""
         text = ":".join([self.order.name, *_where(self.order)])
         if self.failures:
             text += f":failures {self.failures}" + (f":{self.error}" if self.error else "")
@@ -228,11 +274,16 @@ def _where(order: Order) -> list[str]:
             startup = order.binding_type is BindingType.ON_STARTUP
             group = [f"group={order.group}"] * bool(order.group)
             binding = [order.binding] * (not startup)
-            return ["" if startup else order.queue, order.binding_type, order.hook, *group, *binding]
+            return ["" if startup else order.queue, order.binding_type, *_hook(order), *group, *binding]
         case FilterRetry():
-            return [order.queue, BindingType.KUBERNETES, order.hook, f"{order.binding} {order.broken.key}"]
+            return [order.queue, BindingType.KUBERNETES, *_hook(order), f"{order.binding} {order.broken.key}"]
         case EnableKubernetesBindings() | EnableScheduleBindings():
-            return ["", "", order.hook, order.name]
+            return ["", "", *_hook(order), order.name]
+
+
+def _hook(order: HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry) -> list[str]:
+    """The hook, by the name that logs and metrics have for it. That it is a global one, the kind of task says."""
+    return [order.label, *[f"module={order.module}"] * (order.module not in ("", GLOBAL))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ fails on one object says so for that object alone.
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hookrunner.errors import FilterFailed
 from hookrunner.jq.program import Filter, Jq
@@ -15,13 +16,28 @@ from hookrunner.model.contexts import Entry
 from hookrunner.model.watching import Item
 
 
-class Projection:
-    """Turns items into entries for one binding. `labels` are its hook, name, queue and module (if any) for metrics;
-    `program` is its compiled jqFilter, None without one."""
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What metrics say about a binding: its hook's name, its own, its queue, the values of the label `module`, and the
+    kind of the objects as the hook wrote it."""
 
-    def __init__(
-        self, labels: tuple[str, ...], binding: Kubernetes, program: Filter | None, jq: Jq, metrics: Metrics
-    ) -> None:
+    hook: str
+    binding: str
+    queue: str
+    owner: tuple[str, ...]
+    kind: str
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All of them, for the metrics about objects; the kind only where addon-operator says it."""
+        return (self.hook, self.binding, self.queue, *((*self.owner, self.kind) if self.owner else ()))
+
+
+class Projection:
+    """Turns items into entries for one binding. `labels` are those of its metrics; `program` is its compiled jqFilter,
+    None without one."""
+
+    def __init__(self, labels: Labels, binding: Kubernetes, program: Filter | None, jq: Jq, metrics: Metrics) -> None:
         self.labels = labels
         self._keep = binding.keep_full_objects
         self._program = program
@@ -34,7 +50,7 @@ class Projection:
             return []
         began = time.perf_counter()
         results = await self._entries(items)
-        self._duration.observe((time.perf_counter() - began) / len(items), *self.labels, times=len(items))
+        self._duration.observe((time.perf_counter() - began) / len(items), *self.labels.values, times=len(items))
         return results
 
     async def _entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:

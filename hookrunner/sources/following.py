@@ -85,7 +85,7 @@ class Following:
         changes = sum(isinstance(report, Item) and report.change is not None for report in reports)
         if changes:
             seconds = (self._clock() - began) / changes
-            self._duration.observe(seconds, *self.monitor.projection.labels, times=changes)
+            self._duration.observe(seconds, *self.monitor.projection.labels.values, times=changes)
 
     async def _read_namespaces(self, scope: Scope) -> None:
         unseen: set[str] = set()

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from hookrunner.background import Background
 from hookrunner.jq.program import Filter, Jq
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import MAIN, Kubernetes
+from hookrunner.model.bindings import MAIN, Kubernetes, label_of, owner_of
 from hookrunner.model.events import BindingId
 from hookrunner.model.tasks import own_queue
-from hookrunner.sources.filters import Projection
+from hookrunner.sources.filters import Labels, Projection
 from hookrunner.sources.following import Following
 from hookrunner.sources.monitor import Event, Monitor, Outbox
 from hookrunner.sources.streams import Streams
@@ -55,9 +55,7 @@ class Monitors:
             self._outbox.forget(id)
 
 
-def labels_of(hook: str, binding: Kubernetes, module: str) -> tuple[str, ...]:
-    """Hook, binding and queue for metrics, and the module if there is one; a module's own queue is its `main`."""
-    if not module:
-        return (hook, binding.name, binding.queue)
-    queue = MAIN if binding.queue == own_queue(module) else binding.queue
-    return (hook.removeprefix(f"{module}/"), binding.name, queue, module)
+def labels_of(hook: str, binding: Kubernetes, module: str) -> Labels:
+    """What metrics say about a binding of a hook, which may be a module's; a module's own queue is its `main`."""
+    queue = MAIN if module and binding.queue == own_queue(module) else binding.queue
+    return Labels(label_of(hook, module), binding.name, queue, owner_of(module), binding.kind)

@@ -19,6 +19,7 @@ from hookrunner.model.tasks import HookRun
 from hookrunner.model.watching import Item, Listed, Listing, Report
 from hookrunner.sources.filters import Projection
 from hookrunner.sources.monitor import Monitor, Outbox
+from hookrunner.sources.monitors import labels_of
 from hookrunner.testing.happenings import Changed, Given, NotRun
 from hookrunner.testing.matching import mismatch
 
@@ -77,7 +78,7 @@ async def _failure(monitor: Monitor) -> str:
 async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON], jq: Jq) -> Monitor:
     binding = hook.config.kubernetes[index]
     program = await jq.compile(binding.jq_filter) if binding.jq_filter else None
-    projection = Projection((hook.name, binding.name, binding.queue), binding, program, jq, Metrics(""))
+    projection = Projection(labels_of(hook.name, binding, hook.module), binding, program, jq, Metrics(""))
     monitor = Monitor(BindingId(hook.name, index), binding, projection, Outbox())
     if not binding.kind:
         monitor.watch_nothing()

@@ -16,7 +16,7 @@ from hookrunner.convergence.news import News
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.convergence.reactions import Reactions
 from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.rounds import STARTUP, Rounds
+from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.running import Running
 from hookrunner.convergence.state import State, States
 from hookrunner.convergence.steps import Steps
@@ -36,7 +36,7 @@ from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.resources import JSON
-from hookrunner.model.tasks import HookRun, own_queue
+from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
 from hookrunner.modules.enabled import Answer
 from hookrunner.modules.scripts import Documents
 from hookrunner.settings.modules import EXTENDERS
@@ -138,6 +138,8 @@ class NoHookRuns(HookRuns):
 
     def __init__(self) -> None: ...
 
+    def waited(self, task: Task) -> None: ...
+
     def forget(self, hook: str) -> None: ...
 
 
@@ -216,7 +218,7 @@ class Site:
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
         self.deciding.adopt(Contents(self._data), Contents())
-        self.rounds.ask(STARTUP, at_once=False)
+        self.rounds.ask(OPERATOR_STARTUP, at_once=False)
         self._background.keep("converge", self.rounds.keep)
         self._background.keep("turns", self.rounds.advance)
         self._background.keep("config", lambda: self.reactions.follow_config(self.config, None, self.config))

@@ -14,7 +14,7 @@ from hookrunner.modules.enabled import Answer
 from hookrunner.modules.scripts import Documents
 
 MODULE = Module("dns", "dns", 1, Path("/nowhere"), Path("/nowhere"))
-LABELS = '{activation="",binding="enabled",hook="enabled",module="dns",queue=""}'
+LABELS = '{activation="OperatorStartup",binding="enabled",hook="enabled",module="dns",queue="main"}'
 
 
 class Says:
@@ -29,12 +29,16 @@ class Says:
         return self._answer
 
 
-async def test_a_run_is_measured_like_that_of_a_hook() -> None:
+def measured(answer: Answer | None, metrics: Metrics) -> Measured:
+    return Measured(Says(answer), metrics, lambda: "OperatorStartup")
+
+
+async def test_a_run_is_measured_like_that_of_a_hook_and_is_no_success_of_one() -> None:
     metrics = Metrics("")
-    await Measured(Says(Answer(True, usage=Usage(1.5, 0.25, 0.125, 4096))), metrics).ask(MODULE, Documents({}, {}), [])
+    await measured(Answer(True, usage=Usage(1.5, 0.25, 0.125, 4096)), metrics).ask(MODULE, Documents({}, {}), [])
     text = metrics.exposition().decode()
+    assert "module_hook_success_total{" not in text
     for name, value in (
-        ("success_total", "1"),
         ("run_seconds_sum", "1.5"),
         ("run_user_cpu_seconds_sum", "0.25"),
         ("run_sys_cpu_seconds_sum", "0.125"),
@@ -43,8 +47,8 @@ async def test_a_run_is_measured_like_that_of_a_hook() -> None:
         assert f"module_hook_{name}{LABELS} {value}\n" in text
 
 
-async def test_a_script_that_fails_is_counted() -> None:
+async def test_a_script_that_fails_is_no_error_of_a_hook() -> None:
     metrics = Metrics("")
     with pytest.raises(ScriptFailed):
-        await Measured(Says(None), metrics).ask(MODULE, Documents({}, {}), [])
-    assert f"module_hook_errors_total{LABELS} 1\n" in metrics.exposition().decode()
+        await measured(None, metrics).ask(MODULE, Documents({}, {}), [])
+    assert "module_hook_errors_total{" not in metrics.exposition().decode()

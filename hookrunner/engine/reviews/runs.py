@@ -107,7 +107,7 @@ class ReviewRuns:
     def failed(self, order: HookRun, error: HookrunnerError) -> None:
         """Tell whoever looks after the program that a run led to no answer."""
         self._executions.measures.failed(order)
-        _log.error("A review was not answered.", hook=order.hook, binding=order.binding, error=str(error))
+        _log.error("A review was not answered.", **order.fields, error=str(error))
 
     def _over(self, task: asyncio.Task[Answer]) -> None:
         self._under_way.discard(task)
@@ -117,7 +117,7 @@ class ReviewRuns:
     async def _run(self, asked: Asked, stage: _Stage) -> Answer:
         hook, order = asked.hook, asked.order
         turns = self._turns[asked.labels[0]]
-        with log.bound(hook=hook.name, binding=order.binding, event=order.binding_type):
+        with log.bound(**order.fields):
             async with AsyncExitStack() as turn:
                 with self._measured(asked, "waited"):
                     await self._snapshots(order, stage)
