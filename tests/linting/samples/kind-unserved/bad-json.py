@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+"""Creates an Ingress in a version that was removed."""
+
 import json
 import os
 import sys
