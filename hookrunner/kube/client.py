@@ -17,7 +17,6 @@ asks knows better what a failure means. A `stream` is never repeated.
 
 import asyncio
 import io
-import os
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -31,6 +30,7 @@ from yarl import URL
 
 from hookrunner import __version__, log
 from hookrunner.errors import ApiError, Cut, Denied, KubeError, Silent, Throttled, Unreachable, api_error
+from hookrunner.kube import access
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.outage import Outage
 from hookrunner.kube.pace import Pace
@@ -143,7 +143,7 @@ class Client:
             except TimeoutError as error:
                 raise Silent(f"GET {path}: nothing heard for {idle:g} s") from error
             except (aiohttp.ClientError, OSError) as error:
-                raise Cut(f"GET {path}: {_words(error)}") from error
+                raise Cut(f"GET {path}: {access.words(error)}") from error
 
     async def _repeated(self, call: Call) -> bytes:
         for pause in _PAUSES:
@@ -165,7 +165,7 @@ class Client:
             try:
                 return await response.read()
             except (aiohttp.ClientError, OSError) as error:
-                raise Cut(f"{call.method} {call.path}: {_words(error)}") from error
+                raise Cut(f"{call.method} {call.path}: {access.words(error)}") from error
 
     @asynccontextmanager
     async def _answered(self, call: Call, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -197,14 +197,14 @@ class Client:
             code = str(response.status)
         except (aiohttp.ClientError, OSError) as error:
             self.outage.note_failure()
-            raise Unreachable(f"{connection.server}: {_words(error)}") from error
+            raise Unreachable(access.unreachable(error, connection)) from error
         finally:
             host, seconds = URL(connection.server).authority, time.monotonic() - started
             self._meter.request_finished(call.method, template(call.path), host, code, seconds)
             _LOG.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
         self.outage.note_answer(response.status)
         if response.status >= 300:
-            raise await _refusal(call, response)
+            raise access.explained(await _refusal(call, response), connection)
         return response
 
     async def _request(
@@ -310,14 +310,3 @@ async def _refusal(call: Call, response: aiohttp.ClientResponse) -> ApiError:
         reason, pause = "", None
     header = response.headers.get("Retry-After", "")
     return api_error(response.status, reason, message, float(header) if header.isdecimal() else pause, raw)
-
-
-def _words(error: BaseException) -> str:
-    """For a person. Some exceptions have no text, timeouts above all; others speak of aiohttp's own matters."""
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "the answer broke off in the middle"
-    if type(error) is aiohttp.ClientConnectorError and error.os_error.errno:
-        return f"Cannot connect: {os.strerror(error.os_error.errno)}"
-    if isinstance(error, aiohttp.ConnectionTimeoutError):  # its text has the URL, of which each attempt has another
-        return "Cannot connect: no answer in time"
-    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)

@@ -36,7 +36,7 @@ _RENEWAL_INTERVAL = 10.0
 class Connection:
     """A way into a cluster. `ca`, `cert` and `key` are PEM texts, empty for none; `authorization` a header's value;
     `expires` epoch seconds; `origin` says where it was found, by its kubeconfig's `context` if it has one, `in_pod`
-    whether that is our pod's service account."""
+    whether that is our pod's service account; `user` and `means` who we are by the kubeconfig, and what proves it."""
 
     server: str
     ca: str = ""
@@ -52,6 +52,8 @@ class Connection:
     context: str = ""
     origin: str = ""
     in_pod: bool = False
+    user: str = ""
+    means: str = ""
 
     def __repr__(self) -> str:
         """No secrets: this may end up in a log."""

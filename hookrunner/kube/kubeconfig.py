@@ -96,6 +96,8 @@ def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:
     return _described(configuration, "proxy" in vars(loader)) | {
         "origin": f"kubeconfig '{paths}', context '{chosen['name']}'",
         "context": chosen["name"],
+        "user": chosen["context"].get("user", ""),
+        "means": _means(merger.config, chosen["context"].get("user")),
         "namespace": chosen["context"].get("namespace", ""),
         "token_file": _token_file(merger.config, chosen["context"].get("user")),
         "expires": expiry.timestamp() if expiry else None,
@@ -123,6 +125,7 @@ def in_cluster(directory: Path) -> dict[str, Any]:
     return _described(configuration) | {
         "origin": "service account of this pod",
         "in_pod": True,
+        "means": "token file",
         "namespace": namespace.read_text("utf-8").strip() if namespace.is_file() else "",
         "token_file": str(token),
     }
@@ -183,6 +186,21 @@ def _is_local(host: str) -> bool:
 
 def _text(path: str | None) -> str:
     return Path(path).read_text("utf-8") if path else ""
+
+
+def _means(config: Any, user: str | None) -> str:
+    """How a user proves who it is, with the name of the program that does it, if any; in the order of the package."""
+    node = config["users"].get_with_name(user, safe=True) if user else None
+    found = (node.safe_get("user") if node is not None else None) or {}
+    if provider := found.get("auth-provider"):
+        return f"auth provider '{provider.get('name', '')}'"
+    if found.get("token") or found.get("tokenFile"):
+        return "token" if found.get("token") else "token file"
+    if plugin := found.get("exec"):
+        return f"exec plugin '{plugin.get('command', '')}'"
+    if found.get("client-certificate") or found.get("client-certificate-data"):
+        return "client certificate"
+    return "user name and password" if found.get("username") else ""
 
 
 def _token_file(config: Any, user: str | None) -> str:

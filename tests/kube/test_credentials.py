@@ -196,6 +196,7 @@ async def test_an_exec_plugin_gives_a_token_with_an_end(home: Path) -> None:
     user = plugin(home, answer({"token": "t", "expirationTimestamp": "2030-01-01T00:00:00Z"}))
     connection = await load(kubeconfig(home / "config", user=user))
     assert (connection.authorization, connection.expires) == ("Bearer t", 1893456000.0)
+    assert connection.means.startswith(f"exec plugin '{home}")
 
 
 async def test_an_exec_plugin_that_fails_is_quoted(home: Path) -> None:
@@ -273,6 +274,20 @@ async def test_a_renewal_that_fails_leaves_what_we_have(home: Path) -> None:
     connection = Connection("https://x", authorization="Bearer old", expires=time.time() + 5)
     current = Credentials(KubeSettings(config=home / "missing"), connection)
     assert await current.fresh() is connection
+
+
+@pytest.mark.parametrize(
+    ("user", "means"),
+    [
+        ({"token": "abc"}, "token"),
+        ({"tokenFile": "token"}, "token file"),
+        ({"username": "a", "password": "b"}, "user name and password"),
+    ],
+)
+async def test_who_we_are_is_known(home: Path, user: dict[str, str], means: str) -> None:
+    (home / "token").write_text("one")
+    connection = await load(kubeconfig(home / "config", user=user))
+    assert (connection.user, connection.means) == ("main", means)
 
 
 async def test_a_relative_token_file_is_found_beside_its_config(home: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,31 @@ async def test_a_bad_token_is_refused_and_an_unknown_authority_not_trusted(
         async with Client(Credentials(nowhere, connection), Requests(metrics)) as client:
             with pytest.raises(error, match=r"Unauthorized|certificate verify failed"):
                 await client.get("/api/v1/namespaces")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"authorization": "Bearer nonsense"},
+            "does not accept the credentials of kubeconfig 'x', user 'me' (token): ",
+        ),
+        ({"ca": ""}, "is certificate-authority the CA of this server? (kubeconfig 'x')"),
+        ({"tls_server_name": "other.example.com"}, "set tls-server-name (kubeconfig 'x')"),
+        ({"server": "https://127.0.0.1:1"}, "https://127.0.0.1:1: Cannot connect: Connection refused (kubeconfig 'x')"),
+    ],
+)
+async def test_whoever_cannot_get_in_is_told_with_whose_credentials_and_what_to_do(
+    cluster: Cluster, metrics: Metrics, tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    token = f"Bearer {cluster.token}"
+    ours = Connection(cluster.url, cluster.ca.read_text(), authorization=token, origin="kubeconfig 'x'", user="me")
+    connection = replace(ours, means="token", **change)
+    credentials = Credentials(KubeSettings(config=tmp_path / "missing"), connection)
+    async with Client(credentials, Requests(metrics)) as client:
+        with pytest.raises(KubeError) as caught:
+            await client.get("/api/v1/namespaces")
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize("compacted", [False, True])
