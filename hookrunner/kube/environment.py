@@ -35,8 +35,8 @@ _PREFIX = "kubeconfig-"
 
 
 def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which no cluster is found: what a made-up event leads to must not happen to the one that
-    somebody works with, nor to the one that a CI job runs in."""
+    """An environment in which no cluster is found: what a made-up event leads to must not happen to the user's own
+    cluster, nor to the one that a CI job runs in."""
     return _not_leading(environ) | {"KUBECONFIG": os.devnull, "KUBERNETES_MASTER": _NOWHERE}
 
 
@@ -107,7 +107,8 @@ def _locked_directory(parent: Path) -> tuple[Path, int]:
     while True:
         directory = Path(mkdtemp(prefix=_PREFIX, dir=parent))
         lock = os.open(directory, os.O_RDONLY)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with suppress(OSError):  # where the file system has no locks, no other process can lock it either
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if directory.exists():  # another process may have taken it for a left-over before it was locked
             return directory, lock
         os.close(lock)
@@ -115,7 +116,7 @@ def _locked_directory(parent: Path) -> tuple[Path, int]:
 
 def _remove_left_over(parent: Path) -> None:
     for directory in parent.glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # somebody else's, locked, or gone meanwhile
+        with suppress(OSError):  # of another user, locked, or gone meanwhile
             lock = os.open(directory, os.O_RDONLY)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

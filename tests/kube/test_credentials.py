@@ -248,7 +248,7 @@ async def test_refused_credentials_are_loaded_again_but_not_for_every_refusal(ho
 
 
 async def test_a_renewal_stays_in_its_cluster_when_another_context_becomes_the_current_one(home: Path) -> None:
-    """Somebody calls `kubectl config use-context` while we run."""
+    """By `kubectl config use-context`, while we run."""
     file = kubeconfig(home / "config", name="one")
     settings = KubeSettings(config=file)
     ours = Credentials(settings, await loaded(Loading(settings)))
