@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from hookrunner import log
 from hookrunner.background import Background
@@ -19,14 +20,16 @@ from hookrunner.convergence.deleting import Deleting
 from hookrunner.convergence.diffs import Diffs
 from hookrunner.convergence.events import Events
 from hookrunner.convergence.gauges import Gauges
+from hookrunner.convergence.grace import Grace
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.leftovers import Leftovers
-from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.objects import ConfigObject
 from hookrunner.convergence.reactions import Reactions
 from hookrunner.convergence.releasing import Helm, Releasing
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.running import Running
+from hookrunner.convergence.sources import Sources
 from hookrunner.convergence.state import States
 from hookrunner.convergence.status import Known, ModulesStatus
 from hookrunner.convergence.steps import Steps
@@ -67,7 +70,7 @@ class Convergence:
     _reactions: Reactions
     _helm: Helm
     _values: HookValues
-    _sources: tuple[ConfigObject, ConfigObject | None]
+    _sources: Sources
     _events: Events
 
     async def prepare(self) -> None:
@@ -76,25 +79,25 @@ class Convergence:
         await asyncio.gather(self._configured(), self.releasing.foresee())
 
     async def _configured(self) -> None:
-        config, secret = self._sources
-        try:
-            contents = await config.read(), await secret.read() if secret else Contents()
-        except KubeError as error:
-            self._deciding.unseen = str(error)
-        else:
-            self._deciding.adopt(*contents)
-            if not contents[0].version and config.name != Compat.ADDON:
+        with suppress(KubeError):
+            for source in self._sources:
+                await source.read()
+        config = self._sources.config
+        if not self._sources.unread:
+            if not config.contents.version and config.name != Compat.ADDON:
                 await _look_for_predecessors(config)
+            if await self.releasing.has_releases():  # an earlier process may have seen what is missing now
+                for source in self._sources:
+                    source.expect()
+        self._deciding.adopt()
 
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge."""
         reactions, helm = self._reactions, self._helm
-        config, secret = self._sources
         self._rounds.ask(OPERATOR_STARTUP, at_once=False)
         followed: dict[str, Callable[[], Awaitable[None]]] = {
             "converge": self._rounds.keep,
             "turns of modules": self._rounds.advance,
-            f"watch {config}": lambda: reactions.follow_config(config, secret, config),
             "edits": reactions.follow_edits,
             "enabled scripts": reactions.follow_scripts,
             "changed values": lambda: reactions.follow_values(built.executions),
@@ -108,8 +111,9 @@ class Convergence:
             "served CRDs": lambda: helm.known.follow(0),
             "served APIServices": lambda: helm.known.follow(1),
         }
-        if secret:
-            followed[f"watch {secret}"] = lambda: reactions.follow_config(config, secret, secret)
+        for source in self._sources:
+            followed[f"watch {source}"] = partial(reactions.follow_config, source)
+            followed[f"grace of {source}"] = partial(reactions.follow_grace, source)
         for namespace in {helm.namespace, *(state.module.traits.namespace for state in self.states)} - {""}:
             followed[f"records in {namespace}"] = partial(reactions.follow_records, helm.releases, namespace)
         for name, follow in followed.items():
@@ -133,14 +137,14 @@ async def convergence(
     namespace = settings.kube.namespace or parts.kube.connection.namespace or "default"
     store, states = Store(shelf.loaded.statics.sections, shelf.schemas), States(shelf.modules)
     sources = _sources(parts.kube, namespace, modules)
-    values = HookValues(store, sources[0], {module.name: module.key for module in shelf.modules})
+    values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
     async with _renderer(settings) as renderer:
         helm = _helm(parts, modules, namespace, renderer)
         scripts = Measured(
             Scripts(settings.hooks, parts.children, modules.enabled_timeout), parts.metrics, lambda: tasks.activation
         )
         extenders = Extenders(modules.extenders, shelf.loaded.statics.enabled, lambda: values.flags, scripts)
-        deciding = Deciding(extenders, states, store, helm.known)
+        deciding = Deciding(extenders, states, store, helm.known, sources)
         releasing = Releasing(modules, helm, store, parts.metrics, deciding.maintained)
         definitions = _definitions(parts.kube, modules, helm)
         leftovers = Leftovers(states, releasing, shelf.loaded.found.certain, modules.ignored_releases)
@@ -155,26 +159,25 @@ async def convergence(
         built.executions.values, built.engine.modules = values, tasks
         for state in states:
             built.engine.open(own_queue(state.module.name))
-        known = Known(
-            deciding, releasing, tuple(filter(None, sources)), shelf.loaded.found.rejected, leftovers, compiled
-        )
+        known = Known(deciding, releasing, sources, shelf.loaded.found.rejected, leftovers, compiled)
         status = ModulesStatus(states, rounds, known, built.queues)
         Gauges(states, deciding, releasing, built.queues, built.engine).export(parts.metrics)
         diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
         seen = Seen(states, status, store, built.engine, releasing, tasks, diffs, built.status.snapshots)
         views = ModuleViews(seen)
         compiled.tell_shared()
-        events = Events(parts.kube.patcher, states.news, sources[0])
+        events = Events(parts.kube.patcher, states.news, sources.config)
         yield Convergence(
             status, views, releasing, store, states, deciding, rounds, reactions, helm, values, sources, events
         )
 
 
-def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> tuple[ConfigObject, ConfigObject | None]:
-    config = ConfigObject(kube.patcher, kube.watches, "ConfigMap", (namespace, modules.config_map))
-    if not modules.config_secret:
-        return config, None
-    return config, ConfigObject(kube.patcher, kube.watches, "Secret", (namespace, modules.config_secret))
+def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> Sources:
+    def called(kind: Literal["ConfigMap", "Secret"], name: str) -> ConfigObject:
+        return ConfigObject(kube.patcher, kube.watches, kind, (namespace, name), Grace(modules.config_grace))
+
+    secret = called("Secret", modules.config_secret) if modules.config_secret else None
+    return Sources(called("ConfigMap", modules.config_map), secret)
 
 
 def _hooks(settings: Settings, parts: Parts, built: Assembly, states: States, compiled: CompiledHooks) -> ModuleHooks:

@@ -8,12 +8,15 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hookrunner import log
+from hookrunner.convergence import missing
 from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.missing import Missing
 from hookrunner.convergence.news import Item
-from hookrunner.convergence.objects import Contents
+from hookrunner.convergence.objects import ConfigObject
+from hookrunner.convergence.sources import Sources
 from hookrunner.convergence.state import NOT_YET, State, States
 from hookrunner.convergence.trouble import Trouble
 from hookrunner.errors import BadValues, KubeError
@@ -47,7 +50,9 @@ class Deciding:
     """Keeps the configuration and decides. `refused` has, by key, what is wrong with a section; `unseen` says why the
     configuration cannot be read at all, empty if it can. `failures` counts decisions that left a module undecided."""
 
-    def __init__(self, extenders: Extenders, states: States, store: Store, known: KnownCapabilities) -> None:
+    def __init__(
+        self, extenders: Extenders, states: States, store: Store, known: KnownCapabilities, sources: Sources
+    ) -> None:
         self.refused: Mapping[str, BadValues] = {}
         self.unseen = ""
         self.failures = 0
@@ -56,6 +61,8 @@ class Deciding:
         self._states = states
         self._store = store
         self._known = known
+        self._sources = sources
+        self._missing = Missing(states.news)
         self._kubernetes = ""
         self._deciding = asyncio.Lock()
         self._decided_by: dict[str, JSON] = {}
@@ -75,15 +82,43 @@ class Deciding:
         """The global section as it is now."""
         return self._store.effective(GLOBAL)
 
-    def adopt(self, config: Contents, secret: Contents) -> frozenset[str]:
+    def adopt(self) -> frozenset[str]:
         """Take over what the cluster holds; the keys that mean something else now, `…Enabled` and `…Maintenance`
-        included."""
+        included. Nothing is taken over until everything has been read once."""
+        self.unseen = self._unseen()
+        if self._sources.unread:
+            return frozenset()
+        config, secret = self._sources.contents
         before, self._config, self._secret = self._config, parse(config.data), parse(secret.data)
         self._warn_of_strangers()
         self._hold_what_goes()
         changed = self._judge()
         self._renew_reasons()
+        for source in self._sources.missing:
+            if source.contents.version:
+                self._missing.tell(source, self.forecast(source))
+        self._missing.tell_of_ends(self._sources)
         return changed | _differences(before.maintenance, self._config.maintenance)
+
+    def weigh_missing(self) -> None:
+        """Now that it is known what is installed: a source that has been missing from the start on is waited for if an
+        earlier process may have seen it. Else a restart would be a way round the grace."""
+        for source in self._sources.missing:
+            if not source.contents.version:
+                if self._matters(source):
+                    self._missing.tell(source, self.forecast(source))
+                else:
+                    source.grace.end()
+        self.unseen = self._unseen()
+
+    def forecast(self, source: ConfigObject) -> str:
+        """What comes of it that a source is missing, for a person."""
+        going = [state.module.name for state in self._off_without(source)]
+        going = missing.with_dependents(going, [state.module for state in self._states if state.live])
+        config = self._config if source is self._sources.config else self._secret
+        states = {key: self._states.of_key(key) for key, section in config.sections.items() if section}
+        stay = [state.module.name for state in states.values() if state and state.on and state.module.name not in going]
+        return missing.forecast(source, going, [GLOBAL] * (GLOBAL in states) + sorted(stay))
 
     @property
     def unsure(self) -> bool:
@@ -191,6 +226,26 @@ class Deciding:
         concerned = [state] if state else self._states
         undecided = all(one.decision.choice is Choice.UNDECIDED for one in concerned)
         return "until it is mended, nothing is run or removed" if undecided else "the last good values stay in use"
+
+    def _unseen(self) -> str:
+        """Why nothing can be decided: something has never been read, or was not there when we started."""
+        if unread := self._sources.unread:
+            return f"the configuration cannot be read: {unread}"
+        return next((self.forecast(one) for one in self._sources.missing if not one.contents.version), "")
+
+    def _matters(self, source: ConfigObject) -> bool:
+        """May the source, which does not exist, have existed in an earlier process? The Secret is named by a setting;
+        the ConfigMap must have existed if something is installed that nobody else turns on."""
+        if source is self._sources.secret:
+            return any(state.live for state in self._states)
+        return bool(self._off_without(source))
+
+    def _off_without(self, source: ConfigObject) -> list[State]:
+        """Modules that are installed, and that flags would turn off if the source were empty."""
+        other = self._secret if source is self._sources.config else self._config
+        facts = replace(self._facts(), config=other.enabled)
+        chain = self._extenders.chain
+        return [s for s in self._states if s.live and flagged(s.module, chain, facts).choice is Choice.OFF]
 
     def _facts(self) -> Facts:
         invalid = {key: str(error) for key, error in self.refused.items()}

@@ -27,18 +27,19 @@ class Leftovers:
         self._ignored = ignored
         self._looked = self._cleaned = False
 
-    async def look(self) -> None:
-        """See which modules are installed, once. As long as that is not known, nothing is deleted for its sake."""
+    async def look(self) -> bool:
+        """See which modules are installed, once; is that known? Until it is, nothing is deleted for its sake."""
         if self._looked:
-            return
+            return True
         try:
             heads = [await self._releasing.places.inherit(state.module) for state in self._states]
         except (KubeError, ReleaseFailed) as error:
             _log.error("Releases of an earlier life cannot be looked for.", error=str(error))
-            return
+            return False
         self._looked = True
         for state, head in zip(self._states, heads, strict=True):
             state.live = state.live or (head is not None and head.owned)
+        return True
 
     async def clean_up(self) -> None:
         """Remove releases that are ours and that no module is called after, once. As long as it is not certain which

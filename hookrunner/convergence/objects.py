@@ -1,5 +1,8 @@
-"""The ConfigMap in which users say what is on and with which values, and the Secret for what not everybody is to read
-(addon-operator.md §2.3)."""
+"""The ConfigMap in which users say what is on and with which values, and the Secret for what not everybody is to read.
+
+One that is deleted counts as it was until its grace is over. If it is created again before, that is an edit like any
+other.
+"""
 
 import asyncio
 import base64
@@ -12,14 +15,16 @@ from typing import Literal
 import orjson
 
 from hookrunner import log
+from hookrunner.convergence.grace import Grace
 from hookrunner.engine.progress import Progress
-from hookrunner.errors import AlreadyExists, Conflict, NotFound
+from hookrunner.errors import AlreadyExists, Conflict, KubeError, NotFound
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
 from hookrunner.values.sections import NO_TEXT
+from hookrunner.web.formats import rfc3339
 
 _log = log.get("config")
 
@@ -34,16 +39,23 @@ class Contents:
 
 
 class ConfigObject:
-    """One ConfigMap or Secret of a name. `unseen` says why it cannot be read at the moment. `taken` tells that whoever
+    """One ConfigMap or Secret of a name. `unseen` says why it cannot be read at the moment, `is_known` that it has been
+    read once. `grace` runs while it is missing and still counts as it was. `taken` tells that whoever
     reads `states` has done what was to be done about the last one. Whoever writes holds `writing` from when it looks at
     what there is until it is known here what was written: that is no news then, and `contents` are those that whoever
     reads `states` has taken over."""
 
     def __init__(
-        self, client: Client, watches: Watches, kind: Literal["ConfigMap", "Secret"], place: tuple[str, str]
+        self,
+        client: Client,
+        watches: Watches,
+        kind: Literal["ConfigMap", "Secret"],
+        place: tuple[str, str],
+        grace: Grace,
     ) -> None:
         self.contents = Contents()
-        self.unseen = "not read yet"
+        self.grace = grace
+        self.unseen, self.is_known = "not read yet", False
         self.taken = Progress()
         self.writing = asyncio.Lock()
         self._written = 0
@@ -59,7 +71,7 @@ class ConfigObject:
     def called(self, name: str) -> "ConfigObject":
         """The one of another name beside it."""
         kind: Literal["ConfigMap", "Secret"] = "Secret" if self._resource.kind == "Secret" else "ConfigMap"
-        return ConfigObject(self._client, self._watches, kind, (self.namespace, name))
+        return ConfigObject(self._client, self._watches, kind, (self.namespace, name), Grace(0.0))
 
     async def states(self) -> AsyncIterator[Contents]:
         """What it holds, as soon as that is known and then at every change, for ever."""
@@ -72,6 +84,22 @@ class ConfigObject:
                     if news:
                         yield self.contents
                         self.taken.happened()
+
+    async def ends(self) -> AsyncIterator[Contents]:
+        """What it holds, nothing, each time that its grace is over, for ever."""
+        while True:
+            await self.grace.is_over()
+            async with self.writing:
+                if self.grace.running:  # else it was created while a write was waited for
+                    self.grace.end()
+                    self._drop()
+            yield self.contents
+            self.taken.happened()
+
+    def expect(self) -> None:
+        """It should exist: if it does not, its grace begins."""
+        if not self.contents.version:
+            self.grace.begin()
 
     def _take_in(self, report: Report) -> bool:
         """Does it tell what the object holds now?"""
@@ -87,12 +115,12 @@ class ConfigObject:
                 _log.error(f"{self} cannot be read.", error=reason)
                 return False
             case Listed():
-                self.contents, self.unseen, self._written = self._listed, "", 0
+                self.unseen, self.is_known, self._written = "", True, 0
+                self._is(self._listed)
             case Item(change=Change.DELETED):
-                self.contents = Contents()
-                _log.warn(f"{self} is deleted: what only it has said counts no more.")
+                self._is(Contents())
             case Item(obj=obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
-                self.contents = self._contents(obj)
+                self._is(self._contents(obj))
             case Item():  # from before our last write, with which it was answered
                 return False
             case Found():
@@ -100,19 +128,41 @@ class ConfigObject:
                 return False
         return True
 
+    def _is(self, contents: Contents) -> None:
+        """It holds this now, or does not exist."""
+        if contents.version:
+            self.contents = contents
+            self.grace.end()
+        elif self.contents.version and self.grace.seconds:
+            self.grace.begin()
+        elif self.contents.version:
+            self._drop()
+
+    def _drop(self) -> None:
+        self.contents = Contents()
+        _log.warn(f"{self} is deleted: what only it has said counts no more.")
+
     async def read(self) -> Contents:
         """What it holds now, asked anew. Raises KubeError."""
         try:
             self.contents = self._contents(await self._client.get(self._resource.path(self.namespace, self.name)))
         except NotFound:
             self.contents = Contents()
+        except KubeError as error:
+            self.unseen = str(error)
+            raise
+        self.unseen, self.is_known = "", True
         return self.contents
 
     async def write(self, key: str, text: str) -> Contents:
         """Set one key, and make the object if it is not there; the other keys stay byte for byte as they are.
 
-        Raises Conflict if somebody has changed it since it was last read, or another KubeError.
+        Raises Conflict if somebody has changed it since it was last read, or another KubeError: NotFound during its
+        grace, since an object with this key alone would take the place of the one that is missed.
         """
+        if self.grace.running:
+            wait = f"it is written to when it is created again, or from {rfc3339(self.grace.until)} on"
+            raise NotFound(404, "NotFound", f"{self} is missing; {wait}")
         version, body = self.contents.version, {"data": {key: text}}
         if version:
             body |= {"metadata": {"resourceVersion": version}}

@@ -8,7 +8,7 @@ from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.edits import Edits
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.news import Item
-from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.objects import ConfigObject
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.state import State, States
@@ -45,17 +45,21 @@ class Reactions:
         self._scripted = Edits()
         self._causes: dict[str, str] = {}
 
-    async def follow_config(self, config: ConfigObject, secret: ConfigObject | None, mine: ConfigObject) -> None:
-        """For ever: take over what is in one (`mine`) of the two objects that users write."""
-        async for _ in mine.states():
-            self._configured(config.contents, secret.contents if secret else Contents())
+    async def follow_config(self, source: ConfigObject) -> None:
+        """For ever: take over what is in one of the two objects that users write."""
+        async for _ in source.states():
+            self._configured()
 
-    def _configured(self, config: Contents, secret: Contents) -> None:
+    async def follow_grace(self, source: ConfigObject) -> None:
+        """For ever: take over that one of them is missing for longer than its grace."""
+        async for _ in source.ends():
+            self._configured()
+
+    def _configured(self) -> None:
         """The configuration was read anew. What was no good and is good again may decide about its module, as flags and
         global values do about any."""
         bad = self._deciding.bad
-        self._deciding.unseen = ""
-        changed = self._deciding.adopt(config, secret)
+        changed = self._deciding.adopt()
         if changed and self._rounds.converged.is_set():
             self._releasing.expect()
         decides = bad - self._deciding.bad or self._deciding.flags_changed()

@@ -75,6 +75,13 @@ class Releasing:
             if not any(head.owned for head in (await self.places.heads()).values()):
                 self.expect()
 
+    async def has_releases(self) -> bool:
+        """May an earlier process have installed something?"""
+        try:
+            return any(head.owned for head in (await self.places.heads()).values())
+        except KubeError:
+            return True
+
     def expect(self) -> None:
         """Something will be rendered soon."""
         self._helm.renderer.expect()

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.leftovers import Leftovers
-from hookrunner.convergence.objects import ConfigObject
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
+from hookrunner.convergence.sources import Sources
 from hookrunner.convergence.state import State, States
 from hookrunner.engine.queue_set import Queues
 from hookrunner.model.bindings import BindingType
@@ -48,7 +48,7 @@ class Known:
 
     deciding: Deciding
     releasing: Releasing
-    sources: tuple[ConfigObject, ...]
+    sources: Sources
     rejected: tuple[Module, ...]
     leftovers: Leftovers
     compiled: CompiledHooks
@@ -95,7 +95,7 @@ class ModulesStatus:
 
     def _progress(self) -> str:
         if unseen := self._known.deciding.unseen:
-            return f"the configuration cannot be read: {unseen}"
+            return unseen
         waiting = [state.module.name for state in self._states.enabled if not state.ready]
         names = f"; not ready: {', '.join(waiting)}" if waiting else ""
         return (self._rounds.phase or "waiting for global hooks") + names
@@ -121,10 +121,12 @@ class ModulesStatus:
     def _complaints(self) -> Iterator[str]:
         deciding = self._known.deciding
         if deciding.unseen:
-            yield f"it cannot be read: {deciding.unseen}"
+            yield deciding.unseen
         for source in self._known.sources:
-            if source.unseen:
+            if source.unseen and source.is_known:
                 yield f"{source}: {source.unseen}"
+        if not deciding.unseen:
+            yield from map(deciding.forecast, self._known.sources.missing)
         for error in deciding.refused.values():
             yield str(error)
 

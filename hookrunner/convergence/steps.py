@@ -27,7 +27,8 @@ class Steps:
     async def decide(self) -> None:
         """Say of each module whether it is on, and which of the others are still there; have webhooks answered that
         are registered since an earlier life."""
-        await self._leftovers.look()
+        if await self._leftovers.look():
+            self.deciding.weigh_missing()
         await self.deciding.decide()
         await self._webhooks.resume()
 

@@ -149,6 +149,15 @@ class ModulesSettings:
             "to read; they win.",
         )
     )
+    config_grace: float = setting(
+        Option(
+            "config-grace",
+            DURATION,
+            "30s",
+            "Modules: how long the ConfigMap, or the Secret of --config-secret, may be missing before that counts, for "
+            "whoever replaces it; with 0 a delete counts at once.",
+        )
+    )
     unnumbered_order: int = setting(
         Option("unnumbered-modules-order", COUNT, "1", "Modules: weight of one whose directory has no number.", _BOTH)
     )

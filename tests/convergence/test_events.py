@@ -10,6 +10,7 @@ import pytest
 
 from hookrunner import log
 from hookrunner.convergence.events import Events
+from hookrunner.convergence.grace import Grace
 from hookrunner.convergence.news import Item, News
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.errors import Denied, KubeError, NotFound
@@ -38,7 +39,8 @@ class Server:
 
 @asynccontextmanager
 async def posting(server: Server, news: News) -> AsyncIterator[None]:
-    config = ConfigObject(server, None, "ConfigMap", ("ops", "hookrunner"))  # type: ignore[arg-type]  # asked for nothing
+    place = ("ops", "hookrunner")
+    config = ConfigObject(server, None, "ConfigMap", place, Grace(0.0))  # type: ignore[arg-type]  # asked for nothing
     config.contents = Contents({}, "7", "u-1")
     task = asyncio.create_task(Events(server, news, config).post())  # type: ignore[arg-type]  # it only sends
     yield

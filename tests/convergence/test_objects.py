@@ -1,12 +1,15 @@
 """The ConfigMap as it is followed while somebody writes to it."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from hookrunner.convergence.grace import Grace
 from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.errors import NotFound
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
@@ -44,7 +47,13 @@ def story() -> Story:
 
 @pytest.fixture
 def config(story: Story) -> ConfigObject:
-    return ConfigObject(None, story, "ConfigMap", ("ops", "hookrunner"))  # type: ignore[arg-type]  # it only follows
+    """Without a grace."""
+    return followed(story, 0.0)
+
+
+def followed(story: Story, grace: float) -> ConfigObject:
+    place = ("ops", "hookrunner")
+    return ConfigObject(None, story, "ConfigMap", place, Grace(grace))  # type: ignore[arg-type]  # it only follows
 
 
 async def test_what_it_holds_is_told_once_it_is_listed_and_at_each_change(config: ConfigObject, story: Story) -> None:
@@ -82,3 +91,86 @@ async def test_who_writes_does_not_see_what_nobody_has_taken_over_yet(config: Co
         await heard()
         assert config.contents == before
     assert (await reading).data == {"a": "x: 2"}
+
+
+class Followed:
+    """What is heard of a ConfigMap with a grace, in virtual time."""
+
+    def __init__(self, story: Story, grace: float) -> None:
+        self.config = followed(story, grace)
+        self.heard: list[tuple[float, dict[str, str]]] = []
+        self._began = asyncio.get_running_loop().time()
+        self._tasks = [asyncio.ensure_future(self._follow(of)) for of in (self.config.states(), self.config.ends())]
+
+    async def _follow(self, contents: AsyncIterator[Contents]) -> None:
+        async for one in contents:
+            self.heard.append((round(asyncio.get_running_loop().time() - self._began, 3), dict(one.data)))
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def patiently(story: Story, *first: Report) -> AsyncIterator[Followed]:
+    """With a grace of 30 s, from when it was created with `x: 1`. No fixture: those have a clock of their own."""
+    one = Followed(story, 30.0)
+    story.tell(*(first or (Listing(), item(1, None, a="x: 1"), Listed("1"))))
+    await heard()
+    yield one
+    await one.close()
+
+
+@pytest.mark.looptime
+async def test_a_delete_counts_when_the_grace_is_over(story: Story) -> None:
+    async with patiently(story) as patient:
+        await asyncio.sleep(100.0)
+        story.tell(item(2, Change.DELETED))
+        await asyncio.sleep(29.0)
+        assert (patient.heard[-1], patient.config.grace.running) == ((100.0, {"a": "x: 1"}), True)
+        await asyncio.sleep(2.0)
+        assert (patient.heard[-1], patient.config.grace.running) == ((130.0, {}), False)
+
+
+@pytest.mark.looptime
+async def test_what_is_created_again_within_the_grace_was_edited(story: Story) -> None:
+    """Each delete has a grace of its own."""
+    async with patiently(story) as patient:
+        for number in range(3):
+            story.tell(item(2 + number, Change.DELETED))
+            await asyncio.sleep(25.0)
+            story.tell(item(10 + number, Change.ADDED, a=f"x: {number}"))
+            await asyncio.sleep(10.0)
+        expected = ["x: 1", "x: 1", "x: 0", "x: 0", "x: 1", "x: 1", "x: 2"]
+        assert [data.get("a") for _, data in patient.heard] == expected, "never empty"
+
+
+@pytest.mark.looptime
+async def test_a_delete_that_nobody_saw_has_its_grace_from_when_it_is_noticed(story: Story) -> None:
+    async with patiently(story) as patient:
+        story.tell(Lost("away", True))
+        await asyncio.sleep(60.0)
+        story.tell(Listing(), Listed("9"))
+        await asyncio.sleep(40.0)
+        assert patient.heard[-1] == (90.0, {})
+
+
+@pytest.mark.looptime
+async def test_nothing_is_written_while_it_is_missed(story: Story) -> None:
+    """It would be created with one key, and everything else would count as deleted at once."""
+    async with patiently(story) as patient:
+        story.tell(item(2, Change.DELETED))
+        await heard()
+        with pytest.raises(NotFound, match="ConfigMap ops/hookrunner is missing; it is written to when it is created"):
+            await patient.config.write("a", "x: 2")
+
+
+@pytest.mark.looptime
+async def test_what_was_never_seen_is_missed_if_it_should_exist(story: Story) -> None:
+    async with patiently(story, Listing(), Listed("1")) as patient:
+        patient.config.expect()
+        await asyncio.sleep(29.0)
+        assert patient.config.grace.running
+        await asyncio.sleep(2.0)
+        assert patient.heard == [(0.0, {}), (30.0, {})]

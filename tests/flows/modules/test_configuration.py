@@ -23,6 +23,7 @@ def one(world: World) -> World:
 async def test_a_configuration_that_comes_later_counts_and_its_end_too(one: World) -> None:
     """Created, edited, a section removed, the switch toggled by itself, all deleted. Under addon-operator's name it
     does not count, which is told."""
+    one.operator.flags = (*one.operator.flags, "--config-grace=0s")
     await one.configure("addon-operator", aEnabled="true")
     await one.start()
     assert "--config-map addon-operator" in (await one.operator.wait_log("default/addon-operator does"))["hint"]
@@ -104,7 +105,7 @@ async def test_what_a_hook_writes_brings_exactly_one_run(one: World) -> None:
 
 
 async def test_values_in_a_secret_win_and_are_followed(one: World) -> None:
-    one.operator.flags = (*one.operator.flags, "--config-secret=private")
+    one.operator.flags = (*one.operator.flags, "--config-secret=private", "--config-grace=0s")
     await one.configure(aEnabled="true", a="size: 2")
     await one.start()
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "private"}, "data": {"a": _coded("size: 7")}}

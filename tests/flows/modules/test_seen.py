@@ -185,6 +185,7 @@ async def test_a_hook_that_fails_beside_its_modules_runs_is_told_with_its_module
 
 
 async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
+    world.operator.flags = (*world.operator.flags, "--config-grace=0s")
     world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
     await world.configure(aEnabled="true")
     await world.start()

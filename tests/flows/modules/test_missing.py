@@ -1,0 +1,177 @@
+"""A ConfigMap or a Secret that is deleted: whoever replaces it must lose no module."""
+
+import asyncio
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from hookrunner.sandbox.faults import Fault
+from hookrunner.sandbox.sandbox import Sandbox
+from tests.controlplane.cluster import Cluster
+from tests.flows.modules.hooks import at, configmap, hook, patch, watching
+from tests.flows.modules.world import World
+
+SIZE = "size: {{ .Values.a.size | quote }}"
+GIVEN = {"aEnabled": "true", "a": "size: 2", "b": "x: 1"}
+SHORT = "--config-grace=1s"
+
+
+@pytest.fixture
+async def one(world: World) -> World:
+    """With a module `a` that the ConfigMap turns on, and one `b` that a file does."""
+    world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
+    world.module("020-b", {"values.yaml": "bEnabled: true\n", "templates/cm.yaml": configmap("b")})
+    await world.create("hookrunner", GIVEN)
+    return world
+
+
+def configuration(world: World) -> tuple[int, str]:
+    """Whether it is ready, and what `/readyz` says of the configuration."""
+    status, text = world.operator.get("/readyz?output=json")
+    conditions = {one["name"]: one["message"] for one in json.loads(text)["conditions"]}
+    return status, conditions["configuration"]
+
+
+async def event(world: World, reason: str) -> str:
+    """Wait for an Event with this reason, for what it says."""
+    found: list[Any] = []
+
+    async def is_there() -> bool:
+        items = (await world.ask("GET", world.path(resource="events"), None))["items"]
+        found[:] = [one["message"] for one in items if one["reason"] == reason]
+        return bool(found)
+
+    await world.until(is_there, True, f"an Event {reason}")
+    return str(found[0])
+
+
+async def test_a_replaced_configuration_uninstalls_nothing(real: World, cluster: Cluster) -> None:
+    """With `kubectl replace --force`, as users do. What `a` has installed stays, and its release goes on."""
+    real.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
+    real.module("010-a", {"hooks/h.sh": hook(beforeDeleteHelm=1, onStartup=1)})
+    await real.configure(aEnabled="true", a="size: 2")
+    await real.start()
+    await real.becomes("a", size="2")
+    uid = (await real.ask("GET", real.path("a"), None))["metadata"]["uid"]
+    data = {"aEnabled": "true", "a": "size: 3"}
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "hookrunner"}, "data": data}
+    file = real.directory / "replaced.json"
+    for size in ("3", "4", "5"):
+        file.write_text(json.dumps({**manifest, "data": {**data, "a": f"size: {size}"}}))
+        await asyncio.to_thread(cluster.kubectl, "-n", real.namespace, "replace", "--force", "-f", str(file))
+        await real.becomes("a", size=size)
+    assert (await real.ask("GET", real.path("a"), None))["metadata"]["uid"] == uid
+    assert (await real.releases())[-1] == "a.v4 deployed"
+    assert real.history() == ["a/h.sh onStartup"]
+
+
+async def test_a_deleted_configuration_is_told_with_what_goes_and_when_and_counts_again_when_it_is_back(
+    one: World,
+) -> None:
+    await one.start()
+    one.writes()
+    await one.delete("hookrunner")
+    told = await event(one, "ConfigDeleted")
+    assert told.startswith("ConfigMap default/hookrunner is deleted; unless it is created before 20")
+    assert told.endswith("Z, uninstalled: a; values lost: b")
+    assert configuration(one) == (200, told)
+    assert (await one.operator.wait_log("part of the configuration is missing"))["what"] == told
+    await one.create("hookrunner", GIVEN)
+    assert await event(one, "ConfigRestored") == "ConfigMap default/hookrunner is there again"
+    assert configuration(one) == (200, "")
+    assert [line for line in one.writes() if "events" not in line] == [], "nothing has changed"
+
+
+async def test_a_deleted_configuration_counts_after_its_grace(one: World) -> None:
+    one.operator.flags = (*one.operator.flags, SHORT)
+    await one.start()
+    await one.delete("hookrunner")
+    await one.until(one.maps, {"b": {}}, "what is installed")
+    assert (await event(one, "ConfigDropped")).endswith("counts as deleted from now on")
+
+
+async def test_a_restart_is_no_way_round_the_grace(one: World) -> None:
+    await one.start()
+    await one.stop()
+    await one.delete("hookrunner")
+    one.writes()
+    await one.start(ready=False)
+    await one.operator.not_ready("ConfigMap default/hookrunner does not exist; unless it is created before ")
+    assert (await event(one, "ConfigDeleted")).endswith("uninstalled: a")
+    await one.module_is("a", state="undecided")
+    assert not [line for line in one.writes() if "events" not in line]
+    await one.create("hookrunner", GIVEN)
+    await one.operator.ready()
+    assert await one.releases() == ["a.v1 deployed", "b.v1 deployed"]
+
+
+async def test_after_a_restart_a_configuration_that_stays_away_counts_as_deleted(one: World) -> None:
+    await one.start()
+    await one.stop()
+    await one.delete("hookrunner")
+    one.operator.flags = (*one.operator.flags, SHORT)
+    await one.start()
+    await one.until(one.maps, {"b": {}}, "what is installed")
+
+
+async def test_who_never_had_a_configuration_waits_for_none(world: World) -> None:
+    world.module("020-b", {"values.yaml": "bEnabled: true\n", "templates/cm.yaml": configmap("b")})
+    world.operator.flags = (*world.operator.flags, "--config-grace=1h")
+    await world.start()
+    await world.again()
+    assert configuration(world) == (200, "")
+
+
+async def test_a_deleted_secret_has_its_grace_too_and_after_a_restart(one: World) -> None:
+    one.operator.flags = (*one.operator.flags, "--config-secret=private")
+    await set_secret(one, "size: 7")
+    await one.start()
+    await one.becomes("a", size="7")
+    await one.delete("private", "secrets")
+    assert (await event(one, "ConfigDeleted")).endswith("Z, values lost: a")
+    assert await one.map("a") == {"size": "7"}
+    await one.again(ready=False)
+    await one.operator.not_ready("Secret default/private does not exist; ")
+    await set_secret(one, "size: 8")
+    await one.becomes("a", size="8")
+
+
+async def test_a_secret_that_cannot_be_read_at_the_start_keeps_all_from_running(one: World, sandbox: Sandbox) -> None:
+    """The ConfigMap alone is not what the user has said."""
+    one.operator.flags = (*one.operator.flags, "--config-secret=private")
+    await set_secret(one, "size: 7")
+    rule = sandbox.faults.add(Fault("answer", "/secrets/private", status=403))
+    listed = sandbox.faults.add(Fault("answer", "metadata.name%3Dprivate", status=403))
+    await one.start(ready=False)
+    await one.operator.not_ready("the configuration cannot be read: Secret default/private: ")
+    await one.configure(a="size: 3")
+    await one.module_is("a", state="undecided")
+    assert await one.maps() == {}
+    sandbox.faults.remove(rule)
+    sandbox.faults.remove(listed)
+    await one.becomes("a", size="7")
+
+
+async def test_a_hook_does_not_create_a_configuration_that_is_missed(one: World) -> None:
+    write = at("Event", patch("/a/size", "5", lasting=True))
+    one.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
+    await one.start()
+    await one.delete("hookrunner")
+    await event(one, "ConfigDeleted")
+    await one.create("event", watched="y")
+    await one.module_is(
+        "a", reason="ConfigMap default/hookrunner is missing; it is written to when it is created again"
+    )
+    assert await one.configuration() == {}
+    await one.create("hookrunner", GIVEN)
+    await one.becomes("a", size="5")
+
+
+async def set_secret(world: World, section: str) -> None:
+    """Create the Secret with a section of `a`."""
+    data = {"a": base64.b64encode(section.encode()).decode()}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "private"}, "data": data}
+    if await world.ask("GET", world.path("private", "secrets"), None) is None:
+        await world.ask("POST", world.path(resource="secrets") + "?story=yes", secret)
