@@ -2,8 +2,9 @@
 
 Dates, `1:30` and `=` are texts, `1e3` is a number, `0644` is octal, a key is the text that was written (`1`, `on`,
 `null`), and of a key given twice the last one counts. Only the words for true and false differ, by dialect: YAML 1.1
-for a hook's configuration (shell-operator.md §1.5), YAML 1.2 for what is sent to the API server, so that no `y`
-becomes `"true"` (§17.15).
+for a hook's configuration and for values, as Helm and kubectl read them; YAML 1.2 for what is sent to the API server,
+so that no `y` becomes `"true"`. `GO_YAML_3` is YAML 1.2 as addon-operator reads the sections of modules: an unquoted
+date becomes a time, `2020-01-01T00:00:00Z`.
 
 Values are built from the parser's events. The library's own composer recurses in C and ends the process with a
 segmentation fault on a text of 100,000 brackets; here such a text is an error. So is one whose aliases stand for more
@@ -12,6 +13,7 @@ than a million values: a few lines can stand for more than any memory holds.
 No error quotes the text, which may hold a password: it names the line. (The library's own snippets are left out.)
 """
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -26,8 +28,13 @@ _WORDS = (
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*|(?=[eE])))(?:[eE][-+]?[0-9]+)?)"
 )
 _BOOLS = "true|True|TRUE|false|False|FALSE"
+_OLD = "y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF"
+_CLOCK = r"(?P<clock>[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2})(?P<part>\.[0-9]{1,9})?(?P<zone>Z|[-+][0-9]{2}:[0-9]{2})?"
+_TIME = rf"(?P<time>(?P<date>[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?:(?P<between>[Tt ]){_CLOCK})?)"
 YAML_1_2 = re.compile(_WORDS.format(bools=_BOOLS))
-YAML_1_1 = re.compile(_WORDS.format(bools=f"{_BOOLS}|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF"))
+YAML_1_1 = re.compile(_WORDS.format(bools=f"{_BOOLS}|{_OLD}"))
+GO_YAML_3 = re.compile(_WORDS.format(bools=_BOOLS) + f"|{_TIME}")
+_OLD_WORD = re.compile(rf"\b(?:{_OLD})\b")
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
 _TAG = "tag:yaml.org,2002:"
 _MOST_ALIASED = 1_000_000
@@ -59,6 +66,27 @@ def documents(text: bytes, dialect: re.Pattern[str]) -> Iterator[JSON]:
         raise BadDocument(number, "nested too deep") from None
     except (yaml.YAMLError, ValueError) as error:
         raise BadDocument(number, f"not YAML: {' '.join(str(error).split())}") from None
+
+
+def old_words(text: str) -> list[tuple[str, ...]]:
+    """The places of values in the first document that are true or false in YAML 1.1, and texts in YAML 1.2: keys and
+    indices on the way to each. Raises BadDocument."""
+    if not _OLD_WORD.search(text):
+        return []
+    old, new = (next(documents(text.encode(), dialect), None) for dialect in (YAML_1_1, YAML_1_2))
+    return list(_differences(old, new, ()))
+
+
+def _differences(old: JSON, new: JSON, place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    match old, new:
+        case bool(), str():
+            yield place
+        case dict(), dict():
+            for key in old:
+                yield from _differences(old[key], new[key], (*place, key))
+        case list(), list():
+            for index, (one, other) in enumerate(zip(old, new, strict=True)):
+                yield from _differences(one, other, (*place, str(index)))
 
 
 class _Document:
@@ -123,6 +151,8 @@ class _Document:
         if tag in ("", "!"):
             match = self._dialect.fullmatch(event.value) if event.implicit[0] else None
             tag = (match and match.lastgroup) or "str"
+            if match and tag == "time":
+                return _time(match)
         try:
             return _SCALARS[tag](event.value)
         except KeyError:
@@ -145,6 +175,20 @@ def _inherited(key: yaml.Event, sources: JSON) -> dict[str, JSON]:
             raise _problem(key, "`<<` takes a mapping or a list of mappings")
         found = source | found
     return found
+
+
+def _time(match: re.Match[str]) -> str:
+    """A time as Go writes it into JSON; the text itself if Go does not take it for one."""
+    clock, zone = match["clock"] or "0:0:0", match["zone"] or ""
+    if match["clock"] and (match["between"] == " ") is bool(zone):
+        return match[0]
+    numbers = map(int, (*match["date"].split("-"), *clock.split(":")))
+    try:
+        moment = datetime.datetime(*numbers)  # type: ignore[arg-type]  # six numbers
+    except ValueError:
+        return match[0]
+    part = (match["part"] or "").rstrip("0").rstrip(".")
+    return moment.isoformat() + part + ("Z" if zone in ("", "+00:00", "-00:00") else zone)
 
 
 def _integer(text: str) -> int:

@@ -18,6 +18,7 @@ from hookrunner.modules import graph as drawn
 from hookrunner.modules.capabilities import stock
 from hookrunner.modules.offline import Offline, offline
 from hookrunner.modules.scripts import Scripts
+from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
@@ -36,7 +37,9 @@ def asked(files: Files) -> Settings:
 def opened(files: Files) -> Offline:
     """The modules with their values. Raises StartRefused, BadInput."""
     with quiet():
-        return offline(shelf.read(asked(files).modules), configured.read(files.config))
+        found = asked(files)
+        given = configured.read(files.config, found.compat is Compat.ADDON)
+        return offline(shelf.read(found.modules), given)
 
 
 def names(directories: tuple[str, ...]) -> list[str]:

@@ -143,7 +143,8 @@ async def convergence(
         scripts = Measured(
             Scripts(settings.hooks, parts.children, modules.enabled_timeout), parts.metrics, lambda: tasks.activation
         )
-        extenders = Extenders(modules.extenders, shelf.loaded.statics.enabled, lambda: values.flags, scripts)
+        as_addon = settings.compat is Compat.ADDON
+        extenders = Extenders(modules.extenders, shelf.loaded.statics.enabled, lambda: values.flags, scripts, as_addon)
         deciding = Deciding(extenders, states, store, helm.known, sources)
         releasing = Releasing(modules, helm, store, parts.metrics, deciding.maintained)
         definitions = _definitions(parts.kube, modules, helm)

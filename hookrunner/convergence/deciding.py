@@ -15,20 +15,21 @@ from hookrunner.convergence import missing
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.missing import Missing
 from hookrunner.convergence.news import Item
-from hookrunner.convergence.objects import ConfigObject
+from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.convergence.sources import Sources
 from hookrunner.convergence.state import NOT_YET, State, States
 from hookrunner.convergence.trouble import Trouble
 from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.resources import JSON
+from hookrunner.model.status import some
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import Facts, flagged, uncertain
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
 from hookrunner.values.patches import same
-from hookrunner.values.sections import Config, parse
+from hookrunner.values.sections import Config, old_words, parse
 from hookrunner.values.store import Store
 
 _log = log.get("config")
@@ -38,12 +39,13 @@ _NOTHING = object()
 @dataclass(frozen=True, slots=True)
 class Extenders:
     """Who may say whether a module is on: `chain` in the order of asking, flags of files, what global hooks say, and
-    the `enabled` scripts."""
+    the `enabled` scripts. `as_addon`: the configuration is read as addon-operator reads it."""
 
     chain: Sequence[str]
     static: Mapping[str, Flag]
     dynamic: Callable[[], Mapping[str, bool]]
     scripts: Asks
+    as_addon: bool = False
 
 
 class Deciding:
@@ -68,11 +70,18 @@ class Deciding:
         self._decided_by: dict[str, JSON] = {}
         self._config, self._secret = Config(), Config()
         self._strangers: frozenset[str] | set[str] = frozenset()
+        self._words: frozenset[str] = frozenset()
 
     @property
     def bad(self) -> frozenset[str]:
         """The keys whose sections cannot be used as they are; `global` also stands for what cannot be read at all."""
         return frozenset(self.refused) | ({GLOBAL} if self.unseen else set())
+
+    @property
+    def doubt(self) -> str:
+        """Why nothing can be decided about any module; empty if something can."""
+        refused = self.refused.get(GLOBAL)
+        return self.unseen or (f"the section {GLOBAL} is refused: {refused}" if refused else "")
 
     def maintained(self, key: str) -> bool:
         """Are the objects of this module to be left alone?"""
@@ -89,8 +98,9 @@ class Deciding:
         if self._sources.unread:
             return frozenset()
         config, secret = self._sources.contents
-        before, self._config, self._secret = self._config, parse(config.data), parse(secret.data)
+        before, self._config, self._secret = self._config, *self._parsed(config, secret)
         self._warn_of_strangers()
+        self._warn_of_words()
         self._hold_what_goes()
         changed = self._judge()
         self._renew_reasons()
@@ -255,6 +265,24 @@ class Deciding:
         flags = {**self._config.enabled, **self._secret.enabled}
         running = frozenset(state.module.name for state in self._states if state.live)
         return Facts(self._extenders.static, self._extenders.dynamic(), flags, invalid, running, self._kubernetes)
+
+    def _parsed(self, config: Contents, secret: Contents) -> tuple[Config, Config]:
+        as_addon = self._extenders.as_addon
+        return parse(config.data, as_addon), parse(secret.data, as_addon)
+
+    def _warn_of_words(self) -> None:
+        """Once for each value. As addon-operator, `global` is read as it has always been."""
+        words = {place for contents in self._sources.contents for place in old_words(contents.data)}
+        before, self._words = self._words, frozenset(words)
+        new = sorted(words - before)
+        shared = [place for place in new if place.startswith(f"/{GLOBAL}/")]
+        others = [place for place in new if place not in shared]
+        hint = "write true or false, or put quotes around texts"
+        if shared and not self._extenders.as_addon:
+            _log.warn("unquoted words such as off and yes are true or false here", keys=some(shared), hint=hint)
+        if others:
+            text = "unquoted words such as off and yes are texts here, but true or false in values.yaml"
+            _log.warn(text, keys=some(others), hint=hint)
 
     def _warn_of_strangers(self) -> None:
         known = {GLOBAL, *(state.module.key for state in self._states)}

@@ -34,20 +34,19 @@ class Missing:
 
     def __init__(self, news: News) -> None:
         self._news = news
-        self._told: dict[str, float] = {}
+        self._told: dict[ConfigObject, float] = {}
 
     def tell(self, source: ConfigObject, message: str) -> None:
         """It is missing; once for each grace."""
-        name = str(source)
-        if self._told.get(name) != source.grace.until:
-            self._told[name] = source.grace.until
+        if self._told.get(source) != source.grace.until:
+            self._told[source] = source.grace.until
             _log.warn("part of the configuration is missing", what=message)
-            self._news.tell(Item(name, "ConfigDeleted", message))
+            self._news.tell(Item(str(source), "ConfigDeleted", message))
 
     def tell_of_ends(self, sources: Iterable[ConfigObject]) -> None:
         """Those that are missing no more, or count as deleted now."""
         for source in sources:
-            if not source.grace.running and self._told.pop(str(source), 0.0):
+            if not source.grace.running and self._told.pop(source, 0.0):
                 there = bool(source.contents.version)
                 fate = "is there again" if there else "counts as deleted from now on"
                 reason = "ConfigRestored" if there else "ConfigDropped"

@@ -137,7 +137,7 @@ class Rounds:
         await self._after_all()
         self.phase = ""
         self._measure(self._tasks.now() - began)
-        if not (self.converged.is_set() or self._steps.deciding.unseen):
+        if not (self.converged.is_set() or self._steps.deciding.doubt):
             self._first_is_over()
         await self._steps.clean_up()
 

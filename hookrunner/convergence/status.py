@@ -94,8 +94,8 @@ class ModulesStatus:
         return [*rows, *map(_rejected_row, self._known.rejected)]
 
     def _progress(self) -> str:
-        if unseen := self._known.deciding.unseen:
-            return unseen
+        if doubt := self._known.deciding.doubt:
+            return doubt
         waiting = [state.module.name for state in self._states.enabled if not state.ready]
         names = f"; not ready: {', '.join(waiting)}" if waiting else ""
         return (self._rounds.phase or "waiting for global hooks") + names

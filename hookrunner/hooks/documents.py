@@ -30,14 +30,14 @@ def first(text: bytes) -> JSON:
             raise _nearer(text, BadDocument(1, f"not JSON: {error}"), other) from None
 
 
-def every(text: bytes) -> tuple[list[JSON], bool]:
-    """All documents of a text for the API server, and whether they were JSON: one value after another, or else the
-    whole text as YAML (shell-operator.md §7.1). Raises BadDocument."""
+def every(text: bytes, dialect: re.Pattern[str] = yaml_values.YAML_1_2) -> tuple[list[JSON], bool]:
+    """All documents of a text, and whether they were JSON: one value after another, or else the whole text as YAML, in
+    the dialect of texts for the API server unless told otherwise. Raises BadDocument."""
     try:
         return every_json(text), True
     except BadDocument as error:
         try:
-            return list(yaml_values.documents(text, yaml_values.YAML_1_2)), False
+            return list(yaml_values.documents(text, dialect)), False
         except BadDocument as other:
             raise _nearer(text, error, other) from None
 

@@ -13,6 +13,7 @@ from hookrunner import redaction
 from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
 from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
 from hookrunner.values import sections
 from hookrunner.values.sections import Config
 from hookrunner.yaml_values import BadDocument
@@ -26,18 +27,19 @@ class Configured:
     secret: Config | None = None
 
 
-def read(paths: Iterable[Path]) -> Configured:
-    """All files together; of a key that several have, the last counts. Raises BadInput."""
+def read(paths: Iterable[Path], as_addon: bool = False) -> Configured:
+    """All files together; of a key that several have, the last counts. `as_addon`: they are read as addon-operator
+    reads them. Raises BadInput."""
     plain: dict[str, str] = {}
     secret: dict[str, str] = {}
     for path in paths:
-        for document in _documents(path):
+        for document in _documents(path, as_addon):
             if not isinstance(document, dict):
                 found = redaction.described(document)
                 raise BadInput(f"{path}: a ConfigMap, a Secret or sections are wanted, not {found}")
             hidden = document.get("kind") == "Secret"
             (secret if hidden else plain).update(_data(document, path))
-    return Configured(sections.parse(plain), sections.parse(secret) if secret else None)
+    return Configured(sections.parse(plain, as_addon), sections.parse(secret, as_addon) if secret else None)
 
 
 def of(document: Mapping[str, JSON]) -> Config:
@@ -45,13 +47,24 @@ def of(document: Mapping[str, JSON]) -> Config:
     return sections.parse({key: _text(value) for key, value in document.items()})
 
 
-def _documents(path: Path) -> list[JSON]:
+def _documents(path: Path, as_addon: bool) -> list[JSON]:
+    """In a file of sections, `global` and the others may be read in two ways, as in the cluster."""
     try:
-        return [one for one in documents.every(path.read_bytes())[0] if one is not None]
+        text = path.read_bytes()
+        shared = documents.every(text, sections.dialect(GLOBAL, as_addon))[0]
+        found = documents.every(text, sections.dialect("", as_addon))[0]
+        return [_with_global(one, other) for one, other in zip(found, shared, strict=True) if one is not None]
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except BadDocument as error:
         raise BadInput(f"{path}: document {error.number}: {error}") from None
+
+
+def _with_global(document: JSON, other: JSON) -> JSON:
+    """With that section of the other."""
+    if isinstance(document, dict) and GLOBAL in document:
+        return document | {GLOBAL: other[GLOBAL]}
+    return document
 
 
 def _data(document: dict[str, JSON], path: Path) -> dict[str, str]:

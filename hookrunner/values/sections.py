@@ -1,10 +1,13 @@
 """The ConfigMap's data (or a Secret's) as config, and a section of it written back.
 
 Source: addon-operator.md §2.3, §13.8, §13.14, §13.15, §13.17. What cannot be read is named by its section, so that one
-bad edit leaves the other sections usable. The text is YAML 1.2; what is written reads the same for a parser of 1.1.
+bad edit leaves the other sections usable. As in addon-operator, `global` is YAML 1.1, like `values.yaml`
+(`off` is false), and sections of modules are YAML 1.2 (`off` is a text). What is written reads the same in both.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import orjson
@@ -14,6 +17,7 @@ from hookrunner import redaction, yaml_values
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL
+from hookrunner.values import pointers
 from hookrunner.yaml_values import BadDocument
 
 _MAINTENANCE = "Maintenance"
@@ -41,8 +45,9 @@ class _Unreadable(ValueError):
     """One key's text cannot be used."""
 
 
-def parse(data: Mapping[str, str]) -> Config:
-    """All keys of the data, in whatever state they are."""
+def parse(data: Mapping[str, str], as_addon: bool = False) -> Config:
+    """All keys of the data, in whatever state they are. `as_addon`: dates in sections of modules, too, are read as
+    addon-operator reads them."""
     sections: dict[str, JSON] = {}
     flags: dict[str, dict[str, bool]] = {ENABLED: {}, _MAINTENANCE: {}}
     problems: dict[str, str] = {}
@@ -56,10 +61,25 @@ def parse(data: Mapping[str, str]) -> Config:
                 flags[suffix][key] = _flag(suffix, text)
                 sections.setdefault(key, {})
             else:
-                sections[key] = _section(key, text)
+                sections[key] = _section(key, text, as_addon)
         except _Unreadable as error:
             problems[key] = "; ".join(filter(None, (problems.get(key), f"{name}: {error}")))
     return Config(sections, flags[ENABLED], flags[_MAINTENANCE], problems)
+
+
+def old_words(data: Mapping[str, str]) -> Iterator[str]:
+    """The JSON pointers of values that are true or false in YAML 1.1 and texts in YAML 1.2, in all sections."""
+    for name, text in data.items():
+        if not _taken_apart(name)[1]:
+            with suppress(BadDocument):
+                yield from (pointers.text((name, *place)) for place in yaml_values.old_words(text))
+
+
+def dialect(key: str, as_addon: bool) -> re.Pattern[str]:
+    """How a section is read."""
+    if key == GLOBAL:
+        return yaml_values.YAML_1_1
+    return yaml_values.GO_YAML_3 if as_addon else yaml_values.YAML_1_2
 
 
 def written(section: JSON) -> str:
@@ -96,9 +116,9 @@ def _flag(suffix: str, text: str) -> bool:
     return known[text.strip()]
 
 
-def _section(key: str, text: str) -> JSON:
+def _section(key: str, text: str, as_addon: bool) -> JSON:
     try:
-        first, *others = [*yaml_values.documents(text.encode(), yaml_values.YAML_1_2)] or [None]
+        first, *others = [*yaml_values.documents(text.encode(), dialect(key, as_addon))] or [None]
         orjson.dumps([[first]])  # deeper, because others put it into documents
     except (BadDocument, orjson.JSONEncodeError) as error:
         raise _Unreadable(f"cannot be read: {error}") from None
@@ -127,7 +147,8 @@ class _Dumper(yaml.SafeDumper):
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     """Lines as lines; between quotes what is no text for somebody, or holds a line break that not everybody keeps."""
     doubtful = yaml_values.YAML_1_1.fullmatch(text) or not text.replace("\n", "").isprintable()
-    style = '"' if doubtful else "|" if "\n" in text else None
+    date = "'" if yaml_values.GO_YAML_3.fullmatch(text) else None
+    style = '"' if doubtful else "|" if "\n" in text else date
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -10,6 +10,7 @@ from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.deciding import Deciding, Extenders
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.deleting import Deleting
+from hookrunner.convergence.grace import Grace
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.news import News
@@ -18,6 +19,7 @@ from hookrunner.convergence.reactions import Reactions
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.running import Running
+from hookrunner.convergence.sources import Sources
 from hookrunner.convergence.state import State, States
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
@@ -157,7 +159,8 @@ class Written(ConfigObject):
 
     def __init__(self) -> None:
         self.contents = Contents()
-        self.unseen = ""
+        self.unseen, self.is_known = "", True
+        self.grace = Grace(0.0)
         self._edits = asyncio.Queue[Contents]()
 
     def edit(self, contents: Contents) -> None:
@@ -211,17 +214,18 @@ class Site:
         for one in modules:
             self.engine.open(own_queue(one.name))
         extenders = Extenders(EXTENDERS, {}, dict, NoScripts())
-        self.deciding = Deciding(extenders, self.states, store, Served())
+        self.deciding = Deciding(extenders, self.states, store, Served(), Sources(self.config))
         self.rounds = Rounds(self.states, self.tasks, StepsAlone(self.deciding), self.engine, 30.0, metrics)
         self.reactions = Reactions(self.states, self.deciding, self.rounds, self.tasks, self.releasing)
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
-        self.deciding.adopt(Contents(self._data), Contents())
+        self.config.contents = Contents(self._data)
+        self.deciding.adopt()
         self.rounds.ask(OPERATOR_STARTUP, at_once=False)
         self._background.keep("converge", self.rounds.keep)
         self._background.keep("turns", self.rounds.advance)
-        self._background.keep("config", lambda: self.reactions.follow_config(self.config, None, self.config))
+        self._background.keep("config", lambda: self.reactions.follow_config(self.config))
         self._background.keep("edits", self.reactions.follow_edits)
         self._background.keep("scripts", self.reactions.follow_scripts)
         await self.rounds.converged.wait()

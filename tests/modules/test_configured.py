@@ -54,3 +54,16 @@ def test_what_is_no_configuration_is_told_with_its_file(tmp_path: Path, text: st
         read([tmp_path / "config.yaml"])
     assert str(raised.value).startswith(f"{tmp_path}/config.yaml: ")
     assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("as_addon", "own"), [(False, {"a": "off", "d": "2020-01-01"}), (True, {"a": "off", "d": "2020-01-01T00:00:00Z"})]
+)
+def test_a_file_of_sections_is_read_as_the_cluster_reads_them(
+    tmp_path: Path, as_addon: bool, own: dict[str, str]
+) -> None:
+    for text in ("global: {a: off, d: 2020-01-01}\nfoo: {a: off, d: 2020-01-01}", "global: 'a: off'\nfoo: |\n  a: off"):
+        (tmp_path / "config.yaml").write_text(text)
+        found = read([tmp_path / "config.yaml"], as_addon).plain.sections
+        assert found["global"]["a"] is False
+        assert found["foo"] in (own, {"a": "off"})

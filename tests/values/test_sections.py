@@ -1,11 +1,15 @@
 """The ConfigMap as config (addon-operator.md §2.3, §13.8, §13.14, §13.15, §13.17), and a section written back."""
 
+import textwrap
+from pathlib import Path
+
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner.model.resources import JSON
+from hookrunner.modules import statics
 from hookrunner.values import sections
 from hookrunner.values.sections import Config
 
@@ -23,8 +27,47 @@ from hookrunner.values.sections import Config
         ("a: 1\n---\n", {"a": 1}),
     ],
 )
-def test_a_section_is_read_as_yaml_1_2(text: str, section: JSON) -> None:
+def test_a_section_of_a_module_is_read_as_yaml_1_2(text: str, section: JSON) -> None:
     assert sections.parse({"foo": text}) == Config({"foo": section})
+
+
+WORDS = "a: off\nb: [on, 'no', {c: y}]\nday: 2020-01-01\non: 1"
+
+
+def test_the_global_section_is_read_as_values_yaml_is(tmp_path: Path) -> None:
+    """Keys are the texts that were written."""
+    (tmp_path / "values.yaml").write_text(f"global:\n{textwrap.indent(WORDS, '  ')}\n")
+    found = sections.parse({"global": WORDS}).sections["global"]
+    assert found == statics.read([tmp_path], [], strict=False).sections["global"]
+    assert found == {"a": False, "b": [True, "no", {"c": True}], "day": "2020-01-01", "on": 1}
+
+
+def test_words_that_are_not_read_alike_everywhere_are_named_by_their_place() -> None:
+    data = {"global": WORDS, "foo": "x/y: yes\nz: 'yes'\nt: yesterday, yes", "fooEnabled": "on", "bar": "a: ["}
+    assert list(sections.old_words(data)) == ["/global/a", "/global/b/0", "/global/b/2/c", "/foo/x~1y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("off", "off"),
+        ("2020-01-01", "2020-01-01T00:00:00Z"),
+        ("2020-1-1", "2020-01-01T00:00:00Z"),
+        ("2020-01-01 10:00:00", "2020-01-01T10:00:00Z"),
+        ("2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z"),
+        ("2001-12-14t21:59:43.10-05:00", "2001-12-14T21:59:43.1-05:00"),
+        ("2020-01-01T10:00:00", "2020-01-01T10:00:00"),
+        ("2020-13-01", "2020-13-01"),
+        ("'2020-01-01'", "2020-01-01"),
+    ],
+)
+def test_as_addon_operator_dates_in_sections_of_modules_are_times(text: str, read: str) -> None:
+    """What addon-operator made of them, tried with its two parsers."""
+    plain = text.strip("'")
+    found = sections.parse({"foo": f"a: {text}", "global": f"a: {text}"}, as_addon=True).sections
+    assert found["foo"] == {"a": read}
+    assert found["global"] == {"a": False if text == "off" else plain}
+    assert sections.parse({"foo": f"a: {text}"}).sections["foo"] == {"a": plain}
 
 
 def test_flags_stand_beside_sections() -> None:
@@ -81,6 +124,7 @@ TEXTS = st.text(max_size=6) | st.sampled_from(
         "0x1f",
         "1:30",
         "2026-01-01",
+        "2026-1-1",
         "null",
         "~",
         "=",
@@ -108,7 +152,9 @@ VALUES: st.SearchStrategy[JSON] = st.recursive(
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_what_is_written_is_read_as_the_same(section: JSON) -> None:
     kept = sections.without_nulls(section)
-    assert sections.parse({"foo": sections.written(kept)}) == Config({"foo": kept})
+    text = sections.written(kept)
+    assert sections.parse({"foo": text, "global": text}) == Config({"foo": kept, "global": kept})
+    assert sections.parse({"foo": text}, as_addon=True) == Config({"foo": kept})
 
 
 def test_what_is_written_means_the_same_to_parsers_of_yaml_1_1() -> None:
