@@ -16,20 +16,20 @@ from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.missing import Missing
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.remarks import Remarks
 from hookrunner.convergence.sources import Sources
 from hookrunner.convergence.state import NOT_YET, State, States
 from hookrunner.convergence.trouble import Trouble
 from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.resources import JSON
-from hookrunner.model.status import some
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import Facts, flagged, uncertain
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
 from hookrunner.values.patches import same
-from hookrunner.values.sections import Config, old_words, parse
+from hookrunner.values.sections import Config, parse
 from hookrunner.values.store import Store
 
 _log = log.get("config")
@@ -65,12 +65,11 @@ class Deciding:
         self._known = known
         self._sources = sources
         self._missing = Missing(states.news)
+        self._remarks = Remarks(states, extenders.as_addon)
         self._kubernetes = ""
         self._deciding = asyncio.Lock()
         self._decided_by: dict[str, JSON] = {}
         self._config, self._secret = Config(), Config()
-        self._strangers: frozenset[str] | set[str] = frozenset()
-        self._words: frozenset[str] = frozenset()
 
     @property
     def bad(self) -> frozenset[str]:
@@ -99,8 +98,7 @@ class Deciding:
             return frozenset()
         config, secret = self._sources.contents
         before, self._config, self._secret = self._config, *self._parsed(config, secret)
-        self._warn_of_strangers()
-        self._warn_of_words()
+        self._remarks.tell((self._config, self._secret), self._sources.contents)
         self._hold_what_goes()
         changed = self._judge()
         self._renew_reasons()
@@ -269,31 +267,6 @@ class Deciding:
     def _parsed(self, config: Contents, secret: Contents) -> tuple[Config, Config]:
         as_addon = self._extenders.as_addon
         return parse(config.data, as_addon), parse(secret.data, as_addon)
-
-    def _warn_of_words(self) -> None:
-        """Once for each value. As addon-operator, `global` is read as it has always been."""
-        words = {place for contents in self._sources.contents for place in old_words(contents.data)}
-        before, self._words = self._words, frozenset(words)
-        new = sorted(words - before)
-        shared = [place for place in new if place.startswith(f"/{GLOBAL}/")]
-        others = [place for place in new if place not in shared]
-        hint = "write true or false, or put quotes around texts"
-        if shared and not self._extenders.as_addon:
-            _log.warn("unquoted words such as off and yes are true or false here", keys=some(shared), hint=hint)
-        if others:
-            text = "unquoted words such as off and yes are texts here, but true or false in values.yaml"
-            _log.warn(text, keys=some(others), hint=hint)
-
-    def _warn_of_strangers(self) -> None:
-        known = {GLOBAL, *(state.module.key for state in self._states)}
-        both = self._config, self._secret
-        named = {key for one in both for key in (*one.sections, *one.problems, *one.enabled, *one.maintenance)}
-        before, self._strangers = self._strangers, named - known
-        if self._strangers - before:  # once, and not at every edit of another section
-            sections = ", ".join(sorted(self._strangers))
-            _log.warn("The configuration has sections of modules that are not there.", sections=sections)
-        for key in sorted(self._strangers - before):
-            self._states.news.tell(Item(key, "UnknownModule", f"{key}: there is no module of this name"))
 
 
 def _contradicts(flags: Decision, decision: Decision) -> bool:
