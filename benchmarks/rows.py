@@ -7,6 +7,7 @@ from enum import Enum
 
 from benchmarks import scenarios
 from benchmarks.modules import memory, modules
+from benchmarks.outage import outage
 from benchmarks.sandbox import sandbox
 from benchmarks.scenarios import Scenario
 from benchmarks.webhooks import conversion, reviews
@@ -126,6 +127,11 @@ _CONVERSION = (
     Row("the hook itself: one jq", "hook", Unit.SECONDS),
     Row("memory at most, above idle, by the size of the request", "memory", Unit.TIMES),
 )
+_OUTAGE = (
+    Row("API server ready after 40 s away, history gone → hook told by 10 watches", "few", Unit.SECONDS, Target(3.0)),
+    Row("the same with 200 watches", "many", Unit.SECONDS, Target(limit=3.0)),
+    Row("a bare client opens 200 watches, a moment later", "bare", Unit.SECONDS),
+)
 _MODULES = (
     Row("29 modules, 249 objects, from nothing → afterAll", "cold", Unit.SECONDS, Target(limit=2.5)),
     Row("CPU time until then, without hooks", "cold_cpu", Unit.SECONDS),
@@ -153,6 +159,7 @@ GROUPS = (
     Group("sandbox", sandbox, _SANDBOX, ours=True),
     Group("reviews", reviews, _REVIEWS, ours=True),
     Group("conversion", conversion, _CONVERSION, ours=True),
+    Group("outage", outage, _OUTAGE, rounds=1, ours=True),
 )
 
 MODULES = (

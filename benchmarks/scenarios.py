@@ -35,6 +35,8 @@ class Sizes:
     converted: int = 5000
     modules: int = 29
     changes: int = 6
+    watches: tuple[int, int] = (10, 200)
+    outage_seconds: float = 40.0
     floors: int = 3
 
 
@@ -50,6 +52,8 @@ QUICK = Sizes(
     converted=20,
     modules=3,
     changes=2,
+    watches=(2, 5),
+    outage_seconds=2.0,
     floors=1,
 )
 
@@ -137,7 +141,7 @@ async def burst(bed: Bed, program: Program) -> Figures:
         began = time.time()
         await bed.cluster.create(namespace, objects)
         created = time.time()
-        lines = await operator.until(lambda lines: _handled(lines) >= number, f"{number} events")
+        lines = await operator.until(lambda lines: handled(lines) >= number, f"{number} events")
     return {"handled": [lines[-1].at - began], "created": [created - began]}
 
 
@@ -174,5 +178,6 @@ def _span(lines: list[Line], word: str) -> float:
     return max(times) - min(times)
 
 
-def _handled(lines: list[Line]) -> int:
+def handled(lines: list[Line]) -> int:
+    """The sum of the events that runs were told of."""
     return sum(int(line.word) for line in lines if line.word.isdecimal())

@@ -44,6 +44,15 @@ def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
     assert "/benchmark-" not in cluster.kubectl("get", "validatingwebhookconfigurations", "-o", "name")
 
 
+def test_a_quick_run_takes_the_api_server_away(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    quick = ["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
+    code = main([*quick, "--only", "outage"])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    samples = json.loads(told.out)["samples"]["outage"]["hookrunner"]
+    assert {figure: len(found) for figure, found in samples.items()} == {"few": 1, "many": 1, "bare": 1}
+
+
 def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     quick = ["modules", "--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
     code = main([*quick, "--only", "modules"])
