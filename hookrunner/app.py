@@ -97,7 +97,9 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         if modules:
             modules.start(background, built)
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
-        if not hooks.hooks and not modules:
+        if hooks.problems and not hooks.hooks:
+            _log.warn("no hook is left, all were left out", left_out=len(hooks.problems))
+        elif not hooks.hooks and not modules:
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
         await _until_asked(signals, face, connection)
         return await _stop(settings, signals, built, children, face)

@@ -177,6 +177,10 @@ class RenderFailed(HookrunnerError):
     """Templates could not be rendered. The message names template and line where the engine does."""
 
 
+class BadManifest(RenderFailed):
+    """What a template was rendered to is no YAML, or no object. The message names template, document and line."""
+
+
 class ReleaseFailed(HookrunnerError):
     """A release is not as it is wanted; the message names the objects, what was wrong with each, and what to do.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hookrunner import redaction
 from hookrunner.charts.text import dump
-from hookrunner.errors import RenderFailed
+from hookrunner.errors import BadManifest
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
@@ -78,7 +78,7 @@ class Manifests:
 
 
 def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -> Manifests:
-    """`texts` are rendered templates by their path, `chart` is the chart's name. Raises RenderFailed for what is no
+    """`texts` are rendered templates by their path, `chart` is the chart's name. Raises BadManifest for what is no
     object, naming template and document."""
     found = [source for path in sorted(texts) for source in _sources(path, texts[path])]
     hooks = [source.labelled(labels) for source in found if source.hook is not None]
@@ -104,7 +104,7 @@ def _sources(path: str, text: str) -> Iterator[Source]:
         try:
             values = list(documents(part.encode(errors="replace"), YAML_1_1))
         except BadDocument as error:
-            raise RenderFailed(f"{place}: {error} (counted from the start of the document)") from None
+            raise BadManifest(f"{place}: {error} (counted from the start of the document)") from None
         yield from (Source(path, _checked(place, _whole(value))) for value in values if value is not None)
 
 
@@ -120,18 +120,18 @@ def _whole(value: JSON) -> JSON:
 def _checked(place: str, value: JSON) -> dict[str, Any]:
     """Refuses what no API server takes, since nobody could say later where it came from."""
     if not isinstance(value, dict):
-        raise RenderFailed(f"{place}: not an object but {redaction.described(value)}")
+        raise BadManifest(f"{place}: not an object but {redaction.described(value)}")
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(value.get(key), str) or not value[key]]
     if lacking:
-        raise RenderFailed(f"{place}: an object needs {' and '.join(lacking)}")
+        raise BadManifest(f"{place}: an object needs {' and '.join(lacking)}")
     if _is_list(value):
         return {"metadata": {}} | value
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
-        raise RenderFailed(f"{place}: {value['kind']} has no metadata.name")
+        raise BadManifest(f"{place}: {value['kind']} has no metadata.name")
     for key in ("labels", "annotations"):
         if not isinstance(metadata.get(key) or {}, dict):
-            raise RenderFailed(f"{place}: {value['kind']} {metadata.get('name')}: metadata.{key} is not a mapping")
+            raise BadManifest(f"{place}: {value['kind']} {metadata.get('name')}: metadata.{key} is not a mapping")
     return value
 
 

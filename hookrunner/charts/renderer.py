@@ -14,7 +14,7 @@ import orjson
 
 from hookrunner import log
 from hookrunner.charts.child import Child
-from hookrunner.errors import BadChart, RenderFailed
+from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from hookrunner.model.releases import HelmHook, Render, Rendered
 from hookrunner.model.resources import JSON
 from hookrunner.worker import WorkerLost
@@ -68,14 +68,16 @@ class Renderer:
         await asyncio.gather(*(child.end() for child in self._children))
 
     async def render(self, order: Render) -> Rendered:
-        """Raises BadChart if the chart cannot be loaded or a template not be read, else RenderFailed. The message names
-        template and line where Helm does."""
+        """Raises BadChart if the chart cannot be loaded or a template not be read, BadManifest if templates make no
+        objects, else RenderFailed. The message names template and line where Helm does."""
         answer = await self._answer(order)
         match answer[:1]:
             case b"=":
                 return _rendered(order, **orjson.loads(answer[1:]))
             case b"C":
                 raise BadChart(answer[1:].decode())
+            case b"M":
+                raise BadManifest(answer[1:].decode())
         raise RenderFailed(answer[1:].decode())
 
     def expect(self) -> None:

@@ -27,7 +27,7 @@ from hookrunner.charts.archive import flat, packed
 from hookrunner.charts.complaints import brief, of_syntax
 from hookrunner.charts.engine import Engine, Options, built_in, compatible
 from hookrunner.charts.manifests import manifests
-from hookrunner.errors import BadChart, RenderFailed
+from hookrunner.errors import BadChart, BadManifest, RenderFailed
 
 _GRACE = 1.0
 """Seconds beyond the deadline, at which the parent ends us if it is still there."""
@@ -118,6 +118,8 @@ class Charts:
             return b"=" + orjson.dumps(self._rendered(order))
         except BadChart as error:
             return b"C" + str(error).encode(errors="replace")
+        except BadManifest as error:
+            return b"M" + brief(str(error), order["values"]).encode(errors="replace")
         except RenderFailed as error:
             kind = b"C" if of_syntax(str(error)) else b"R"
             return kind + brief(str(error), order["values"]).encode(errors="replace")

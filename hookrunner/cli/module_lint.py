@@ -7,7 +7,7 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Limits, Renderer
-from hookrunner.cli import ending
+from hookrunner.cli import ending, module_files
 from hookrunner.cli.findings import many, tell, told
 from hookrunner.cli.here import relative
 from hookrunner.cli.quiet import quiet
@@ -22,9 +22,18 @@ from hookrunner.settings import Settings
 
 @click.command("lint")
 @click.argument("paths", metavar="[DIR]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--modules-dir",
+    "directories",
+    multiple=True,
+    metavar="DIR",
+    help="Check the modules in DIR, too. May be repeated, or DIR:DIR.",
+)
 @told
 @click.pass_context
-def module_lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict: bool, verbose: bool) -> int:
+def module_lint(
+    ctx: click.Context, paths: tuple[Path, ...], directories: tuple[str, ...], output: str, strict: bool, verbose: bool
+) -> int:
     """Check modules. DIR is a module, or a directory of modules (default: the modules directory).
 
     \b
@@ -37,7 +46,7 @@ def module_lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict
     `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
     """
     loaded = settings.load({}, ctx.find_root().info_name or "")
-    named = paths or loaded.modules.directories
+    named = (*paths, *module_files.paths(directories)) or loaded.modules.directories
     if not named:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
     modules = list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))

@@ -56,6 +56,7 @@ MODULE_CODES = {
     "chart-refused": Severity.ERROR,
     "crd-refused": Severity.ERROR,
     "render-failed": Severity.WARNING,
+    "manifest-refused": Severity.WARNING,
     "enum-unquoted": Severity.WARNING,
     "schema-slip": Severity.WARNING,
     "key-unknown": Severity.WARNING,

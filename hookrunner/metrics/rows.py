@@ -8,8 +8,8 @@ from hookrunner.metrics.series import DEFAULT_BUCKETS, Counter, Family, Gauge, H
 F = TypeVar("F", bound=Family)
 
 MODULE = ("module",)
-"""The label that series of hooks of modules have. Of global hooks it is empty, which to Prometheus is none; plain ones
-go without it."""
+"""The label that series of hooks of modules have. For global hooks it is empty; to Prometheus an empty label and
+no label are the same. Series of plain hooks go without it."""
 
 MODULE_AND_KIND = (*MODULE, "kind")
 """The same for series about a binding's objects, whose kind they say; empty of plain hooks, as in shell-operator."""

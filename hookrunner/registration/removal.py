@@ -62,7 +62,8 @@ async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:
     while True:
         try:
             async for one in unwanted(client, wish):
-                await Registered(client, one, claim).settle()
+                if await _stands(client, one):  # else it would tell of what it cannot read
+                    await Registered(client, one, claim).settle()
         except KubeError as error:
             _log.debug("what was registered earlier cannot be looked for", error=error)
             if not error.brief:

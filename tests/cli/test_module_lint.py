@@ -25,6 +25,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("modules/010-warned", 0, "1 module, 0 hooks: 1 warning"),
         ("modules/010-warned --strict", 1, "1 module, 0 hooks: 1 warning"),
         ("", 1, "2 modules, 0 hooks: 1 error, 1 warning"),
+        ("--modules-dir modules", 1, "2 modules, 0 hooks: 1 error, 1 warning"),
+        ("--modules-dir nowhere", 2, "there is no directory 'nowhere'"),
         ("nowhere", 2, "Path 'nowhere' does not exist"),
         ("empty", 2, "there is no module in it; `hookrunner new module NAME --dir empty` makes one"),
     ],

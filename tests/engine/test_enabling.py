@@ -1,4 +1,4 @@
-"""What is told when bindings cannot be enabled at once."""
+"""What metrics say when bindings cannot be enabled at once."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ async def test_a_global_hook_that_cannot_follow_its_objects_counts_as_an_error_o
     bench.hook("a.sh", {"kubernetes": [{"name": "secrets", "kind": "Secret"}]})
     await bench.start(jq, client)
     await bench.idle()
-    assert "global_hook_errors_total{" not in bench.metrics.exposition().decode(), "a plain hook is none"
+    assert "global_hook_errors_total{" not in bench.metrics.exposition().decode(), "it is a plain hook"
     bench.engine.add(replace(bench.engine.hooks["a.sh"], name="global/a.sh", module=GLOBAL))
     await bench.idle()
     assert f"\nglobal_hook_{ERROR} 1\n" in bench.metrics.exposition().decode()

@@ -126,6 +126,13 @@ async def test_without_hooks_the_log_says_so(tmp_path: Path) -> None:
         assert (await one.wait_log("there are no hooks"))["path"] == str(tmp_path / "hooks")
 
 
+async def test_the_log_does_not_say_that_there_are_no_hooks_where_all_were_left_out(tmp_path: Path) -> None:
+    flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", "--on-bad-hook=skip")
+    async with operating(tmp_path, {"bad.sh": "#!/bin/bash\nexit 3\n"}, *flags) as one:
+        assert (await one.wait_log("no hook is left"))["left_out"] == 1
+        assert not [record for record in one.logs() if "there are no hooks" in record["msg"]]
+
+
 async def test_a_sandbox_that_is_killed_and_comes_again_with_its_data_loses_no_event(tmp_path: Path) -> None:
     """Before, while nobody is there to tell, and after."""
     flags = ("--data", str(tmp_path / "data"), "--port", str(free_port()))

@@ -40,13 +40,16 @@ async def test_an_old_process_takes_nothing_from_a_younger_one(world: World) -> 
 
 
 @pytest.mark.looptime
-async def test_an_outage_at_the_start_is_followed_at_once() -> None:
+async def test_an_outage_at_the_start_is_followed_at_once_and_is_no_warning_about_webhooks(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     """However long it was: pauses are up to a minute by then."""
     async with (
         api_server() as api,
         Client(Credentials(KubeSettings(), Connection(api.url)), Requests(Metrics(""))) as client,
     ):
         away = api.faults.add(Fault("refuse"))
+        capfd.readouterr()
         target = Target(api.url, "", "")
         withdrawing = asyncio.create_task(withdraw(client, Wish("hooks", target, target), claim(2.0)))
         await asyncio.sleep(150)
@@ -54,6 +57,7 @@ async def test_an_outage_at_the_start_is_followed_at_once() -> None:
         await client.get("/version")
         async with asyncio.timeout(3):
             await withdrawing
+    assert "level=warn" not in capfd.readouterr().err
 
 
 async def test_other_installations_keep_theirs(world: World) -> None:

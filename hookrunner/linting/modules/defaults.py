@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import BadChart, BadValues, RenderFailed
+from hookrunner.errors import BadChart, BadManifest, BadValues, RenderFailed
 from hookrunner.linting.modules import objects
-from hookrunner.linting.modules.places import in_yaml, of_rule, of_template
+from hookrunner.linting.modules.places import in_yaml, of_document, of_rule, of_template
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
 from hookrunner.modules.capabilities import stock
@@ -44,6 +44,10 @@ async def _chart(module: Module, found: Offline, renderer: Renderer) -> list[Mod
     except BadChart as error:
         path, place = of_template(str(error))
         return [ModuleRemark(path, place, "chart-refused", str(error))]
+    except BadManifest as error:
+        path, place = of_document(str(error), module.directory)
+        text = f"with default values this is no manifest: {error}; mend the YAML that the template writes"
+        return [ModuleRemark(path, place, "manifest-refused", text)]
     except RenderFailed as error:
         path, place = of_template(str(error))
         text = f"cannot be rendered with default values: {error}; give defaults, in a schema, for what hooks find out"

@@ -12,6 +12,8 @@ _BARE_POINTER = re.compile(r"(?:^|\s)#(/\S*)")
 _LINE = re.compile(r"\bline (\d+)\b")
 _POSITION = re.compile(r"(?:^|\s)[\w.-]+/((?:templates|charts)/[^:,\s]+)(?::(\d+))?(?::(\d+))?")
 
+_FIRST_DOCUMENT = re.compile(r", document 1:")
+
 Position = tuple[int, int]
 """Line and column, from 1."""
 
@@ -28,6 +30,20 @@ def of_template(message: str) -> tuple[str, Position]:
     """The template that a message of Helm names, in the module's directory, and where; empty if it names none."""
     found = _POSITION.search(message)
     return (found[1], (int(found[2] or 1), int(found[3] or 0) + 1)) if found else ("", START)
+
+
+def of_document(message: str, directory: Path) -> tuple[str, Position]:
+    """The template that a message about a rendered document names, and where. The line is known in the first document,
+    as long as no action of the template stands before it."""
+    path, start = of_template(message)
+    document = _FIRST_DOCUMENT.search(message)
+    if not (path and document and (directory / path).is_file()):
+        return path, start
+    rows = (directory / path).read_text("utf-8", "replace").splitlines()
+    empty = next((number for number, row in enumerate(rows) if row.strip() not in ("", "---")), 0)
+    line = _LINE.search(message, document.end())
+    number = empty + (int(line[1]) if line else 1)
+    return path, start if any("{{" in row for row in rows[: number - 1]) else (number, 1)
 
 
 def of_file(message: str, directory: Path) -> tuple[str, Position]:

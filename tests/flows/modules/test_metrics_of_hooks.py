@@ -14,7 +14,7 @@ from tests.flows.modules.world import World
 from tests.flows.waiting import until
 
 Series: TypeAlias = dict[str, float]
-"""Values by `name{labels}`; a label that is empty is none, as it is to Prometheus."""
+"""Values by `name{labels}`; empty labels are left out, as Prometheus does."""
 
 ONCE = 'if [ ! -e "$TOLD/$name.failed" ]; then mkdir -p "$TOLD/${name%/*}"; touch "$TOLD/$name.failed"; exit 1; fi\n'
 """Fail the first time."""
@@ -207,7 +207,7 @@ async def test_log_records_name_a_hook_as_metrics_and_queues_do(world: World) ->
 
 
 async def measured(differences: Callable[[], object]) -> None:
-    """Wait until there are none."""
+    """Wait until no difference is left."""
     with contextlib.suppress(TimeoutError):
         await until(lambda: not differences(), "", within=20)
     assert not differences()
@@ -246,7 +246,7 @@ def shown(name: str, labels: dict[str, str]) -> str:
 
 
 def differing(found: Series, rows: dict[str, str]) -> dict[str, tuple[float | None, str | None]]:
-    """What is not as it is wanted, of all the families that are in the rows: missing series and others, too."""
+    """Value and wanted value where they differ, in all families of the rows; missing and unexpected series, too."""
     families = {series.partition("{")[0] for series in rows}
     there = {series: value for series, value in found.items() if series.partition("{")[0] in families}
     return {
