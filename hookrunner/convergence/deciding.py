@@ -24,7 +24,7 @@ from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
-from hookrunner.modules.enabled import Facts, flagged, uncertain
+from hookrunner.modules.enabled import CONFIG, Facts, flagged, uncertain
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
@@ -262,7 +262,9 @@ class Deciding:
             invalid[GLOBAL] = self.unseen
         flags = {**self._config.enabled, **self._secret.enabled}
         running = frozenset(state.module.name for state in self._states if state.live)
-        return Facts(self._extenders.static, self._extenders.dynamic(), flags, invalid, running, self._kubernetes)
+        unread = self._config.bad_flags | self._secret.bad_flags if CONFIG in self._extenders.chain else frozenset()
+        dynamic = self._extenders.dynamic()
+        return Facts(self._extenders.static, dynamic, flags, invalid, running, self._kubernetes, unread)
 
     def _parsed(self, config: Contents, secret: Contents) -> tuple[Config, Config]:
         as_addon = self._extenders.as_addon

@@ -24,7 +24,8 @@ REQUIRES = "Requires"
 class Facts:
     """What is known at one moment. Flags are by key: those of files, of global hooks, of the ConfigMap. `invalid` has,
     by key, why the values of a module, or with `global` of all, cannot be used. `running` are names of modules that are
-    on as things stand; `kubernetes` is the version of the cluster, empty while nobody knows it."""
+    on as things stand; `kubernetes` is the version of the cluster, empty while nobody knows it. `unread` are the
+    keys whose flag in the ConfigMap cannot be read."""
 
     static: Mapping[str, Flag] = field(default_factory=dict)
     dynamic: Mapping[str, bool] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Facts:
     invalid: Mapping[str, str] = field(default_factory=dict)
     running: frozenset[str] = frozenset()
     kubernetes: str = ""
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,11 @@ def uncertain(module: Module, flags: Decision, facts: Facts) -> Decision | None:
     """That a module is undecided because of what is wrong with it or its values; None if nothing stands in the way.
 
     Off is off if it was said outside of the files: a broken module must be possible to turn off. What files and silence
-    say counts for nothing if the files cannot be read, or if no global hook can run that might speak.
+    say counts for nothing if the files cannot be read, or if no global hook can run that might speak. A flag in the
+    cluster that cannot be read may mean on.
     """
+    if module.key in facts.unread:
+        return Decision(Choice.UNDECIDED, "", facts.invalid.get(module.key, "its flag cannot be read"))
     unread = module.problem or facts.invalid.get(GLOBAL, "")
     problem = unread or facts.invalid.get(module.key, "")
     off = flags.choice is Choice.OFF

@@ -29,12 +29,13 @@ _MAINTENANCES = {"": False, "NoResourceReconciliation": True, "noresourcereconci
 class Config:
     """What a user has written. `sections` are `global` and module keys; a module of which only a flag is written has an
     empty one. `maintenance` is the state NoResourceReconciliation. `problems` says of a section why it is not usable;
-    it may then be missing in the others."""
+    it may then be missing in the others. `bad_flags` are the keys whose `…Enabled` cannot be read."""
 
     sections: Mapping[str, JSON] = field(default_factory=dict)
     enabled: Mapping[str, bool] = field(default_factory=dict)
     maintenance: Mapping[str, bool] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
+    bad_flags: frozenset[str] = frozenset()
 
 
 NO_TEXT = "\0"
@@ -51,6 +52,7 @@ def parse(data: Mapping[str, str], as_addon: bool = False) -> Config:
     sections: dict[str, JSON] = {}
     flags: dict[str, dict[str, bool]] = {ENABLED: {}, _MAINTENANCE: {}}
     problems: dict[str, str] = {}
+    bad_flags: set[str] = set()
     for name, text in sorted(data.items()):
         key, suffix = _taken_apart(name)
         try:
@@ -63,8 +65,9 @@ def parse(data: Mapping[str, str], as_addon: bool = False) -> Config:
             else:
                 sections[key] = _section(key, text, as_addon)
         except _Unreadable as error:
+            bad_flags |= {key} if suffix == ENABLED else set()
             problems[key] = "; ".join(filter(None, (problems.get(key), f"{name}: {error}")))
-    return Config(sections, flags[ENABLED], flags[_MAINTENANCE], problems)
+    return Config(sections, flags[ENABLED], flags[_MAINTENANCE], problems, frozenset(bad_flags))
 
 
 def old_words(data: Mapping[str, str]) -> Iterator[str]:

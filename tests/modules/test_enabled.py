@@ -132,3 +132,9 @@ def test_off_for_certain_outweighs_what_is_not_known() -> None:
         decision = unmet(module("a", 1, traits), decided, known, "1.34")
         assert decision
         assert decision.choice is OFF
+
+
+def test_a_flag_that_cannot_be_read_turns_nothing_off() -> None:
+    """A slip such as `aEnabled: "True"` would uninstall the module."""
+    bad = Facts(invalid={KEY: "must be 'true' or 'false'"}, unread=frozenset({KEY}))
+    assert uncertain(A, flagged(A, EXTENDERS, bad), bad) == Decision(UNDECIDED, "", "must be 'true' or 'false'")

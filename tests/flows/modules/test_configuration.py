@@ -146,3 +146,14 @@ async def test_removing_the_global_section_takes_its_values_away(one: World) -> 
 
 def _coded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
+
+
+async def test_a_flag_that_cannot_be_read_uninstalls_nothing(one: World) -> None:
+    await one.configure(aEnabled="true", a="size: 2")
+    await one.start()
+    await one.configure(aEnabled="True", a="size: 3")
+    await one.module_is("a", state="undecided", reason="aEnabled: must be 'true' or 'false'")
+    assert await one.map("a") == {"size": "2"}
+    await one.configure(aEnabled="true")
+    await one.becomes("a", size="3")
+    assert len(await one.releases()) == 2, "of one history"
