@@ -92,7 +92,7 @@ def test_definitions_are_only_read_unless_a_switch_says_otherwise(render: Render
         return {verb for rule in rules for verb in rule["verbs"]} - {"get", "list", "watch"}
 
     assert writes() == set()
-    assert writes("--set", "modules.crds=true") == {"create", "update", "patch"}
+    assert writes("--set", "modules.crds=true") == {"create", "update"}
 
 
 def test_a_volumes_modules_come_before_those_of_the_image(render: Render) -> None:

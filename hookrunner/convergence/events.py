@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from hookrunner import log
 from hookrunner.convergence.news import Item, News
 from hookrunner.convergence.objects import ConfigObject
-from hookrunner.errors import KubeError, NotFound
+from hookrunner.errors import Denied, KubeError, NotFound
+from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import one_line
@@ -33,6 +34,7 @@ LONGEST = 1024
 """Characters of a message."""
 
 _EVENTS = Resource("v1", "Event", "events", True)
+_RULE = rights.rule(_EVENTS, ["create", "patch"])
 _COMPONENT = "hookrunner"
 _log = log.get("events")
 
@@ -112,7 +114,8 @@ class Events:
                 thread.posted = event
             self._refused = False
         except KubeError as error:
-            _log.log("debug" if self._refused else "warn", "an Event cannot be written", reason=reason, error=error)
+            told = rights.explained(error, "write Events", _RULE) if isinstance(error, Denied) else error
+            _log.log("debug" if self._refused else "warn", "an Event cannot be written", reason=reason, error=told)
             self._refused = True
         thread.waiting.clear()
 

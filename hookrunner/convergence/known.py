@@ -6,16 +6,23 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 
 from hookrunner.errors import KubeError
+from hookrunner.kube import rights
 from hookrunner.kube.capabilities import capabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import Capabilities
-from hookrunner.model.resources import Selection
+from hookrunner.model.resources import Resource, Selection
 from hookrunner.model.watching import Item, Listed
 
-_SOURCES = (("apiextensions.k8s.io/v1", "CustomResourceDefinition"), ("apiregistration.k8s.io/v1", "APIService"))
+_SOURCES = (
+    Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False),
+    Resource("apiregistration.k8s.io/v1", "APIService", "apiservices", False),
+)
 _SETTLED = 0.5
 """Seconds without news after which the API server serves what it was told of."""
+
+_UNSEEN = 60.0
+"""Seconds between two questions where nothing tells of news, for want of a right to list the sources."""
 
 
 class KnownCapabilities:
@@ -46,18 +53,25 @@ class KnownCapabilities:
 
     async def follow(self, place: int) -> None:
         """For ever: hear of news from the source at this place; not at all if the cluster has no such source."""
+        source = _SOURCES[place]
         with suppress(KubeError):
-            if _SOURCES[place][0] not in (await self.get()).api_versions:
+            if source.api_version not in (await self.get()).api_versions:
                 return
-        selection = Selection(*_SOURCES[place], metadata_only=True)
+        while not await rights.may_list(self._client, source.path()):
+            await asyncio.sleep(_UNSEEN)
+            self._suspect()
+        selection = Selection(source.api_version, source.kind, metadata_only=True)
         async with aclosing(self._watches.open(selection)) as story:
             async for reports in story:
                 # What came between the first question and the first list is known from the list alone.
                 if any(
                     isinstance(report, Listed) or (isinstance(report, Item) and report.change) for report in reports
                 ):
-                    self.forget()
-                    self._stale.set()
+                    self._suspect()
+
+    def _suspect(self) -> None:
+        self.forget()
+        self._stale.set()
 
     async def changes(self) -> AsyncIterator[None]:
         """Each time that something else is served than before."""

@@ -17,7 +17,8 @@ import orjson
 from hookrunner import log
 from hookrunner.convergence.grace import Grace
 from hookrunner.engine.progress import Progress
-from hookrunner.errors import AlreadyExists, Conflict, KubeError, NotFound
+from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
+from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
@@ -27,6 +28,7 @@ from hookrunner.values.sections import NO_TEXT
 from hookrunner.web.formats import rfc3339
 
 _log = log.get("config")
+_VERBS = ["get", "list", "watch", "create", "update"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +147,13 @@ class ConfigObject:
     async def read(self) -> Contents:
         """What it holds now, asked anew. Raises KubeError."""
         try:
-            self.contents = self._contents(await self._client.get(self._resource.path(self.namespace, self.name)))
+            self.contents = self._contents(await self._client.get(self._path))
         except NotFound:
             self.contents = Contents()
         except KubeError as error:
+            error = self._explained(error)
             self.unseen = str(error)
-            raise
+            raise error from None
         self.unseen, self.is_known = "", True
         return self.contents
 
@@ -166,17 +169,43 @@ class ConfigObject:
         version, body = self.contents.version, {"data": {key: text}}
         if version:
             body |= {"metadata": {"resourceVersion": version}}
-            path = self._resource.path(self.namespace, self.name)
-            call = Call("PATCH", path, body=body, content_type="application/merge-patch+json")
+            call = Call("PATCH", self._path, body=body, content_type="application/merge-patch+json")
         else:
             named = {"apiVersion": "v1", "kind": self._resource.kind, "metadata": {"name": self.name}}
             call = Call("POST", self._resource.path(self.namespace), body=named | body)
         try:
             self.contents = self._contents(await self._answer(call))
+        except Denied as error:
+            if not (version and rights.is_forbidden(error)):
+                raise self._explained(error) from error
+            self.contents = self._contents(await self._put(key, text))
         except (AlreadyExists, NotFound) as error:
             raise Conflict(409, "Conflict", str(error)) from error
         self._written = int(self.contents.version)
         return self.contents
+
+    async def _put(self, key: str, text: str) -> JSON:
+        """The answer to an update: addon-operator's users grant `update` and not `patch`."""
+        try:
+            found = await self._client.get(self._path)
+            if found["metadata"]["resourceVersion"] != self.contents.version:
+                raise Conflict(409, "Conflict", f"{self} was changed meanwhile")
+            body = found | {"data": (found.get("data") or {}) | {key: text}}
+            return await self._answer(Call("PUT", self._path, body=body))
+        except NotFound as error:
+            raise Conflict(409, "Conflict", str(error)) from error
+        except Denied as error:
+            raise self._explained(error) from error
+
+    @property
+    def _path(self) -> str:
+        return self._resource.path(self.namespace, self.name)
+
+    def _explained(self, error: KubeError) -> KubeError:
+        """The error; of a missing right with all that are needed."""
+        if not isinstance(error, Denied):
+            return error
+        return rights.explained(error, f"read and write {self}", rights.rule(self._resource, _VERBS))
 
     async def _answer(self, call: Call) -> JSON:
         return orjson.loads(await self._client.send(call))

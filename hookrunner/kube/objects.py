@@ -16,8 +16,9 @@ from urllib.parse import quote
 
 import orjson
 
-from hookrunner.errors import AlreadyExists, ApiError, Conflict, FilterFailed, KubeError, NotFound
+from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound
 from hookrunner.jq.program import Jq
+from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.operations import ObjectOperation, Verb
@@ -42,6 +43,19 @@ _PROPAGATION = {
 }
 
 
+_RIGHTS = {
+    Verb.CREATE: ("create",),
+    Verb.CREATE_IF_NOT_EXISTS: ("create",),
+    Verb.CREATE_OR_UPDATE: ("create", "get", "update"),
+    Verb.APPLY: ("create", "patch"),
+    Verb.MERGE_PATCH: ("patch",),
+    Verb.JSON_PATCH: ("patch",),
+    Verb.JQ_PATCH: ("get", "update"),
+    Verb.DELETE: ("delete", "get"),
+}
+"""What each operation may need; the others only delete."""
+
+
 class Objects:
     """Writes to one cluster. `timeout` in seconds is for each request; deletions are waited for up to 20 s more."""
 
@@ -61,6 +75,8 @@ class Objects:
         except NotFound:
             if not operation.ignore_missing:
                 raise
+        except Denied as error:
+            raise _explained(error, resource, operation) from error
 
     async def _do(self, resource: Resource, operation: ObjectOperation) -> None:
         match operation.verb:
@@ -169,6 +185,14 @@ class Objects:
 
     async def _send(self, method: str, path: str, body: JSON = None) -> bytes:
         return await self._client.send(Call(method, path, body=body, timeout=self._timeout))
+
+
+def _explained(error: Denied, resource: Resource, operation: ObjectOperation) -> Denied:
+    verbs, part = _RIGHTS.get(operation.verb, ("delete",)), operation.subresource.strip("/")
+    rules = [rights.rule(resource, verbs, part)]
+    if part and operation.verb in (Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH):
+        rules.append(rights.rule(resource, ("get",)))
+    return rights.explained(error, f"{operation.verb.value} {resource.plural}", *rules)
 
 
 def _path(resource: Resource, operation: ObjectOperation, name: str, subresource: str = "") -> str:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from hookrunner.errors import Denied
+from hookrunner.errors import Denied, KubeError
+from hookrunner.kube.client import Client
 from hookrunner.model.resources import Resource
 
 _NO_RIGHT = re.compile(r'User ".*" cannot \w+ (?:resource|path)')
@@ -27,9 +28,18 @@ def is_forbidden(error: BaseException) -> bool:
     return isinstance(error, Denied) and error.status == HTTPStatus.FORBIDDEN
 
 
+async def may_list(client: Client, path: str, selector: str = "") -> bool:
+    """False if the server says no; what else goes wrong is for the watch to find out."""
+    try:
+        await client.get(path, {"limit": "1"} | ({"labelSelector": selector} if selector else {}))
+    except KubeError as error:
+        return not is_forbidden(error)
+    return True
+
+
 def explained(error: Denied, what: str, *rules: str) -> Denied:
     """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights."""
-    if not (is_forbidden(error) and _NO_RIGHT.search(str(error))):
+    if not (is_forbidden(error) and _NO_RIGHT.search(error.raw)):
         return error
     message = f"no right to {what}: add {' and '.join(rules)} to the role of hookrunner's ServiceAccount ({error})"
-    return Denied(error.status, error.reason, message)
+    return Denied(error.status, error.reason, message, raw=error.raw)

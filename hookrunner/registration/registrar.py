@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 
 from hookrunner import log
-from hookrunner.errors import KubeError, RegistrationFailed
+from hookrunner.errors import RegistrationFailed
 from hookrunner.kube import rights
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
@@ -142,20 +142,13 @@ class Registrar:
     async def _free(self, watches: Watches) -> None:
         """CRDs that we have set a conversion on, and that no hook speaks of. Without a right to list them there is
         nothing that we could have set."""
-        if not await self._may_list_definitions():
+        if not await rights.may_list(self._client, DEFINITION.path(), CONVERSION):
             return
         selection = Selection(DEFINITION.api_version, DEFINITION.kind, labels=CONVERSION)
         async with aclosing(watches.open(selection)) as story:
             async for reports in story:
                 for definition in self._unasked(reports):
                     await Registered(self._client, definition, self._claim).settle()
-
-    async def _may_list_definitions(self) -> bool:
-        try:
-            await self._client.get(DEFINITION.path(), {"labelSelector": CONVERSION, "limit": "1"})
-        except KubeError as error:
-            return not rights.is_forbidden(error)
-        return True
 
     def _unasked(self, reports: Sequence[Report]) -> Iterator[Definition]:
         """Those that still lead to us; most will be other installations'."""

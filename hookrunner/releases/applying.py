@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import orjson
 
 from hookrunner import log
-from hookrunner.errors import KubeError, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.kube import rights
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import Terms
-from hookrunner.model.resources import JSON
+from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
 from hookrunner.releases.established import established
@@ -29,6 +30,7 @@ from hookrunner.releases.owners import Owners
 from hookrunner.releases.writing import METADATA, Order, Outcome, Writing, path
 
 _AT_ONCE = 24
+_VERBS = ["get", "list", "watch", "create", "patch", "delete"]
 _ESTABLISHED_WITHIN = 60.0
 
 _LOG = log.get("releases.applying")
@@ -70,6 +72,8 @@ class Applying:
         except NotFound:
             self._kinds.forget(resource.api_version)
             raise
+        except Denied as error:
+            raise _explained(error, resource) from error
 
     async def apply(
         self,
@@ -150,11 +154,16 @@ class Applying:
             metadata = (await self._client.get(where, accept=METADATA))["metadata"]
         except (UnknownKind, NotFound):
             return False
+        except Denied as error:
+            raise _explained(error, resource) from error
         if reason := _reason_to_stay(metadata, identity):
             _LOG.info("an object is left where it is", object=str(one), reason=reason)
             return False
         if not metadata.get("deletionTimestamp"):
-            await self._writing.delete(where, metadata["uid"])
+            try:
+                await self._writing.delete(where, metadata["uid"])
+            except Denied as error:
+                raise _explained(error, resource) from error
         return True
 
 
@@ -188,6 +197,10 @@ def _told(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
         reasons.setdefault((one.kind, error.replace(one.name, "")), one)
     chosen = {*[*dict.fromkeys([*reasons.values(), *failed])][:MOST]}
     return [one for one in failed if one in chosen]
+
+
+def _explained(error: Denied, resource: Resource) -> Denied:
+    return rights.explained(error, f"keep {resource.plural} of a module", rights.rule(resource, _VERBS))
 
 
 def _same(one: JSON, other: JSON) -> bool:

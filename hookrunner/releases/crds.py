@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from hookrunner import log
-from hookrunner.errors import AlreadyExists, Conflict, KubeError, NotFound, ReleaseFailed
+from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
+from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.objects import FIELD_MANAGER
 from hookrunner.model.resources import JSON
@@ -27,6 +28,7 @@ _ATTEMPTS = 5
 _AT_ONCE = 16
 _PAGE = 500
 _WHO = {"fieldManager": FIELD_MANAGER}
+_VERBS = ["get", "create", "update"]
 
 _LOG = log.get("releases.crds")
 
@@ -56,6 +58,9 @@ class Crds:
     async def _attempt(self, crd: JSON) -> KubeError | ReleaseFailed | None:
         try:
             await self._ensure(crd)
+        except Denied as error:
+            rule, status = rights.rule(DEFINITION, _VERBS), rights.rule(DEFINITION, ["update"], "status")
+            return rights.explained(error, "install definitions", rule, status)
         except (KubeError, ReleaseFailed) as error:
             return error
         return None
@@ -109,10 +114,17 @@ class Crds:
 
     async def _cleaned(self, crd: JSON, stored: Sequence[str]) -> dict[str, JSON]:
         """The definition once its status says that objects are stored as these versions only."""
-        version = (await self._client.get(_path(crd)))["metadata"]["resourceVersion"]
-        body = {"metadata": {"resourceVersion": version}, "status": {"storedVersions": stored}}
-        call = Call("PATCH", f"{_path(crd)}/status", _WHO, body, "application/merge-patch+json")
-        cleaned: dict[str, JSON] = orjson.loads(await self._client.send(call))
+        found = await self._client.get(_path(crd))
+        where, status = f"{_path(crd)}/status", {"storedVersions": stored}
+        put = Call("PUT", where, _WHO, found | {"status": found["status"] | status})
+        try:
+            answer = await self._client.send(put)
+        except Denied as error:
+            if not rights.is_forbidden(error):
+                raise
+            body = {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "status": status}
+            answer = await self._client.send(Call("PATCH", where, _WHO, body, "application/merge-patch+json"))
+        cleaned: dict[str, JSON] = orjson.loads(answer)
         return cleaned
 
     async def _stored_anew(self, crd: JSON) -> int:

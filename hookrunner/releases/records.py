@@ -18,9 +18,10 @@ from typing import Literal, NamedTuple
 import orjson
 
 from hookrunner import log
-from hookrunner.errors import AlreadyExists, Conflict, NotFound, ReleaseFailed
+from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound, ReleaseFailed
+from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
-from hookrunner.model.resources import JSON, Selection
+from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.releases.codec import Record, packed, unpacked
 from hookrunner.releases.ledger import HOME, Revision, revision_of
 
@@ -32,6 +33,7 @@ _PLURAL = {"secret": "secrets", "configmap": "configmaps"}
 _KIND = {"secret": "Secret", "configmap": "ConfigMap"}
 _TYPE = "helm.sh/release.v1"
 _METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+_VERBS = ["get", "list", "create", "update", "delete"]
 _LARGEST = 1024 * 1024
 """Bytes that the data of a Secret or a ConfigMap may have.
 Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
@@ -97,7 +99,7 @@ class Records:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             return Record(unpacked(kept.text), revision.labels, kept.objects)
-        found = await self._client.get(self._path(revision.namespace, revision.name, revision.number))
+        found = await self._answer(Call("GET", self._path(revision.namespace, revision.name, revision.number)))
         try:
             text = (found.get("data") or {})["release"]
             text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
@@ -123,13 +125,13 @@ class Records:
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             del self._latest[revision.namespace, revision.name]
         try:
-            await self._client.send(Call("DELETE", self._path(revision.namespace, revision.name, revision.number)))
+            await self._send(Call("DELETE", self._path(revision.namespace, revision.name, revision.number)))
         except NotFound:
             return
 
     async def _labelled(self, path: str, selector: str) -> JSON:
         """A list of metadata only."""
-        return await self._client.get(path, {"labelSelector": selector}, _METADATA.format("List"))
+        return await self._answer(Call("GET", path, {"labelSelector": selector}, accept=_METADATA.format("List")))
 
     async def _write(self, record: Record, known: Revision | None) -> Revision:
         method, path = "POST", self._path(record.namespace)
@@ -138,7 +140,7 @@ class Records:
         text = await _text(record)
         call = Call(method, path, body=self._body(record, text, known), accept=_METADATA.format(""))
         try:
-            revision = revision_of(orjson.loads(await self._client.send(call))["metadata"])
+            revision = revision_of((await self._answer(call))["metadata"])
         except AlreadyExists as error:
             raise ReleaseFailed(await self._unlabelled(record) or _overtaken(record)) from error
         except Conflict as error:
@@ -151,7 +153,7 @@ class Records:
         """How to mend what has the place of a record and is not found as one, empty if it has its labels."""
         name = _name(record.name, record.revision)
         where = self._path(record.namespace, record.name, record.revision)
-        metadata = (await self._client.get(where, accept=_METADATA.format("")))["metadata"]
+        metadata = (await self._answer(Call("GET", where, accept=_METADATA.format(""))))["metadata"]
         if (metadata.get("labels") or {}).get("owner") == "helm" and revision_of(metadata):
             return ""
         try:
@@ -161,6 +163,16 @@ class Records:
         labels = f"owner=helm name={record.name} version={record.revision} status={status}"
         command = f"kubectl label --overwrite -n {record.namespace} {self.kind.lower()} {name} {labels}"
         return f"{self.kind} {record.namespace}/{name} has lost the labels by which records are found: {command}"
+
+    async def _answer(self, call: Call) -> JSON:
+        return orjson.loads(await self._send(call))
+
+    async def _send(self, call: Call) -> bytes:
+        try:
+            return await self._client.send(call)
+        except Denied as error:
+            rule = rights.rule(Resource("v1", self.kind, _PLURAL[self._driver], True), _VERBS)
+            raise rights.explained(error, "keep records of releases", rule) from error
 
     def _body(self, record: Record, text: str, known: Revision | None) -> JSON:
         system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import AlreadyExists, ApiError, Conflict, FilterFailed, KubeError, NotFound, UnknownKind
+from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound, UnknownKind
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -339,3 +340,21 @@ async def test_what_can_be_no_name_is_not_sent(api: ApiServer, boxed: Objects, n
     with pytest.raises(ApiError, match="is no name: correct the one in the operation"):
         await boxed.carry_out(operation(Verb.DELETE, namespace, name=name))
     assert not api.asked("DELETE")
+
+
+@pytest.mark.parametrize(
+    ("verb", "needed"),
+    [(Verb.CREATE_OR_UPDATE, "create, get, update"), (Verb.JQ_PATCH, "get, update"), (Verb.DELETE, "delete, get")],
+)
+async def test_missing_rights_are_named_with_all_that_the_operation_needs(
+    cluster: Cluster, jq: Jq, namespace: str, verb: Verb, needed: str
+) -> None:
+    user = await asyncio.to_thread(cluster.user, "nobody", namespace)
+    settings = KubeSettings(config=user.kubeconfig)
+    credentials = Credentials(settings, await loaded(Loading(settings)))
+    asked = operation(verb, namespace, config_map("a", namespace), jq_filter=".")
+    async with Client(credentials, Requests(Metrics(""))) as client:
+        objects = Objects(client, Discovery(client), jq)
+        with pytest.raises(Denied) as caught:
+            await objects.carry_out(asked)
+    assert f'add {{apiGroups: [""], resources: [configmaps], verbs: [{needed}]}} to the role' in str(caught.value)

@@ -99,4 +99,4 @@ async def test_what_is_refused_is_told(world: World) -> None:
     await registrar.publish(b"")
     ready, message = registrar.condition()
     assert not ready
-    assert 'Unsupported value: "DANCE"' in message
+    assert "operations[0]: Unsupported value" in message

@@ -173,7 +173,7 @@ async def test_a_right_that_is_missing_in_the_middle_is_told_and_the_rest_is_wri
     settings = KubeSettings(config=user.kubeconfig)
     async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
         applying = Applying(client, Kinds(Discovery(client)))
-        with pytest.raises(ReleaseFailed, match=r"Secret/\S+: secrets is forbidden.*\n.*not tried yet: 1"):
+        with pytest.raises(ReleaseFailed, match=r"Secret/\S+: no right to keep secrets.*\n.*not tried yet: 1"):
             await applying.apply(objects, Identity("r", namespace), {}, TERMS)
     counts = await Applying(real, Kinds(Discovery(real))).apply(objects, Identity("r", namespace), {}, TERMS)
     assert (counts.created, counts.changed + counts.unchanged) == (2, 1)

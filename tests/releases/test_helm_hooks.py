@@ -159,8 +159,17 @@ async def test_a_job_that_is_deleted_meanwhile_has_failed(world: World) -> None:
     assert "was deleted while it was waited for" in running.result()
 
 
-async def test_an_object_that_is_refused_fails_the_hook(world: World, sandbox: Sandbox) -> None:
+async def test_a_hook_is_created_where_it_may_not_be_applied(world: World, sandbox: Sandbox) -> None:
+    """Helm needs no right to `patch` the kinds of its hooks."""
     sandbox.faults.add(Fault("answer", "PATCH", status=403))
+    told: list[HookRun] = []
+    for _ in range(2):
+        await tell(world, told, hook(config_map("a"), "pre-install"))
+    assert [one.phase for one in told] == ["Running", "Succeeded"] * 2
+
+
+async def test_an_object_that_is_refused_fails_the_hook(world: World, sandbox: Sandbox) -> None:
+    sandbox.faults.add(Fault("answer", "PATCH", status=422))
     told: list[HookRun] = []
     with pytest.raises(ReleaseFailed, match="pre-install hook ConfigMap a"):
         await tell(world, told, hook(config_map("a"), "pre-install"))
