@@ -19,8 +19,7 @@ _SHORTEST = 4
 """Characters. What is shorter would make holes into every other word of a message."""
 _MOST_KEYS = 10
 _KINDS = {dict: "a map", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-_NAME = re.compile(r"[A-Za-z_][\w./-]{0,62}", re.ASCII)
-"""What a key may be to be named. Plain text that is read as YAML has whole sentences for keys."""
+_NAME = re.compile(r"[\w./-]{1,100}", re.ASCII)
 
 
 def kind(value: JSON) -> str:
@@ -40,6 +39,11 @@ def described(value: JSON) -> str:
         case dict() | list() | str():
             return f"an empty {kind(value).removeprefix('a ')}"
     return kind(value)
+
+
+def key(name: str) -> str:
+    """A key to be named in a message; `…` if it is more than a name, as of plain text that is read as YAML."""
+    return name if _NAME.fullmatch(name) else "…"
 
 
 def words(document: JSON) -> frozenset[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TypeAlias
 
+from hookrunner import redaction
 from hookrunner.model.resources import JSON
 
 
@@ -147,7 +148,7 @@ def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
             yield from _many(value, shape, path)
         case Texts():
             for key, item in value.items():
-                yield from check(item, TEXT, f"{path}.{key}")
+                yield from check(item, TEXT, f"{path}.{redaction.key(key)}")
         case Table():
             yield from _table(value, shape, path)
 
@@ -214,7 +215,7 @@ def _table(value: dict[str, JSON], shape: Table, path: str) -> Iterator[Problem]
         if key in shape.keys:
             yield from check(item, shape.keys[key], prefix + key)
         elif not shape.open:
-            yield Problem(prefix + key, f"is a forbidden property; {_mended(key, shape)}")
+            yield Problem(prefix + redaction.key(key), f"is a forbidden property; {_mended(key, shape)}")
     for key, example in shape.required.items():
         if key not in value:
             yield Problem(prefix + key, f"is required; add it, for example `{key}: {example}`")

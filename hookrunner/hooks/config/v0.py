@@ -30,7 +30,7 @@ def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
     if wrong and "configVersion" not in raw:
         yield Problem("configVersion", "is not there, so this was read as v0; add `configVersion: v1` if it is not")
     for path, item in items(raw, "schedule", wrong):
-        yield from schedule(path, {"crontab": "", **item})
+        yield from schedule(path, {"crontab": item.get("crontab", "")})
     for path, item in items(raw, "onKubernetesEvent", wrong):
         yield from _kubernetes_problems(path, item)
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from hookrunner import redaction
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.keywords import suggestion
 from hookrunner.values.schemas.node import KINDS, Allowed, Node
@@ -135,7 +136,7 @@ def _undeclared(node: Node, key: str, value: JSON, path: str, terms: Terms) -> I
 
 def _below(path: str, key: str) -> str:
     if not key.isidentifier() and not _WORDS.fullmatch(key):
-        return f'{path}["{key}"]'
+        return f'{path}["{redaction.key(key)}"]'
     return f"{path}.{key}" if path else key
 
 
