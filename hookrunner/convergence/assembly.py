@@ -34,6 +34,7 @@ from hookrunner.convergence.state import States
 from hookrunner.convergence.status import Known, ModulesStatus
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
+from hookrunner.convergence.turns import Rules
 from hookrunner.convergence.values import HookValues
 from hookrunner.convergence.views import ModuleViews, Seen
 from hookrunner.convergence.webhooks import ModuleWebhooks, Registering
@@ -155,7 +156,8 @@ async def convergence(
         acts = Running(hooks, webhooks, definitions, releasing, store), Deleting(hooks, webhooks, releasing, store)
         tasks = Tasks(states, acts, built.queues, parts.metrics, time.monotonic)
         steps = Steps(deciding, definitions, leftovers, webhooks)
-        rounds = Rounds(states, tasks, steps, built.engine, modules.patience, parts.metrics)
+        rules = Rules(modules.patience, strict=settings.compat is Compat.ADDON)
+        rounds = Rounds(states, tasks, steps, built.engine, rules, parts.metrics)
         reactions = Reactions(states, deciding, rounds, tasks, releasing)
         built.executions.values, built.engine.modules = values, tasks
         for state in states:

@@ -74,7 +74,7 @@ class Reactions:
                 continue
             for state in filter(None, map(self._states.of_key, sorted(changed))):
                 if not self._is_for_script(state, "KubeConfig-Changed-Modules"):
-                    self._again(state, "KubeConfig-Changed-Modules")
+                    self._rounds.again(state, "KubeConfig-Changed-Modules")
 
     async def follow_scripts(self) -> None:
         """For ever: ask the `enabled` scripts of modules whose own config has changed, then run those that stay on.
@@ -87,7 +87,7 @@ class Reactions:
                 if await self._deciding.contradicts(state):
                     self._rounds.ask("KubeConfig-Changed", at_once=True)
                 elif cause:
-                    self._again(state, cause)
+                    self._rounds.again(state, cause)
 
     def _is_for_script(self, state: State, cause: str) -> bool:
         """Is the module's `enabled` script to be asked first? Then it is, and the module runs afterwards if there is a
@@ -163,7 +163,7 @@ class Reactions:
 
     def _again(self, state: State, cause: str) -> None:
         """Run a module once more. One whose turn has not come yet will find everything as it is then."""
-        if state.on and self._rounds.had_turn(state):
+        if state.on and state.turn:
             self._tasks.ask(state, cause)
 
     async def follow_snapshots(self, progress: Progress) -> None:

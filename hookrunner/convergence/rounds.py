@@ -15,7 +15,7 @@ from hookrunner import log
 from hookrunner.convergence.state import State, States
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
-from hookrunner.convergence.turns import Moment
+from hookrunner.convergence.turns import Moment, Rules
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off
@@ -54,7 +54,7 @@ class Rounds:
     `deciding_is_past` says that the first has come so far as to say who is on."""
 
     def __init__(
-        self, states: States, tasks: Tasks, steps: Steps, engine: Engine, patience: float, metrics: Metrics
+        self, states: States, tasks: Tasks, steps: Steps, engine: Engine, rules: Rules, metrics: Metrics
     ) -> None:
         self.converged = asyncio.Event()
         self.phase = ""
@@ -62,11 +62,12 @@ class Rounds:
         self._tasks = tasks
         self._steps = steps
         self._engine = engine
-        self._patience = patience
+        self._rules = rules
         self._metrics = metrics
         self._wanted = _Wanted()
         self._urgent = asyncio.Event()
-        self._asked: set[str] = set()
+        self._again: dict[str, str] = {}
+        self._new: set[str] = set()
         self.deciding_is_past = False
         self._sequence = Order(())
         self._open = False
@@ -82,10 +83,6 @@ class Rounds:
         """Is a round under way, or wanted?"""
         return bool(self.phase) or self._wanted.there.is_set()
 
-    def had_turn(self, state: State) -> bool:
-        """Was the module asked in this round, or in the last one if there is none?"""
-        return state.module.name in self._asked
-
     def ask(self, cause: str, at_once: bool) -> None:
         """Have another round; `at_once` ends the present one where it stands."""
         _log.info("converge is wanted", cause=cause)
@@ -93,6 +90,14 @@ class Rounds:
         self._wanted.there.set()
         if at_once:
             self._urgent.set()
+
+    def again(self, state: State, cause: str) -> None:
+        """Give a module another turn, as soon as those are ready that it waits for. If its turn is still to come, it
+        will find everything as it is then."""
+        if state.on and state.turn:
+            state.await_turn()
+            self._again[state.module.name] = cause
+            self._states.moved.happened()
 
     async def keep(self) -> None:
         """Rounds for ever, as they are asked for; the first when the global hooks have started."""
@@ -116,13 +121,25 @@ class Rounds:
     async def advance(self) -> None:
         """For ever: let modules run whose turn comes, in a round, or later because another one was mended."""
         while True:
+            self._recall()
             moment = self._moment()
-            for state in moment.turns if self._open else ():
-                self._asked.add(state.module.name)
-                self._tasks.ask(state, self._cause)
+            turns = [s for s in moment.turns if self._open or s.module.name in self._again]
+            for state in turns:
+                self._tasks.ask(state, self._again.pop(state.module.name, self._cause))
             for name, state in moment.enabled.items():
-                state.waits_for = "" if name in self._asked else ", ".join(moment.awaited(name))
-            await self._moved(moment)
+                state.waits_for = "" if state.turn else ", ".join(moment.awaited(name))
+            if not turns:  # else others may follow at once: patience with those may be over already
+                await self._moved(moment)
+
+    def _recall(self) -> None:
+        """What has gone before a lower weight that was never ready goes once more when that one is: hooks and templates
+        are to see what it has brought about."""
+        moment = self._moment()
+        new = {name for name, state in moment.enabled.items() if not state.last_success}
+        for name in self._new - new:
+            for state in moment.overtakers(name) if name in moment.enabled else ():
+                self.again(state, "Lower-Weight-Ready")
+        self._new = new
 
     async def _round(self, cause: str) -> None:
         began, self._cause, self._open = self._tasks.now(), cause, False
@@ -168,12 +185,14 @@ class Rounds:
         for state in reversed(going):
             self._tasks.dismiss(state, cause)
             moment = self._moment()
-            while state.live and not state.parked and not moment.overtaken(state):
+            while state.live and not state.parked and not moment.is_overtaken(state):
                 await self._moved(moment, state)
                 moment = self._moment()
 
     async def _run_modules(self) -> None:
-        self._asked.clear()
+        for state in self._states:
+            state.await_turn()
+        self._again.clear()
         self._open = True
         self._states.moved.happened()
         while not (moment := self._moment()).over:
@@ -200,12 +219,12 @@ class Rounds:
         enabled = {state.module.name: state for state in self._states.enabled}
         if self._sequence.modules.keys() != enabled.keys():
             self._sequence = Order(state.module for state in enabled.values())
-        return Moment(enabled, self._sequence, self._asked, self._tasks.now(), self._patience)
+        return Moment(enabled, self._sequence, self._rules, self._tasks.now())
 
     async def _moved(self, moment: Moment, *others: State) -> None:
         """Until something changes, by an event or because patience ends."""
         deadline = moment.deadline
-        busy = [state.busy_since + self._patience for state in others if state.busy_since is not None]
+        busy = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
         until = min([*busy, *([deadline] if deadline is not None else [])], default=None)
         with suppress(TimeoutError):
             async with asyncio.timeout(None if until is None else max(0.0, until - self._tasks.now())):

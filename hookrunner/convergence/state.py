@@ -25,7 +25,10 @@ NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 class State:
     """One module. Times are epoch seconds; `busy_since` is monotonic: since when something is to be done that is not.
 
-    `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end.
+    `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end,
+    `failed` how far the last attempt that failed had taken it up. `owed_since` (monotonic): since when others wait.
+    `began_at` and `ready_at` (monotonic): when the last attempt began, when the last good one ended.
+    `turn` says that its turn has come in the present round, or in the last one if there is none.
     `loaded` says that `hooks` are all that it has, `webhooks` how far each kind of theirs has come.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
     `revision` is that of its release, `pinned` that it is an earlier one which somebody has brought back.
@@ -47,7 +50,12 @@ class State:
     asked: int = 0
     begun: int = 0
     done: int = 0
+    failed: int = 0
+    turn: bool = False
     busy_since: float | None = None
+    owed_since: float | None = None
+    began_at: float = 0.0
+    ready_at: float = 0.0
     error: str = ""
     last_success: float = 0.0
     revision: int = 0
@@ -73,8 +81,13 @@ class State:
 
     @property
     def parked(self) -> bool:
-        """Has its last attempt failed, so that others need not wait for it?"""
+        """Has its last attempt failed?"""
         return bool(self.error)
+
+    @property
+    def set_aside(self) -> bool:
+        """Has an attempt failed that knew all that was asked of it, so that others need not wait for it?"""
+        return self.parked and self.failed == self.asked
 
     @property
     def may_adopt(self) -> bool:
@@ -84,6 +97,49 @@ class State:
     def reach(self, phase: Phase) -> None:
         """It has come as far as this."""
         self.phase, self.since = phase, time.time()
+
+    def await_turn(self) -> None:
+        """It is to run when its turn has come; what waits in its queue for another attempt does not run before."""
+        self.turn = False
+
+    def ask(self, now: float) -> None:
+        """Its turn has come, or more is asked of it in its turn. Others have patience from now on, or since it is busy
+        with something else: they have waited for that already."""
+        if self.ready or not self.turn:
+            self.owed_since = now if self.busy_since is None else self.busy_since
+        self.turn, self.asked = True, self.asked + 1
+        self.keep_busy(now)
+
+    def dismiss(self, now: float) -> None:
+        """It is to be deleted: why it could not run is past."""
+        self.error = ""
+        self.owed_since = now if self.busy_since is None else self.busy_since
+        self.keep_busy(now)
+
+    def keep_busy(self, now: float) -> None:
+        """It has something to do, even if a hook still holds up its queue."""
+        if self.busy_since is None:
+            self.busy_since = now
+
+    def begin(self, now: float, activation: str) -> None:
+        """An attempt begins, with all that was asked so far."""
+        self.begun, self.busy_since, self.began_at = self.asked, now, now
+        self.activation, self.adopted = activation, ()
+
+    def succeed(self, now: float) -> None:
+        """The attempt has come to a good end."""
+        self.error, self.done, self.ready_at = "", self.begun, now
+
+    def fail(self, reason: str) -> None:
+        """The attempt has failed; another will be made."""
+        self.error, self.failed = reason, self.begun
+
+    def rest(self, now: float) -> None:
+        """The attempt is over."""
+        if self.done == self.asked:
+            self.busy_since = self.owed_since = None
+        else:
+            self.busy_since = None if self.parked else now
 
     def stay(self) -> None:
         """It is run: from now on something of it is at work, and a deletion that had begun is off."""

@@ -38,8 +38,7 @@ class Tasks:
 
     def ask(self, state: State, cause: str) -> None:
         """Have a module run: once more after what runs now, and at once if it waits for its next attempt."""
-        state.asked += 1
-        self._begun(state)
+        state.ask(self.now())
         self._put(ModuleTask("ModuleRun", state.module.name, cause, self.activation))
 
     async def adopt(self, state: State) -> None:
@@ -55,8 +54,7 @@ class Tasks:
 
     def dismiss(self, state: State, cause: str) -> None:
         """Have a module deleted; why it could not run is past."""
-        state.error = ""
-        self._begun(state)
+        state.dismiss(self.now())
         self._put(ModuleTask("ModuleDelete", state.module.name, cause, self.activation))
 
     def hurry(self, name: str) -> None:
@@ -67,20 +65,18 @@ class Tasks:
         """One attempt."""
         state = self._states[order.module]
         with log.bound(module=order.module, task=order.name, cause=order.cause):
-            if _wanted(state, order):
+            if not _wanted(state, order):
+                state.busy_since, state.owed_since, state.adopts = None, None, 0
+            elif state.turn or order.deletes:
                 return await self._attempt(state, order)
-            state.busy_since, state.adopts = None, 0
+            else:  # it waits for its turn, which brings another task
+                state.busy_since = None
             self._states.moved.happened()
             return Done()
 
-    def _begun(self, state: State) -> None:
-        """Others have patience from now on, also if a hook holds up the module's queue."""
-        if state.busy_since is None:
-            state.busy_since = self.now()
-
     async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
-        began, state.begun, failed_before = self.now(), state.asked, state.parked
-        state.busy_since, state.activation, state.adopted = began, order.activation, ()
+        began, failed_before = self.now(), state.parked
+        state.begin(began, order.activation)
         try:
             await (self._deleting if order.deletes else self._running).run(state)
         except HookrunnerError as error:
@@ -89,14 +85,14 @@ class Tasks:
             self._failed(state, order, internal(error))
             raise
         else:
-            state.error, state.done = "", state.begun
+            state.succeed(self.now())
             if failed_before:
                 self._healed(state)
             return Done()
         finally:
             if not order.deletes:
                 self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
-            state.busy_since = None if state.done == state.asked or state.parked else self.now()
+            state.rest(self.now())
             self._adopted(state)
             self._states.moved.happened()
 
@@ -114,7 +110,7 @@ class Tasks:
         if not _wanted(state, order):  # what is wanted now waits behind it, and need not wait for another attempt
             _log.warn("Module failed in what is not wanted of it any more.", error=reason)
             return Dropped(reason)
-        state.error = reason
+        state.fail(reason)
         self._states.news.tell(Item(order.module, "ModuleFailed", reason))
         _log.error("Module failed. Will retry after delay, others go on.", error=reason)
         return Failed(reason, park=True)

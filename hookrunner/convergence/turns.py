@@ -1,73 +1,107 @@
-"""Whose turn it is in a round (design.md §4.2). Pure; what waits for what is said by `modules/order`.
+"""Whose turn it is in a round. Pure; what waits for what is said by `modules/order`.
 
-For lighter modules nobody waits longer than patience lasts, nor for one that has failed; for gates and for what is
-required everybody waits until it is ready. Whoever has been ready before waits for nobody: what it needs is there, and
-it is only brought up to date.
+For gates and for what it requires a module waits until they are ready in this round. For lower weights it waits until
+they are ready, have failed, or have had their time (`patience`). If it was ready before, it waits only for those that
+never were: the others are there and are only brought up to date, side by side. Users of addon-operator are used to a
+chain: under `strict` each module waits for all lower weights, also for those that have failed, but for none longer than
+patience lasts.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hookrunner.convergence.state import State
-from hookrunner.modules.order import Order, Wait
+from hookrunner.modules.order import Order
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What is needed to say whose turn it is: the enabled modules by name and their order, which were asked in this
-    round, the time (monotonic) and the patience (seconds)."""
+class Rules:
+    """How long others wait for a module (seconds), and whether they wait for all lower weights in every round."""
 
-    enabled: Mapping[str, State]
-    order: Order
-    asked: Collection[str]
-    now: float
     patience: float
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """What is still waited for below a weight, each from the nearest weight that has such modules: gates, modules of
+    the chain, and those of the chain that have never been ready."""
+
+    gates: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+
+
+class Moment:
+    """What can be said at one time (`now`, monotonic) of the enabled modules, by name, and their order."""
+
+    def __init__(self, enabled: Mapping[str, State], order: Order, rules: Rules, now: float) -> None:
+        self.enabled = enabled
+        self._order = order
+        self._rules = rules
+        self._now = now
+        self._below = self._look_below()
 
     @property
     def turns(self) -> list[State]:
-        """Those whose turn has come. Modules of one weight wait for one and the same, which is looked at once."""
-        open_: dict[int, bool] = {}
-        found = []
-        for name, state in self.enabled.items():
-            if name not in self.asked:
-                waits = self._waits(name)
-                if id(waits) not in open_:
-                    open_[id(waits)] = all(map(self._met, waits))
-                found += [state] * open_[id(waits)]
-        return found
+        """Those whose turn has come."""
+        return [state for name, state in self.enabled.items() if not state.turn and not self.awaited(name)]
 
     @property
     def over(self) -> bool:
-        """Has every module had its turn, as far as it can?"""
-        return all(self._past(name) or self._held_up(name) for name in self.enabled)
+        """Has every module had its turn, as far as it can? Those that are left wait for one that will not be ready by
+        itself."""
+        at_work = any(state.turn and not self._is_past(state) for state in self.enabled.values())
+        return not at_work and not self.turns
 
     @property
     def deadline(self) -> float | None:
         """When patience with one of them will be over, if with any."""
-        busy = [s.busy_since for s in self.enabled.values() if s.busy_since is not None and not self.overtaken(s)]
-        return min(busy) + self.patience if busy else None
+        late = [s.owed_since for s in self.enabled.values() if s.turn and s.owed_since is not None]
+        return min((since + self._rules.patience for since in late if not self._is_late(since)), default=None)
 
-    def awaited(self, name: str) -> list[str]:
-        """The modules that it still has to wait for."""
-        return [wait.name for wait in self._waits(name) if not self._met(wait)]
+    def awaited(self, name: str) -> tuple[str, ...]:
+        """The modules that it still has to wait for; of many lower weights only the nearest."""
+        if (required := self._order.required(name)) is not None:
+            return tuple(other for other in required if not self._is_ready(other))
+        below = self._below[self._order.modules[name].weight]
+        proven = self.enabled[name].last_success and not self._rules.strict
+        return (*below.gates, *(below.new if proven else below.chain))
 
-    def overtaken(self, state: State) -> bool:
-        """Is it at it for longer than others are to wait?"""
-        return state.busy_since is not None and self.now - state.busy_since >= self.patience
+    def overtakers(self, name: str) -> list[State]:
+        """Those that wait for the weight of this module, have had their turn, and last ran before it was ready."""
+        if self._order.required(name) is not None:
+            return []
+        module, ready_at = self._order.modules[name], self.enabled[name].ready_at
+        return [
+            state
+            for other, state in self.enabled.items()
+            if state.turn and state.module.weight > module.weight and state.began_at < ready_at
+            if self._order.required(other) is None
+        ]
 
-    def _waits(self, name: str) -> tuple[Wait, ...]:
-        return () if self.enabled[name].last_success else self.order.waits_for(name)
+    def is_overtaken(self, state: State) -> bool:
+        """Has it not done for longer than others are to wait what was asked of it?"""
+        return state.owed_since is not None and self._is_late(state.owed_since)
 
-    def _met(self, wait: Wait) -> bool:
-        if wait.kind == "weight":
-            return self._past(wait.name)
-        return wait.name in self.asked and self.enabled[wait.name].ready
+    def _look_below(self) -> dict[int, _Below]:
+        found, below = dict[int, _Below](), _Below()
+        for step in self._order.steps:
+            found[step.weight] = below
+            gates = tuple(name for name in step.gates if not self._is_ready(name))
+            chain = tuple(name for name in step.chain if not self._is_past(self.enabled[name]))
+            new = tuple(name for name in chain if not self.enabled[name].last_success)
+            below = _Below(gates or below.gates, chain or below.chain, new or below.new)
+        return found
 
-    def _past(self, name: str) -> bool:
+    def _is_ready(self, name: str) -> bool:
         state = self.enabled[name]
-        return name in self.asked and (state.ready or state.parked or self.overtaken(state))
+        return state.turn and state.ready
 
-    def _held_up(self, name: str) -> bool:
-        """Does it wait for one that will not be ready by itself?"""
-        waiting = name not in self.asked
-        return waiting and any(self._past(other) or self._held_up(other) for other in self.awaited(name))
+    def _is_past(self, state: State) -> bool:
+        """Need nobody wait for its weight any more?"""
+        failed = state.set_aside and not self._rules.strict
+        return state.turn and (state.ready or failed or self.is_overtaken(state))
+
+    def _is_late(self, since: float) -> bool:
+        return self._now >= since + self._rules.patience

@@ -2,7 +2,8 @@
 
     order = Order(modules)          those that are on
     order.sequence                  required ones first, then by weight and name; deletion goes the other way
-    order.waits_for(name)           what has to be ready before its first run
+    order.waits_for(name)           what has to be ready before its first run, for people
+    order.steps, order.required     the same for `convergence/turns`, which knows who was ready before
 
 By default a module waits for every module of a lower weight, as long as patience lasts. One with `requires` has left
 that chain: it waits for what it requires, and nobody waits for it unless they require it or it is a `gate`. For gates
@@ -11,7 +12,7 @@ do before anything runs.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import groupby, pairwise
@@ -30,21 +31,36 @@ class Wait:
     kind: Literal["weight", "gate", "requires"]
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The modules of one weight that higher weights wait for: those in the chain, and gates."""
+
+    weight: int
+    chain: tuple[str, ...]
+    gates: tuple[str, ...]
+
+
 class Order:
-    """The order of some modules. Of what is required only those among them count; no circles are among them."""
+    """The order of some modules. Of what is required only those among them count; no circles are among them. `steps`
+    has every weight, from the lowest on."""
 
     def __init__(self, modules: Iterable[Module]) -> None:
         self.modules = {module.name: module for module in sorted(modules, key=place)}
         self.sequence = sequence(tuple(self.modules.values()))
-        self._steps = _steps(self.modules.values())
+        self.steps = tuple(_steps(self.modules.values()))
+        self._waits = _waits(self.modules.values())
+
+    def required(self, name: str) -> tuple[str, ...] | None:
+        """The modules that it requires; None if it requires none and waits for weights and gates instead."""
+        pairs = self.modules[name].traits.modules
+        return tuple(other for other, _ in pairs if other in self.modules) if pairs else None
 
     def waits_for(self, name: str) -> tuple[Wait, ...]:
         """What its first run waits for. Of lower weights only the next one down that has a module in the chain: that
         one's modules have waited for the rest."""
-        module = self.modules[name]
-        if module.traits.modules:
-            return tuple(Wait(other, "requires") for other, _ in module.traits.modules if other in self.modules)
-        return self._steps[module.weight]
+        if (required := self.required(name)) is not None:
+            return tuple(Wait(other, "requires") for other in required)
+        return self._waits[self.modules[name].weight]
 
 
 def sequence(modules: Sequence[Module]) -> tuple[Module, ...]:
@@ -146,16 +162,24 @@ def _words(way: Sequence[Node], modules: Mapping[str, Module]) -> str:
     return ", ".join(steps)
 
 
-def _steps(modules: Iterable[Module]) -> dict[int, tuple[Wait, ...]]:
+def _steps(modules: Iterable[Module]) -> Iterator[Step]:
+    """The weights of modules that are sorted by weight. Only gates among those with `requires` are waited for."""
+    for weight, members in groupby(modules, key=lambda module: module.weight):
+        group = tuple(members)
+        chain = tuple(one.name for one in group if not (one.traits.modules or one.traits.gate))
+        yield Step(weight, chain, tuple(one.name for one in group if one.traits.gate))
+
+
+def _waits(modules: Iterable[Module]) -> dict[int, tuple[Wait, ...]]:
     """What modules of each weight wait for that have no `requires`: gates below it, and the step of the chain below."""
-    steps: dict[int, tuple[Wait, ...]] = {}
+    waits: dict[int, tuple[Wait, ...]] = {}
     gates: tuple[Wait, ...] = ()
     below: tuple[Wait, ...] = ()
     for weight, members in groupby(modules, key=lambda module: module.weight):
-        steps[weight] = (*gates, *below)
+        waits[weight] = (*gates, *below)
         group = tuple(members)
         gates += tuple(Wait(module.name, "gate") for module in group if module.traits.gate)
         chain = [module for module in group if not module.traits.modules]
         if chain:
             below = tuple(Wait(module.name, "weight") for module in chain if not module.traits.gate)
-    return steps
+    return waits

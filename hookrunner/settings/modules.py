@@ -234,7 +234,8 @@ class ModulesSettings:
             "module-patience",
             DURATION,
             "30s",
-            "Modules: how long those of a higher weight wait for one that runs; it then goes on beside them.",
+            "Modules: how long those of a higher weight wait for one that runs; it then goes on beside them. Under "
+            "--compat addon-operator also for one that has failed.",
         )
     )
     concurrency: int = setting(

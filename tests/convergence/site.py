@@ -2,7 +2,7 @@
 deletions. Hooks and releases take as long as a test says, fail when it says so, and remember that they were there."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from hookrunner.background import Background
@@ -23,11 +23,13 @@ from hookrunner.convergence.sources import Sources
 from hookrunner.convergence.state import State, States
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
+from hookrunner.convergence.turns import Rules
 from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.progress import Progress
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.reviews.reviewer import Declared
 from hookrunner.errors import HookFailed
@@ -60,17 +62,21 @@ def module(name: str, weight: int, *requires: str, gate: bool = False) -> Module
 
 
 class Work:
-    """What happens: `history` has it in the order of its beginning. A step takes as many seconds as `takes` says, and
-    fails as long as it is in `fails`."""
+    """What happens: `history` has it in the order of its beginning, `times` when that was. A step takes as many seconds
+    as `takes` says, and fails as long as it is in `fails`."""
 
     def __init__(self) -> None:
         self.history: list[str] = []
+        self.times: list[float] = []
+        self.begun = Progress()
         self.takes: dict[str, float] = {}
         self.fails: set[str] = set()
 
     async def do(self, step: str) -> None:
         """One step. Raises HookFailed."""
         self.history.append(step)
+        self.times.append(asyncio.get_running_loop().time())
+        self.begun.happened()
         await asyncio.sleep(self.takes.get(step, 0.01))
         if step in self.fails:
             raise HookFailed(f"{step}: no")
@@ -190,8 +196,14 @@ class Site:
         *modules: Module,
         hooks: dict[str, dict[str, dict[BindingType, int]]] | None = None,
         off: str = "",
+        strict: bool = False,
     ) -> None:
-        clock, metrics = asyncio.get_running_loop().time, Metrics("")
+        loop, metrics = asyncio.get_running_loop(), Metrics("")
+
+        def clock() -> float:
+            # In steps that add up exactly: virtual time does not pass while less than its resolution is left.
+            return round(loop.time() * 1024) / 1024
+
         self.work, self.config = Work(), Written()
         self._hooks = hooks or {}
         self._background = background
@@ -215,7 +227,9 @@ class Site:
             self.engine.open(own_queue(one.name))
         extenders = Extenders(EXTENDERS, {}, dict, NoScripts())
         self.deciding = Deciding(extenders, self.states, store, Served(), Sources(self.config))
-        self.rounds = Rounds(self.states, self.tasks, StepsAlone(self.deciding), self.engine, 30.0, metrics)
+        self.rounds = Rounds(
+            self.states, self.tasks, StepsAlone(self.deciding), self.engine, Rules(30.0, strict), metrics
+        )
         self.reactions = Reactions(self.states, self.deciding, self.rounds, self.tasks, self.releasing)
 
     async def start(self) -> None:
@@ -242,7 +256,9 @@ class Site:
     async def asked(self, name: str) -> None:
         """Wait until something more is asked of a module."""
         before = self.states[name].asked
-        await _until(lambda: self.states[name].asked > before)
+        # Virtual time passes only where somebody sleeps.
+        while self.states[name].asked == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
     async def ended(self, name: str) -> None:
         """Wait until the step of a module that has begun is over."""
@@ -250,19 +266,21 @@ class Site:
 
     async def reaches(self, *steps: str) -> None:
         """Wait until these have begun since the last look at the history."""
-        await _until(lambda: set(steps) <= set(self.work.history))
+        while not set(steps) <= set(self.work.history):
+            await self.work.begun.next()
 
     async def rests(self) -> list[str]:
         """What has happened since the last look, when nothing more happens by itself for a second but retries."""
-        seen = -1
-        while seen != len(self.work.history) or self.rounds.busy or self._busy():
-            seen = len(self.work.history)
-            await asyncio.sleep(1.0)
+        quiet, before = 0, len(self.work.history)
+        while quiet < 2:  # twice, since what ends now may let something begin now
+            await asyncio.sleep(0.5)
+            is_quiet = len(self.work.history) == before and not self.rounds.busy and not self._busy()
+            quiet, before = quiet + 1 if is_quiet else 0, len(self.work.history)
         return self.seen()
 
     def seen(self) -> list[str]:
         """What has happened since the last look."""
-        history, self.work.history = self.work.history, []
+        history, self.work.history, self.work.times = self.work.history, [], []
         return history
 
     def _busy(self) -> bool:
@@ -272,12 +290,6 @@ class Site:
         hooks = self._hooks.get(module.name, {"h": BEFORE_HELM})
         config = {name: HookConfig("v1", lifecycle=bindings) for name, bindings in hooks.items()}
         return Catalog(tuple(Hook(f"{module.name}/{name}", NOWHERE, one, module.name) for name, one in config.items()))
-
-
-async def _until(true: Callable[[], bool]) -> None:
-    # Virtual time passes only where somebody sleeps.
-    while not true():  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
 
 
 class _NoSchemas:

@@ -1,89 +1,142 @@
 """Whose turn it is, from the states of modules alone."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from hookrunner.convergence.state import State
-from hookrunner.convergence.turns import Moment
-from hookrunner.model.modules import Choice, Decision, Module, Traits
+from hookrunner.convergence.turns import Moment, Rules
+from hookrunner.model.modules import Choice, Decision
 from hookrunner.modules.order import Order
+from tests.convergence.site import module
 
 ON = Decision(Choice.ON)
-NOWHERE = Path("/nowhere")
 
 
-def module(name: str, weight: int, *requires: str, gate: bool = False) -> State:
-    traits = Traits(gate=gate, modules=tuple((other, "") for other in requires))
-    return State(Module(name, name, weight, NOWHERE, NOWHERE, traits=traits), ON)
+def new(name: str, weight: int, *requires: str, gate: bool = False) -> State:
+    """A module whose turn has not come, and that was never ready."""
+    return State(module(name, weight, *requires, gate=gate), ON)
 
 
-def moment(*states: State, asked: str = "", now: float = 100.0) -> Moment:
-    enabled = {state.module.name: state for state in states}
-    return Moment(enabled, Order(state.module for state in states), set(asked.split()), now, patience=30.0)
-
-
-def turns(found: Moment) -> str:
-    return " ".join(state.module.name for state in found.turns)
-
-
-def working(state: State, since: float) -> State:
-    state.asked, state.busy_since = 1, since
+def old(name: str, weight: int, *requires: str, gate: bool = False) -> State:
+    """One whose turn has not come, and that was ready in an earlier round."""
+    state = new(name, weight, *requires, gate=gate)
+    state.last_success = 1.0
     return state
 
 
-def failed(state: State) -> State:
-    state.asked, state.error = 1, "no"
+def working(state: State, since: float = 90.0) -> State:
+    state.ask(since)
     return state
+
+
+def failed(state: State, since: float = 90.0) -> State:
+    working(state, since).begin(since, "")
+    state.fail("no")
+    state.rest(since + 1)
+    return state
+
+
+def ready(state: State) -> State:
+    working(state).begin(91.0, "")
+    state.succeed(92.0)
+    state.rest(92.0)
+    state.last_success = 1.0
+    return state
+
+
+def moment(*states: State, now: float = 100.0, strict: bool = False) -> Moment:
+    """Ten seconds after everything began, if nothing else is said, with patience for 30."""
+    order = Order(state.module for state in states)
+    return Moment({state.module.name: state for state in states}, order, Rules(30.0, strict), now)
+
+
+def turns(*states: State, now: float = 100.0, strict: bool = False) -> str:
+    return " ".join(state.module.name for state in moment(*states, now=now, strict=strict).turns)
 
 
 def test_equal_weights_go_together_and_heavier_ones_wait() -> None:
-    assert turns(moment(module("a", 1), module("b", 1), module("c", 2))) == "a b"
+    assert turns(new("a", 1), new("b", 1), new("c", 2)) == "a b"
 
 
 def test_a_heavier_module_goes_when_all_lighter_ones_are_ready() -> None:
-    a, b, c = module("a", 1), module("b", 1), module("c", 2)
-    assert turns(moment(a, working(b, 99.0), c, asked="a b")) == ""
-    b.busy_since, b.done = None, 1
-    assert turns(moment(a, b, c, asked="a b")) == "c"
+    assert turns(ready(new("a", 1)), working(new("b", 1)), new("c", 2)) == ""
+    assert turns(ready(new("a", 1)), ready(new("b", 1)), new("c", 2)) == "c"
+
+
+def test_what_runs_for_the_first_time_waits_for_all_lower_weights_and_not_only_for_the_next() -> None:
+    """That next one, if it was ready before, has not waited for those below it."""
+    states = working(old("a", 1)), ready(old("b", 2)), new("c", 3)
+    assert turns(*states) == ""
+    assert moment(*states).awaited("c") == ("a",)
 
 
 def test_nobody_waits_for_a_module_that_failed() -> None:
-    assert turns(moment(failed(module("a", 1)), module("b", 2), asked="a")) == "b"
+    assert turns(failed(new("a", 1)), new("b", 2)) == "b"
+
+
+def test_a_module_that_failed_before_is_waited_for_until_it_fails_at_what_is_asked_now() -> None:
+    a = failed(new("a", 1), since=0.0)
+    a.await_turn()
+    assert turns(a, new("b", 2)) == "a"
+    a.ask(99.0)
+    assert turns(a, new("b", 2)) == ""
+    a.begin(99.5, "")
+    a.fail("no")
+    assert turns(a, new("b", 2)) == "b"
 
 
 @pytest.mark.parametrize(("since", "expected"), [(70.1, ""), (70.0, "b")])
 def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, expected: str) -> None:
-    found = moment(working(module("a", 1), since), module("b", 2), asked="a")
-    assert turns(found) == expected
+    found = moment(working(new("a", 1), since), new("b", 2))
+    assert " ".join(state.module.name for state in found.turns) == expected
     assert found.deadline == (None if expected else pytest.approx(100.1))
 
 
-def test_a_gate_is_waited_for_until_it_is_ready() -> None:
-    gate, b = failed(module("a", 1, gate=True)), module("b", 2)
-    found = moment(gate, b, asked="a")
-    assert (turns(found), found.awaited("b"), found.over) == ("", ["a"], True)
-    gate.error, gate.done = "", 1
-    assert turns(moment(gate, b, asked="a")) == "b"
+def test_who_has_waited_for_a_module_that_hangs_waits_no_second_time_in_the_next_round() -> None:
+    a = working(new("a", 1), since=10.0)
+    a.await_turn()
+    a.ask(99.0)
+    assert turns(a, new("b", 2)) == "b"
 
 
-def test_what_is_required_counts_and_not_the_weight() -> None:
-    late, early = module("late", 9), module("early", 1, "late")
-    assert turns(moment(early, late)) == "late"
-    assert turns(moment(early, late, asked="late")) == "early"
+def test_retries_and_more_work_of_a_module_that_fails_give_it_no_more_time() -> None:
+    a = failed(new("a", 1), since=60.0)
+    for now in (75.0, 85.0, 95.0):  # more is asked, and it fails before it gets to that
+        a.begin(now, "")
+        a.ask(now + 1)
+        a.fail("no")
+        a.rest(now + 2)
+    assert turns(a, new("b", 2), now=89.9) == ""
+    assert turns(a, new("b", 2), now=90.0) == "b"
+
+
+@pytest.mark.parametrize("later", [new, old])
+def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., State]) -> None:
+    """Also by those that were ready before."""
+    assert turns(old("a", 1, gate=True), later("b", 2)) == "a"
+    found = moment(failed(old("a", 1, gate=True)), later("b", 2))
+    assert (found.turns, found.awaited("b"), found.over) == ([], ("a",), True)
+    assert turns(ready(old("a", 1, gate=True)), later("b", 2)) == "b"
+
+
+@pytest.mark.parametrize("later", [new, old])
+def test_what_is_required_counts_and_not_the_weight(later: Callable[..., State]) -> None:
+    """Also for those that were ready before: a database is upgraded before what uses it."""
+    assert turns(later("early", 1, "late"), old("late", 9)) == "late"
+    assert turns(later("early", 1, "late"), working(old("late", 9), since=0.0)) == ""
+    assert turns(later("early", 1, "late"), ready(old("late", 9))) == "early"
 
 
 def test_whoever_requires_a_module_that_failed_is_held_up_and_hinders_nobody() -> None:
-    a, b, c = failed(module("a", 1)), module("b", 2, "a"), module("c", 3)
-    assert turns(moment(a, b, c, asked="a")) == "c"
-    assert moment(a, b, c, asked="a c").over
+    assert turns(failed(new("a", 1)), new("b", 2, "a"), new("c", 3)) == "c"
+    assert moment(failed(new("a", 1)), new("b", 2, "a"), ready(new("c", 3))).over
 
 
-def test_a_round_is_not_over_while_a_module_is_at_it() -> None:
-    a = working(module("a", 1), 99.0)
-    assert not moment(a, asked="a").over
-    a.busy_since, a.done = None, 1
-    assert moment(a, asked="a").over
+def test_a_round_is_not_over_while_a_module_is_at_it_or_can_begin() -> None:
+    assert not moment(working(new("a", 1))).over
+    assert not moment(ready(new("a", 1)), new("b", 2)).over
+    assert moment(ready(new("a", 1))).over
 
 
 def test_without_modules_a_round_is_over_at_once() -> None:
@@ -91,7 +144,65 @@ def test_without_modules_a_round_is_over_at_once() -> None:
 
 
 def test_modules_that_were_ready_before_are_brought_up_to_date_side_by_side() -> None:
-    old, new, late = module("a", 1), module("b", 2), module("c", 3)
-    old.last_success = late.last_success = 1.0
-    assert turns(moment(old, new, late)) == "a c"
-    assert turns(moment(working(old, 99.0), new, late, asked="a c")) == ""
+    """As for a change of a global value: nobody waits for anybody."""
+    states = [old(f"m{number:02}", number) for number in range(29)]
+    assert len(moment(*states).turns) == 29
+
+
+def test_modules_that_were_ready_before_wait_for_lower_weights_that_never_were() -> None:
+    first, low, beside, high = old("first", 1), new("low", 2), old("beside", 2), old("high", 3)
+    states = first, low, beside, high
+    assert turns(*states) == "first beside"
+    working(first), working(beside)
+    assert (turns(*states), moment(*states).awaited("low"), moment(*states).awaited("high")) == (
+        "",
+        ("first",),
+        ("low",),
+    )
+    ready(first), working(low)
+    assert turns(*states) == ""
+    failed(low)
+    assert turns(*states) == "high", "though `beside` is still at it"
+
+
+def test_a_lower_weight_that_waits_for_a_gate_is_waited_for_as_long_as_the_gate() -> None:
+    states = failed(old("gate", 1, gate=True)), new("low", 2), old("high", 3)
+    assert (turns(*states), moment(*states).over) == ("", True)
+
+
+def test_the_strict_chain_is_kept_by_those_that_were_ready_before() -> None:
+    states = old("a", 1), old("b", 2), old("c", 3)
+    for name in "abc":
+        assert turns(*states, strict=True) == name
+        ready(next(state for state in states if state.module.name == name))
+    assert moment(*states, strict=True).over
+
+
+@pytest.mark.parametrize(("since", "expected"), [(70.1, ""), (70.0, "b")])
+def test_the_strict_chain_has_patience_with_what_has_failed(since: float, expected: str) -> None:
+    states = failed(old("a", 1), since), old("b", 2)
+    assert turns(*states, strict=True) == expected
+    assert moment(*states, strict=True).deadline == (None if expected else pytest.approx(100.1))
+    assert not moment(failed(old("a", 1), since=70.1), strict=True).over
+    assert moment(failed(old("a", 1), since=70.0), strict=True).over
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_who_requires_others_is_in_no_chain(strict: bool) -> None:
+    assert turns(working(old("a", 1)), ready(old("b", 5)), old("c", 9, "b"), strict=strict) == "c"
+
+
+def test_those_that_went_before_a_lower_weight_are_known() -> None:
+    """Not one that has begun once more since then."""
+    states = ready(new("a", 1)), ready(old("beside", 1)), ready(old("b", 2)), old("c", 3), ready(old("d", 4, "b"))
+    later = working(old("later", 5))
+    later.begin(92.0, "")
+    assert [state.module.name for state in moment(*states, later).overtakers("a")] == ["b"]
+    assert moment(*states).overtakers("d") == []
+
+
+def test_a_thousand_modules_cost_no_more_for_what_they_wait_for() -> None:
+    """Of many that are waited for, the nearest are named."""
+    found = moment(*(new(f"m{number:03}", number) for number in range(1000)))
+    assert max(len(found.awaited(name)) for name in found.enabled) == 1
+    assert [state.module.name for state in found.turns] == ["m000"]

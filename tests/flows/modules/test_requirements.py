@@ -2,10 +2,11 @@
 
 import json
 
-from tests.flows.modules.hooks import hook
+from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.test_seen import told
 from tests.flows.modules.world import World
 
+VERSION = configmap("db", "slow: {{ .Values.global.slow | default false | quote }}")
 NAMES = ("late", "early", "one", "two", "lonely", "modern")
 
 
@@ -35,3 +36,30 @@ async def test_requirements_decide_who_runs_and_when_and_it_is_said_why_not(worl
     (text,) = [condition["message"] for condition in conditions if condition["name"] == "modules"]
     for words in ("one: undecided: ", "two: undecided: ", "lonely: off: ", "nobody", "modern: off: "):
         assert words in text
+
+
+async def test_an_edit_keeps_the_order_that_weights_and_requirements_ask_for(real: World) -> None:
+    """On the real control plane: a low weight that is turned on later runs before the hooks and lookups of others, and
+    what requires a database is upgraded after it."""
+    lookup = '{{ (lookup "v1" "ConfigMap" .Release.Namespace "low").data | toJson | quote }}'
+    upgraded = 'grep -q \'"slow":true\' "$VALUES_PATH" && sleep 1'
+    real.module("010-low", {"hooks/h.sh": hook("sleep 1", beforeHelm=1), "templates/cm.yaml": configmap("low", "x: z")})
+    real.module("020-db", {"hooks/h.sh": hook(upgraded + "; true", beforeHelm=1), "templates/cm.yaml": VERSION})
+    app = {"hooks/h.sh": hook(beforeHelm=1), "templates/cm.yaml": configmap("app", f"low: {lookup}")}
+    real.module("030-app", {**app, "module.yaml": "requires: {modules: [db]}\n"})
+    real.module("040-high", {**app, "templates/cm.yaml": configmap("high", f"low: {lookup}")})
+    await real.configure(dbEnabled="true", appEnabled="true", highEnabled="true")
+    await real.start()
+    assert await real.map("high") == {"low": "null"}
+    real.forget()
+    await real.configure(lowEnabled="true")
+    await real.becomes("high", low='{"x":"z"}')
+    runs = real.history()
+    assert runs.index("low/h.sh beforeHelm") < runs.index("high/h.sh beforeHelm")
+    await real.module_is("app", ready=True)
+    real.forget()
+    real.writes()
+    await real.configure(GLOBAL="slow: true")
+    await real.ran("app/h.sh beforeHelm")
+    assert real.history()[-1] == "app/h.sh beforeHelm", "after all others, which waited for nobody"
+    assert await real.map("db") == {"slow": "true"}
