@@ -8,8 +8,6 @@ import re
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hookrunner.engine.queues import Idle, Queue, back_off
 from hookrunner.model.bindings import BindingType
@@ -17,7 +15,6 @@ from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, FilterBroke, Obstacle
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
-from tests.fakes.cost import QUADRATIC, growth
 
 
 @dataclass
@@ -340,103 +337,3 @@ async def test_a_closed_queue_gives_out_nothing() -> None:
     bench.queue.put(run("h", "a"))
     bench.queue.close()
     assert await bench.queue.take() is None
-
-
-def test_a_long_wait_merges_runs_and_loses_no_context() -> None:
-    """§6.6: a hundred runs become one, in order, across another hook's task in between."""
-    bench = Bench(compact_at=10)
-    bench.queue.put(run("blocker", "x", merges=False))
-    for number in range(25):
-        bench.queue.put(run("h", str(number)))
-        if number == 5:
-            bench.queue.put(run("other", "o"))
-    assert len(bench.queue) < 15
-    assert " ".join(n for n in bench.drain() if n not in ("x", "o")).split() == [str(n) for n in range(25)]
-    assert bench.queue.compactions == {"h": 2}
-
-
-def test_a_long_wait_merges_nothing_into_a_run_that_would_overtake_a_parked_one() -> None:
-    bench = Bench(compact_at=4)
-    bench.queue.put(run("h", "b0", binding="b"))
-    bench.finish(Failed("boom", park=True))
-    for name in ("a1", "b1", "a2", "b2"):
-        bench.queue.put(run("h", name, binding=name[0]))
-    assert bench.finish(Done()) == "a1 a2"
-    bench.clock.now = 5.0
-    assert bench.drain() == ["b0 b1 b2"]
-
-
-def test_a_long_wait_merges_nothing_that_waits_for_a_snapshot_into_a_run_that_does_not() -> None:
-    bench = Bench(compact_at=3, missing={"b": Obstacle("no such kind", brief=False)})
-    bench.queue.put(run("blocker", "x", merges=False))
-    for name in ("a1", "b1", "a2"):
-        bench.queue.put(run("h", name, binding=name[0]))
-    assert [bench.finish(Done()), bench.finish(Done())] == ["x", "a1 a2"]
-
-
-def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
-    bench = Bench()
-    bench.queue.put(run("blocker", "x", merges=False))
-    for number in range(20_000):
-        bench.queue.put(run("h", str(number)))
-    assert sum(bench.queue.compactions.values()) < 60
-
-
-def test_the_cost_of_runs_that_never_merge_grows_with_their_number() -> None:
-    """Seen in a soak with `combine: false`: looking for what may merge at each event held the loop up for seconds."""
-
-    def work(size: int) -> None:
-        bench = Bench()
-        for number in range(size):
-            bench.queue.put(run("h", str(number), merges=False))
-        assert len(bench.queue) == size
-
-    assert growth(work, 250) < QUADRATIC * 0.7
-
-
-orders = st.lists(
-    st.tuples(st.sampled_from(["h1", "h2"]), st.sampled_from(["", "g1", "g2"]), st.booleans(), st.booleans()),
-    max_size=40,
-)
-
-
-@given(orders, st.integers(2, 12), st.randoms(use_true_random=False))
-def test_merging_keeps_every_context_in_order(
-    specs: list[tuple[str, str, bool, bool]],
-    compact_at: int,
-    dice: "st.random.Random",  # type: ignore[name-defined]
-) -> None:
-    """Whatever is merged when: ungrouped contexts of a hook and allowFailure all arrive in order; of each group the
-    last one arrives, and nothing comes after it that came before."""
-    bench = Bench(compact_at=compact_at)
-    got: list[tuple[str, bool, str, str]] = []
-
-    def step() -> None:
-        task = bench.queue.pick(bench.clock())
-        if not isinstance(task, Task):
-            bench.clock.now += 40
-            return
-        bench.queue.running = task
-        bench.queue.absorb(task)
-        order = task.order
-        assert isinstance(order, HookRun)
-        failed = dice.random() < 0.3
-        if not failed:
-            got.extend((order.hook, order.allow_failure, c.group, c.binding) for c in order.contexts)
-        bench.queue.settle(task, Failed("boom", park=dice.random() < 0.5) if failed else Done())
-
-    put: list[tuple[str, bool, str, str]] = []
-    for number, (hook, group, allowed, pause) in enumerate(specs):
-        put.append((hook, allowed, group, str(number)))
-        bench.queue.put(run(hook, str(number), group, allow_failure=allowed, binding=f"{hook}{allowed}"))
-        if pause:
-            step()
-    while len(bench.queue):
-        step()
-    for hook in ("h1", "h2"):
-        for allowed in (True, False):
-            mine = [c for c in got if c[:2] == (hook, allowed)]
-            sent = [c for c in put if c[:2] == (hook, allowed)]
-            assert [c for c in mine if not c[2]] == [c for c in sent if not c[2]]
-            for group in ("g1", "g2"):
-                assert [c for c in mine if c[2] == group][-1:] == [c for c in sent if c[2] == group][-1:]
