@@ -167,6 +167,7 @@ def request(order: Render, lookup: bool) -> dict[str, Any]:
         "install": order.install,
         "revision": order.revision,
         "labels": dict(order.labels),
+        "quotes": order.quotes,
         "lookup": lookup,
     }
 

@@ -119,10 +119,10 @@ class Charts:
         except BadChart as error:
             return b"C" + str(error).encode(errors="replace")
         except BadManifest as error:
-            return b"M" + brief(str(error), order["values"]).encode(errors="replace")
+            return b"M" + brief(str(error), None if order["quotes"] else order["values"]).encode(errors="replace")
         except RenderFailed as error:
             kind = b"C" if of_syntax(str(error)) else b"R"
-            return kind + brief(str(error), order["values"]).encode(errors="replace")
+            return kind + brief(str(error), None if order["quotes"] else order["values"]).encode(errors="replace")
         except orjson.JSONEncodeError as error:  # nested deeper than orjson writes (254 levels)
             return b"R" + f"an object in {order['directory']} cannot be written as JSON: {error}".encode()
 

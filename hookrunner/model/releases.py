@@ -19,7 +19,8 @@ class Capabilities:
 @dataclass(frozen=True, slots=True)
 class Render:
     """An order to render one chart. `directory` is the module's; `name` is the release's, and the synthetic chart's if
-    there is no `Chart.yaml`. `values` has the keys `global` and the module's. `labels` go on every top-level object."""
+    there is no `Chart.yaml`. `values` has the keys `global` and the module's. `labels` go on every top-level object.
+    `quotes`: errors may repeat values, as for authors at their own terminal."""
 
     directory: Path
     name: str
@@ -29,6 +30,7 @@ class Render:
     install: bool = False
     revision: int = 1
     labels: Mapping[str, str] = field(default_factory=dict)
+    quotes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ class Offline:
             capabilities=capabilities,
             install=True,
             labels=labels,
+            quotes=True,
         )
 
     async def decisions(self, chain: Sequence[str], kubernetes: str, scripts: Asks) -> dict[str, Decision]:
