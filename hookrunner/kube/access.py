@@ -39,13 +39,13 @@ def explained(error: ApiError, connection: Connection) -> ApiError:
     """The same error; if it is about who we are, with what a person needs to know."""
     if not isinstance(error, Denied) or not connection.origin:
         return error
-    if error.status == HTTPStatus.UNAUTHORIZED or _ANONYMOUS in str(error):
+    if error.status == HTTPStatus.UNAUTHORIZED or _ANONYMOUS in error.raw:
         told = f"{connection.server} does not accept the credentials of {_whose(connection)}: {_advice(connection)}"
     elif not error.reason:  # a proxy's words, or an authorizer's, which name nobody
         told = f"{connection.server} forbids this to {_whose(connection)}; see `kubectl auth can-i --list`"
     else:
         return error
-    return Denied(error.status, error.reason, f"{told} ({error})")
+    return Denied(error.status, error.reason, f"{told} ({error})", raw=error.raw)
 
 
 def unreachable(error: BaseException, connection: Connection) -> str:

@@ -24,6 +24,10 @@ _FIRST_LOOK, _LONGEST_LOOK = 0.1, 1.0
 _RELEASED, _AT_ONCE = 200.0, 20
 """Watches that may reconnect in a second after the return, and how many of them at once."""
 
+_BLIP = 3.0
+"""Seconds. What was shorter may have been one bad connection among good ones, and hurries no watch whose own pause is
+longer: it might be its connection that always fails."""
+
 _UNSURE = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS})
 """What a server also says that has not read its own rules yet."""
 
@@ -34,6 +38,7 @@ class Outage:
     def __init__(self) -> None:
         self.is_under_way = False
         self._began = 0.0
+        self._lasted = 0.0
         self._ended = 0
         self._look = _FIRST_LOOK
         self._next_look = 0.0
@@ -54,7 +59,7 @@ class Outage:
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _UNSURE:
             self._look, self._next_look = _FIRST_LOOK, min(self._next_look, _now() + _FIRST_LOOK)
         else:
-            self.is_under_way = False
+            self.is_under_way, self._lasted = False, _now() - self._began
             self._ended += 1
         self._news.set()
         self._news = asyncio.Event()
@@ -67,13 +72,15 @@ class Outage:
 
     async def turn(self, seconds: float) -> None:
         """Wait before the next attempt of a watch: so many seconds, in an outage instead for a turn in the line; in any
-        case no longer than until an outage ends."""
-        ended = self._ended
+        case no longer than until an outage ends that is worth the name."""
+        ended, until = self._ended, _now() + seconds
         if not self.is_under_way:
             await self.sleep(seconds)
         elif await self._is_first_to_look():
             return
         if self._ended != ended:
+            if self._lasted < min(seconds, _BLIP):
+                await asyncio.sleep(until - _now())
             await self._pace.turn()
 
     async def ends(self) -> AsyncGenerator[float, None]:

@@ -66,6 +66,23 @@ async def test_looks_become_rarer_but_no_rarer_than_one_a_second() -> None:
     assert gaps[-1] == pytest.approx(1, abs=0.01)
 
 
+async def test_a_watch_that_alone_cannot_connect_keeps_its_pauses() -> None:
+    """Others are answered all the time: each answer ends what its failure has begun."""
+    outage = Outage()
+
+    async def answer() -> None:
+        while True:
+            await asyncio.sleep(0.01)
+            outage.note_answer(200)
+
+    answering = asyncio.create_task(answer())
+    for _ in range(10):
+        outage.note_failure()
+        await outage.turn(2)
+    assert now() == pytest.approx(20, abs=1)
+    answering.cancel()
+
+
 async def test_the_length_of_each_outage_is_told_at_its_end() -> None:
     outage = Outage()
     async with aclosing(outage.ends()) as ends:
