@@ -19,6 +19,7 @@ from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.shelf import Shelf
 from hookrunner.values.explained import Origin
+from hookrunner.values.sections import Config
 from hookrunner.values.store import Store
 
 
@@ -89,9 +90,9 @@ class Offline:
         modules = self.shelf.modules
         invalid = {key: str(error) for key, error in self.refused.items()}
         invalid |= {module.key: module.problem for module in modules if module.problem}
-        secret = self.configured.secret.enabled if self.configured.secret else {}
-        flags = {**self.configured.plain.enabled, **secret}
-        facts = Facts(self.shelf.loaded.statics.enabled, {}, flags, invalid, frozenset(), kubernetes)
+        plain, secret = self.configured.plain, self.configured.secret or Config()
+        flags, unread = {**plain.enabled, **secret.enabled}, plain.bad_flags | secret.bad_flags
+        facts = Facts(self.shelf.loaded.statics.enabled, {}, flags, invalid, frozenset(), kubernetes, unread)
         documents = {
             module.key: Documents(self.store.config_document(module.key), self.store.document(module.key))
             for module in modules
