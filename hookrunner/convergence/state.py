@@ -28,7 +28,7 @@ class State:
     `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end,
     `failed` how far the last attempt that failed had taken it up. `owed_since` (monotonic): since when others wait.
     `began_at` and `ready_at` (monotonic): when the last attempt began, when the last good one ended.
-    `turn` says that its turn has come in the present round, or in the last one if there is none.
+    `turn` says that its turn has come in the present round, between rounds in the last one.
     `loaded` says that `hooks` are all that it has, `webhooks` how far each kind of theirs has come.
     `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
     `revision` is that of its release, `pinned` that it is an earlier one which somebody has brought back.
@@ -111,7 +111,7 @@ class State:
         self.keep_busy(now)
 
     def dismiss(self, now: float) -> None:
-        """It is to be deleted: why it could not run is past."""
+        """Its deletion is due: why it could not run is past."""
         self.error = ""
         self.owed_since = now if self.busy_since is None else self.busy_since
         self.keep_busy(now)
@@ -149,6 +149,7 @@ class State:
     def gone(self) -> None:
         """Its deletion has ended: nothing of it is left."""
         self.live, self.revision, self.last_success = False, 0, 0.0
+        self.turn = False
         self.ended.clear()
         self.reach(Phase.STARTUP)
 

@@ -99,7 +99,7 @@ class Moment:
         return state.turn and state.ready
 
     def _is_past(self, state: State) -> bool:
-        """Need nobody wait for its weight any more?"""
+        """Does its weight hold up no others any more?"""
         failed = state.set_aside and not self._rules.strict
         return state.turn and (state.ready or failed or self.is_overtaken(state))
 
