@@ -1,8 +1,8 @@
 """Documents in words that name no value: for errors, which end in logs, Events, `/readyz` and `queue list`.
 
 What a hook or a user wrote may hold a password anywhere. An error tells the kind of a value, its size and the names of
-its keys, and never the value. Rooms write their messages without values from the start (`described`). Where somebody
-else writes them (Helm, the API server, a webhook), the values that the other was given are taken out (`masked`).
+its keys, and never the value. Rooms write their messages without values from the start (`described`). Where others
+write them (Helm, the API server, a webhook), the values that the other was given are taken out (`masked`).
 """
 
 import re

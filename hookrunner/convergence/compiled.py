@@ -1,5 +1,5 @@
-"""Hooks that are compiled into addon-operator: they never run here, and their module does without them. That is told;
-under `--on-compiled-hooks park` the module does not run."""
+"""Hooks that are compiled into addon-operator: they never run here, and their module does without them. The log and
+`module list` say so; under `--on-compiled-hooks park` the module does not run."""
 
 from dataclasses import dataclass
 

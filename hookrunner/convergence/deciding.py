@@ -243,7 +243,7 @@ class Deciding:
 
     def _matters(self, source: ConfigObject) -> bool:
         """May the source, which does not exist, have existed in an earlier process? The Secret is named by a setting;
-        the ConfigMap must have existed if something is installed that nobody else turns on."""
+        the ConfigMap must have existed if something is installed that no file or hook turns on."""
         if source is self._sources.secret:
             return any(state.live for state in self._states)
         return bool(self._off_without(source))

@@ -1,5 +1,5 @@
-"""The time for which an object that is missing still counts as it was: whoever replaces it deletes and creates it
-(`kubectl replace --force`), and what only it has turned on must not go meanwhile."""
+"""The time for which an object that is missing still counts as it was: a client that replaces it deletes and
+creates it (`kubectl replace --force`), and what only it has turned on must not go meanwhile."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from hookrunner.engine.progress import Progress
 
 
 class Grace:
-    """Begins when an object is found missing. `seconds` 0: there is none. `until` is when it ends, epoch seconds for
+    """Begins when an object is found missing. `seconds` 0 means no grace. `until` is when it ends, epoch seconds for
     people; 0 while it does not run."""
 
     def __init__(self, seconds: float) -> None:

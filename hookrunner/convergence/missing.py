@@ -30,7 +30,7 @@ def with_dependents(going: Iterable[str], installed: Collection[Module]) -> list
 
 
 class Missing:
-    """Remembers what was told."""
+    """Remembers what has been reported."""
 
     def __init__(self, news: News) -> None:
         self._news = news

@@ -88,7 +88,7 @@ class ConfigObject:
                         self.taken.happened()
 
     async def ends(self) -> AsyncIterator[Contents]:
-        """What it holds, nothing, each time that its grace is over, for ever."""
+        """Yields its contents, which are empty, each time that its grace is over; never ends."""
         while True:
             await self.grace.is_over()
             async with self.writing:
@@ -160,7 +160,7 @@ class ConfigObject:
     async def write(self, key: str, text: str) -> Contents:
         """Set one key, and make the object if it is not there; the other keys stay byte for byte as they are.
 
-        Raises Conflict if somebody has changed it since it was last read, or another KubeError: NotFound during its
+        Raises Conflict if it was changed since it was last read, or another KubeError: NotFound during its
         grace, since an object with this key alone would take the place of the one that is missed.
         """
         if self.grace.running:

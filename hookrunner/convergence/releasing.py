@@ -157,7 +157,7 @@ class Releasing:
         return await self._helm.releases.manifest(head) if head else ()
 
     async def last_values(self, state: State) -> JSON:
-        """The values of a module's deployed revision by section, None if there is none."""
+        """The values of a module's deployed revision by section, None if it has no such revision."""
         head = await self.head(state)
         return await self._helm.releases.values(head) if head else None
 

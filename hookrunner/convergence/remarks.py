@@ -1,5 +1,5 @@
 """What is remarkable in the configuration, though it is used: sections of unknown modules, and words that are not read
-alike everywhere. Each is told once, and not at every edit of something else."""
+alike everywhere. Each is logged once, and not at every edit of something else."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _log = log.get("config")
 
 
 class Remarks:
-    """Remembers what was told. `as_addon`: `global` is read as it has always been, and nothing is said of its words."""
+    """Remembers what has been logged. `as_addon`: `global` is read as it has always been; its words are not logged."""
 
     def __init__(self, states: States, as_addon: bool) -> None:
         self._states = states

@@ -5,11 +5,11 @@ from hookrunner.engine.queues import Clock
 from hookrunner.kube.outage import Outage
 
 _MARGIN = 5.0
-"""Seconds by which a hook may notice an outage before us: nobody tells us before our own next request."""
+"""Seconds by which a hook may notice an outage before us: we learn of it by our own next request."""
 
 
 async def retry_after(outage: Outage, queues: Queues, clock: Clock) -> None:
-    """For ever: hurry the tasks that failed in an outage, for whatever reason. What kubectl failed for, only its hook
+    """Never ends: hurry the tasks that failed in an outage, for whatever reason. What kubectl failed for, only its hook
     knows; a failure of another kind has one early attempt."""
     async for seconds in outage.ends():
         queues.hurry_failed(clock() - seconds - _MARGIN)

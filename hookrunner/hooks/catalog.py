@@ -135,7 +135,7 @@ def _failure(end: Exit) -> str:
 
 
 def _printed(end: Exit) -> Iterator[str]:
-    """What the hook said, for whoever has to mend it. Its answer is not quoted: it may be anything, if it is wrong."""
+    """What the hook said, for its author. Its answer is not quoted: it may be anything, if it is wrong."""
     shown = "; `hookrunner hook lint` shows it" if end.stdout.strip() else ""
     yield f"hook --config output: {f'{len(end.stdout):,} bytes{shown}' if shown else 'nothing'}"
     if end.stderr:

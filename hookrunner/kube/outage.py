@@ -84,7 +84,7 @@ class Outage:
             await self._pace.turn()
 
     async def ends(self) -> AsyncGenerator[float, None]:
-        """For ever, at the end of each outage: how many seconds ago it began."""
+        """Yields at the end of each outage how many seconds ago it began; never ends."""
         ended = self._ended
         while True:
             if self._ended == ended:

@@ -1,6 +1,6 @@
 """What is missing when the API server refuses something with 403: every verb of the feature, as one RBAC rule.
 
-The server names one verb at a time. Whoever adds that one meets the next, so the rule here has all of them.
+The server names one verb at a time. A user who adds that one meets the next, so the rule here has all of them.
 Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources
 """
 

@@ -291,7 +291,7 @@ class _Watch:
         return [_loss(error)]
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:
-        """A missing right is told with everything that a watch needs."""
+        """A missing right is reported with all verbs that a watch needs."""
         if not (isinstance(error, Denied) and self._resource):
             return error
         plural = self._resource.plural

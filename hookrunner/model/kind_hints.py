@@ -1,4 +1,4 @@
-"""What somebody may have meant who named a kind that is not served: a removed version, a wrong group, another spelling.
+"""Hints for a kind that is not served: a removed version, a wrong group, another spelling.
 
 Pure: the same for a cluster and for the kinds that are known without one.
 """

@@ -108,7 +108,7 @@ class HelmHooks:
             await self._readiness.until([obj], step.identity.namespace, timeout, has(ended))
 
     async def _create(self, step: "_Step") -> None:
-        """As Helm does: whoever allows the kinds of its hooks may have left out `patch`."""
+        """As Helm does: a role made for Helm's hooks may lack `patch`."""
         one = object_id(step.hook.obj, step.identity)
         resource = await self._discovery.resolve(one.api_version, one.kind)
         how = {"fieldManager": ownership.MANAGER, "fieldValidation": "Strict"}

@@ -154,8 +154,8 @@ class ModulesSettings:
             "config-grace",
             DURATION,
             "30s",
-            "Modules: how long the ConfigMap, or the Secret of --config-secret, may be missing before that counts, for "
-            "whoever replaces it; with 0 a delete counts at once.",
+            "Modules: how long the ConfigMap, or the Secret of --config-secret, may be missing before that counts, so "
+            "that it can be replaced; with 0 a delete counts at once.",
         )
     )
     unnumbered_order: int = setting(

@@ -1,4 +1,4 @@
-"""What is told when a cluster does not take us, or cannot be reached: which server, whose credentials, what to do."""
+"""Messages when a cluster refuses our credentials, or cannot be reached: which server, credentials, what to do."""
 
 import pytest
 

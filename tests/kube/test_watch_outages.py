@@ -49,7 +49,7 @@ async def pass_outage(api: ApiServer, *stories: Story, seconds: float = 60) -> l
 
 
 def lose_history(api: ApiServer) -> None:
-    """Nobody can resume from what was before."""
+    """No watch can resume from an earlier version."""
     api.put(config_map("late"))
     api.compact()
 

@@ -85,7 +85,7 @@ async def test_what_the_secret_says_is_seen_when_it_goes_with_the_module(one: Wo
 
 
 async def test_after_a_restart_delete_hooks_see_the_values_of_the_release(one: World) -> None:
-    """Turned off while nobody was there, and when the deletion is broken off."""
+    """Turned off while the program was down, and when the deletion is broken off."""
     waits = at("beforeDeleteHelm", until_told("go"))
     one.module("010-a", {"hooks/h.sh": hook(waits + patch("/a/patched", "1"), beforeHelm=1, **CLEANS)})
     await one.start()

@@ -1,4 +1,4 @@
-"""A ConfigMap or a Secret that is deleted: whoever replaces it must lose no module."""
+"""A ConfigMap or a Secret that is deleted: replacing it must lose no module."""
 
 import asyncio
 import base64
