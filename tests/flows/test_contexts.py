@@ -41,7 +41,7 @@ async def test_a_broken_filter_is_shown_others_pass_and_it_heals(operator: Start
     shown = await until(lambda: [t for t in one.queue_list()["main"] if t.startswith("FilterRetry")], "its task")
     assert f"cms {cms.namespace}/ConfigMap/bad" in shown[0]
     record = await one.wait_log("A filter failed on an object.")
-    assert "many" in record["error"]
+    assert "parsed as a number" in record["error"]
     cms.change("bad", n="8")
     told = await one.hears("h.sh", 100)
     assert told[-1][1] == "bad"

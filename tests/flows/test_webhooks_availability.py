@@ -33,7 +33,7 @@ REGISTER = {
 SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}
 RIGHTS = [
     (REGISTER, "a Role in its namespace must allow to get, list and watch it"),
-    (SECRETS, "resources: [validatingwebhookconfigurations], verbs: [get]"),
+    (SECRETS, "resources: [validatingwebhookconfigurations], verbs: [create, list, update]"),
 ]
 """What somebody may do, and what is said of the rest."""
 

@@ -217,7 +217,7 @@ async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher)
     while len(watcher.events) < 100:
         await settle()
     assert [name for what, name in await watcher.told() if what == "broken"] == ["bad"]
-    assert "many" in await monitor.refilter(next(iter(monitor.broken)), 0.0)
+    assert "parsed as a number" in await monitor.refilter(next(iter(monitor.broken)), 0.0)
     watcher.cluster.put({**bad, "data": {"n": "7"}})
     while not watcher.events:
         await settle()

@@ -44,7 +44,7 @@ async def test_in_doubt_nothing_is_deleted(world: World) -> None:
     await world.configure(a="[1]")
     await _restarts_and_deletes_nothing(world)
     await world.configure(a=None, GLOBAL="color: 5")
-    await _restarts_and_deletes_nothing(world)
+    await _restarts_and_deletes_nothing(world, ready=False)
     await world.configure(GLOBAL=None)
     world.module("010-a", {"enabled": enabled("exit 3")})
     await _restarts_and_deletes_nothing(world)
@@ -55,8 +55,8 @@ async def test_in_doubt_nothing_is_deleted(world: World) -> None:
     await _restarts_and_deletes_nothing(world)
 
 
-async def _restarts_and_deletes_nothing(world: World) -> None:
-    await world.again()
+async def _restarts_and_deletes_nothing(world: World, ready: bool = True) -> None:
+    await world.again(ready)
     await world.operator.wait_log("Nothing is purged")
     await world.stop()
     (world.directory / "log").unlink()
