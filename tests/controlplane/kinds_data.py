@@ -62,18 +62,27 @@ def generate(access: Access) -> dict[str, bytes]:
         resources = [one for has in found[group]["versions"] if has["version"] == version for one in has["resources"]]
         kinds = [resource(access, group, version, one, names) for one in resources]
         groups.append({"group": group, "version": version, "openapi": url.partition("hash=")[2], "kinds": kinds})
-    data = {"version": release(access), "served": served(found), "groups": groups}
+    data = {"version": release(access), "served": served(found, built_in(access)), "groups": groups}
     templates = {f"custom_{scope.lower()}.json": template(access, scope) for scope in ("Namespaced", "Cluster")}
     return {"kinds.json": json.dumps(data, indent=1).encode() + b"\n", **files, **templates}
 
 
-def served(found: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
-    """The kinds of each group version."""
+def served(found: dict[str, dict[str, Any]], versions: set[tuple[str, str]]) -> dict[str, list[str]]:
+    """The kinds of each of these group versions."""
     return {
         f"{group}/{one['version']}".removeprefix("/"): sorted(has["responseKind"]["kind"] for has in one["resources"])
         for group, item in found.items()
         for one in item["versions"]
+        if (group, one["version"]) in versions
     }
+
+
+def built_in(access: Access) -> set[tuple[str, str]]:
+    """The group versions that the server has from its start: custom ones, of other tests perhaps, come and go."""
+    selector = "labelSelector=kube-aggregator.kubernetes.io%2Fautomanaged%3Donstart"
+    services = json.loads(fetch(access, f"/apis/apiregistration.k8s.io/v1/apiservices?{selector}"))["items"]
+    own = ("apiregistration.k8s.io", "v1")  # the aggregator's, which has no APIService
+    return {own} | {(one["spec"].get("group", ""), one["spec"]["version"]) for one in services}
 
 
 def resource(
