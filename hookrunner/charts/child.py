@@ -1,6 +1,7 @@
 """One render worker, seen from the parent: start it, ask it, end it."""
 
 import asyncio
+import os
 import re
 import sys
 import tempfile
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
+from hookrunner.charts.environment import worker_environment
 from hookrunner.worker import LENGTH, Worker, WorkerLost
 
 STARTING = 60.0
@@ -28,14 +30,15 @@ class Child:
 
     @classmethod
     async def start(cls, settings: Sequence[str], environ: Mapping[str, str] | None) -> Self:
-        """Spawns an interpreter; `settings` are the worker's arguments after its socket, `environ` its environment,
-        None for ours. Raises `WorkerLost`."""
+        """Spawns an interpreter; `settings` are the worker's arguments after its socket, `environ` leads it to the
+        cluster, None to none. Raises `WorkerLost`."""
+        given = worker_environment(os.environ if environ is None else environ, lookup=environ is not None)
         last_words = tempfile.TemporaryFile("a+b")  # noqa: SIM115
 
         async def spawn(descriptor: int) -> asyncio.subprocess.Process:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-c", _program(), str(descriptor), *settings),
-                env=environ,
+                env=given,
                 pass_fds=(descriptor,),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,

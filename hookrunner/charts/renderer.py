@@ -40,8 +40,8 @@ class Limits:
 class Renderer:
     """Renders charts. An async context manager: at its end all workers are killed.
 
-    `environ` is the environment of workers: it leads templates that look things up to a cluster, and without it they
-    find nothing. `program` is a `helm` to be used instead of the library.
+    `environ` leads templates that look things up to a cluster, and without it they find nothing; workers get only what
+    they need of it (`environment.py`). `program` is a `helm` to be used instead of the library.
     """
 
     def __init__(self, limits: Limits = Limits(), environ: Mapping[str, str] | None = None, program: str = "") -> None:

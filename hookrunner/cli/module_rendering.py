@@ -15,7 +15,7 @@ from hookrunner.kube.capabilities import capabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.environment import for_lookup, shared
+from hookrunner.kube.environment import shared
 from hookrunner.kube.loading import Loading
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
@@ -116,5 +116,4 @@ async def _cluster(settings: Settings) -> AsyncIterator[_Live]:
         async with Client(Credentials(seen.kube, connection), Requests(metrics)) as client:
             discovery = Discovery(client)
             watches = Watches(client, discovery, metrics, 75.0)
-            environ = for_lookup(seen.hooks.environ)
-            yield _Live(client, discovery, watches, connection.namespace or "default", environ)
+            yield _Live(client, discovery, watches, connection.namespace or "default", seen.hooks.environ)

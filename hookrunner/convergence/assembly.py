@@ -42,7 +42,6 @@ from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
-from hookrunner.kube.environment import for_lookup
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import OPERATOR_STARTUP, own_queue
 from hookrunner.modules.scripts import Scripts
@@ -207,4 +206,4 @@ def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Rend
 
 def _renderer(settings: Settings) -> Renderer:
     limits = Limits(settings.modules.render_timeout, settings.modules.render_memory)
-    return Renderer(limits, for_lookup(settings.hooks.environ))
+    return Renderer(limits, settings.hooks.environ)

@@ -53,12 +53,6 @@ def in_cluster_of(environ: Mapping[str, str], kube: KubeSettings) -> dict[str, s
     return dict(environ) | ({"KUBECONFIG": _absolute(paths)} if paths else {})
 
 
-def for_lookup(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a render worker: of the same cluster as ours. Hooks may have Helm's variables from the user,
-    but templates look things up where their release goes."""
-    return {name: text for name, text in environ.items() if not name.startswith("HELM_KUBE")}
-
-
 @contextmanager
 def shared(settings: Settings) -> Iterator[Settings]:
     """The settings under which processes that we start see the cluster of `settings.kube`. Raises StartRefused."""

@@ -13,7 +13,6 @@ import pytest
 
 from hookrunner.errors import StartRefused
 from hookrunner.kube.environment import (
-    for_lookup,
     in_cluster_of,
     private_directory,
     shared,
@@ -82,10 +81,6 @@ def test_a_kubeconfig_of_the_environment_holds_in_every_directory(
 def test_a_named_kubeconfig_is_the_only_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert in_cluster_of(LEADING, KubeSettings(config=Path("theirs"))) == {"KUBECONFIG": f"{tmp_path}/theirs"}
-
-
-def test_templates_look_things_up_where_their_release_goes() -> None:
-    assert for_lookup(POD | {"HELM_KUBECONTEXT": "other", "HELM_HOME": "/"}) == POD | {"HELM_HOME": "/"}
 
 
 def test_a_named_context_has_a_kubeconfig_of_its_own_while_it_is_needed(tmp_path: Path) -> None:
