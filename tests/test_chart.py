@@ -23,6 +23,12 @@ VARIANTS = {
         "--set",
         "webhooks.conversion=true,webhooks.certs=secret,webhooks.secretName=theirs",
     ),
+    "named neighbours": (
+        "--set",
+        "webhooks.admission=true,webhooks.clientCA.secret=clients,networkPolicy.apiServers={10.0.0.0/28,fd00::/64},"
+        "networkPolicy.metricsFrom[0].team=monitoring,networkPolicy.extraIngress[0].ports[0].port=8080",
+    ),
+    "no policy": ("--set", "networkPolicy.enabled=false"),
     "everything else": (
         "--set",
         "imagePullSecrets[0].name=pull,nodeSelector.disk=ssd,tolerations[0].operator=Exists,podAnnotations.a=b,"
@@ -63,7 +69,7 @@ def test_the_pod_has_no_more_rights_than_it_needs(render: Render) -> None:
 
 def test_without_rules_there_is_no_role(helm: Path) -> None:
     plain = subprocess.run([helm, "template", "watch", CHART], capture_output=True, text=True, check=True).stdout
-    assert set(objects(plain)) == {"ServiceAccount", "Service", "Deployment"}
+    assert set(objects(plain)) == {"ServiceAccount", "Service", "Deployment", "NetworkPolicy"}
 
 
 def test_probes_and_service_lead_to_the_port(render: Render) -> None:

@@ -1,7 +1,6 @@
 """One render worker, seen from the parent: start it, ask it, end it."""
 
 import asyncio
-import os
 import re
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from hookrunner.charts.environment import worker_environment
+from hookrunner.settings import own_environment
 from hookrunner.worker import LENGTH, Worker, WorkerLost
 
 STARTING = 60.0
@@ -32,7 +32,7 @@ class Child:
     async def start(cls, settings: Sequence[str], environ: Mapping[str, str] | None) -> Self:
         """Spawns an interpreter; `settings` are the worker's arguments after its socket, `environ` leads it to the
         cluster, None to none. Raises `WorkerLost`."""
-        given = worker_environment(os.environ if environ is None else environ, lookup=environ is not None)
+        given = worker_environment(own_environment() if environ is None else environ, lookup=environ is not None)
         last_words = tempfile.TemporaryFile("a+b")  # noqa: SIM115
 
         async def spawn(descriptor: int) -> asyncio.subprocess.Process:

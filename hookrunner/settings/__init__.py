@@ -52,6 +52,7 @@ __all__ = [
     "WebhookSettings",
     "load",
     "options",
+    "own_environment",
 ]
 
 
@@ -116,6 +117,11 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     values["hooks"] = replace(values["hooks"], environ=dict(environ), optional=optional)
     warnings = [_no_effect(option, place) for option in DEAD for place, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
+
+
+def own_environment() -> dict[str, str]:
+    """The variables of this process, for one that it starts and that gets a part of them."""
+    return dict(os.environ)
 
 
 def _moved(environ: Mapping[str, str]) -> Mapping[str, str]:

@@ -26,6 +26,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.webhooks.secretName | default (printf "%s-certs" (include "hookrunner.webhooks" .)) }}
 {{- end }}
 
+{{- /* The file of CAs whose clients are let in; empty if everybody is. */}}
+{{- define "hookrunner.webhooks.clientCA" -}}
+{{ $ca := .Values.webhooks.clientCA }}
+{{- if or $ca.configMap $ca.secret }}/client-ca/{{ $ca.key }}{{ else }}{{ get .Values.settings "validating-webhook-client-ca" }}{{ end }}
+{{- end }}
+
 {{- /* Names of cluster-wide objects hold the namespace, so that two releases do not fight over one. */}}
 {{- define "hookrunner.clusterwide" -}}
 {{ .Release.Namespace }}-{{ include "hookrunner.name" . }}

@@ -14,6 +14,7 @@
 {{- $_ := set $settings "validating-webhook-service-name" $service }}
 {{- $_ := set $settings "conversion-webhook-service-name" $service }}
 {{- $_ := set $settings "validating-webhook-configuration-name" (include "hookrunner.clusterwide" .) }}
+{{- with include "hookrunner.webhooks.clientCA" . }}{{ $_ := set $settings "validating-webhook-client-ca" . }}{{ end }}
 {{- end -}}
 - name: HOOKRUNNER_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
