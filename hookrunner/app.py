@@ -42,6 +42,7 @@ from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
 from hookrunner.web.modules import Modules
 from hookrunner.web.parameters import Parameters, log_level
+from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.needed import Needed
 
 _log = log.get("app")
@@ -184,6 +185,7 @@ async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None
     pages = server.Pages(face.metrics.exposition, face.hook_metrics.exposition, face.conditions, converge, unready)
     public = listen.on_port(web.address, web.port, "--listen-port")
     await stack.enter_async_context(listen.serve(server.application(pages), public))
+    stack.enter_context(watched(public))
     sockets = [await stack.enter_async_context(listen.on_path(web.debug_sockets))]
     if web.debug_address is not None:
         sockets.append(listen.on_port(*web.debug_address, "--debug-http-addr"))

@@ -1,0 +1,123 @@
+"""An event loop that stands still, in a process of its own: what probes are answered, and what the log says."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import IO
+
+import pytest
+
+from hookrunner.web.listen import on_port
+from hookrunner.web.watchdog import Heartbeat, blocked_seconds, watched
+
+
+@dataclass
+class Blockable:
+    """The process of `blocked.py`."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+
+    def order(self, word: str, answer: str) -> None:
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(f"{word}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == f"{answer}\n"
+
+    def probe(self) -> tuple[int, str]:
+        with closing(HTTPConnection("127.0.0.1", self.port)) as connection:
+            connection.request("GET", "/healthz")
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+    @property
+    def errors(self) -> IO[str]:
+        assert self.process.stderr
+        return self.process.stderr
+
+    def read_until(self, text: str) -> str:
+        """What it writes to standard error until there is such a line."""
+        seen = ""
+        for line in self.errors:
+            seen += line
+            if text in line:
+                return seen
+        raise AssertionError(seen)
+
+
+@pytest.fixture
+def blockable() -> Iterator[Blockable]:
+    command = [sys.executable, "-m", "tests.web.blocked"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout
+        yield Blockable(process, int(process.stdout.readline()))
+        process.kill()
+
+
+def test_probes_are_told_that_the_loop_is_blocked_and_for_how_long(blockable: Blockable) -> None:
+    assert blockable.probe() == (200, "ok\n")
+    blockable.order("hang", "hangs")
+    status, text = blockable.probe()
+    assert status == 503
+    assert float(text.removeprefix("event loop blocked for ").removesuffix(" s\n")) >= 0.1
+
+
+def test_the_loop_answers_by_itself_when_it_is_back(blockable: Blockable) -> None:
+    blockable.order("hang", "hangs")
+    assert blockable.probe()[0] == 503
+    blockable.order("", "goes on")
+    assert blockable.probe() == (200, "ok\n")
+    assert "seconds=" in blockable.read_until("event loop runs again")
+
+
+def test_the_log_has_the_stack_of_the_loops_thread(blockable: Blockable) -> None:
+    blockable.order("hang", "hangs")
+    record = blockable.read_until("event loop blocked")
+    assert "level=error" in record
+    assert "hang_in_a_callback" in record
+    assert "sys.stdin.readline()" in record
+
+
+def test_the_stack_is_shown_where_nothing_of_python_can_run(blockable: Blockable) -> None:
+    blockable.order("compute", "hangs")
+    assert "most recent call first" in blockable.read_until("hold_the_lock")
+
+
+def test_a_client_that_says_nothing_does_not_keep_others_from_their_answer(blockable: Blockable) -> None:
+    blockable.order("hang", "hangs")
+    with closing(HTTPConnection("127.0.0.1", blockable.port)) as silent:
+        silent.connect()
+        assert blockable.probe()[0] == 503
+
+
+def test_time_is_counted_from_the_limit_on_in_slices() -> None:
+    answers = iter([False] * 5 + [True])
+    assert list(blocked_seconds(lambda _seconds: next(answers), Heartbeat(slice=1.0, limit=3.0))) == [3.0, 4.0, 5.0]
+
+
+def test_time_in_which_the_whole_process_stood_still_counts_as_one_slice() -> None:
+    """After SIGCONT the wait that was under way is over at once, and the loop answers within the next one."""
+    clock = 0.0
+    stops = iter([3600.0, 7200.0])
+
+    def answered(_seconds: float) -> bool:
+        nonlocal clock
+        clock += (stopped := next(stops, 0.0))
+        return not stopped
+
+    assert list(blocked_seconds(answered, Heartbeat())) == []
+    assert clock > Heartbeat().limit
+
+
+async def test_the_watch_ends_with_the_server() -> None:
+    with on_port("127.0.0.1", 0, "--listen-port") as listener, watched(listener):
+        assert "watchdog" in [thread.name for thread in threading.enumerate()]
+        await asyncio.sleep(0)
+    assert "watchdog" not in [thread.name for thread in threading.enumerate()]
