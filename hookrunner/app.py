@@ -41,6 +41,7 @@ from hookrunner.settings import Settings
 from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
 from hookrunner.web.modules import Modules
+from hookrunner.web.over_tcp import OverTcp
 from hookrunner.web.parameters import Parameters, log_level
 from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.needed import Needed
@@ -186,12 +187,14 @@ async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None
     public = listen.on_port(web.address, web.port, "--listen-port")
     await stack.enter_async_context(listen.serve(server.application(pages), public))
     stack.enter_context(watched(public))
-    sockets = [await stack.enter_async_context(listen.on_path(web.debug_sockets))]
-    if web.debug_address is not None:
-        sockets.append(listen.on_port(*web.debug_address, "--debug-http-addr"))
+    private = await stack.enter_async_context(listen.on_path(web.debug_sockets))
     parameters = Parameters([log_level(settings.log.level)])
     views = debug.Views(face.queues, face.hooks, face.snapshots, parameters, lambda: face.views)
-    await stack.enter_async_context(listen.serve(debug.application(views), *sockets))
+    await stack.enter_async_context(listen.serve(debug.application(views), private))
+    if web.debug_address is not None:
+        open_to_all = listen.on_port(*web.debug_address, "--debug-http-addr")
+        over_tcp = OverTcp(web.debug_address[0], secret=bool(settings.modules.config_secret))
+        await stack.enter_async_context(listen.serve(debug.application(views, over_tcp), open_to_all))
 
 
 async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Settings, Loading]:

@@ -200,7 +200,14 @@ class WebSettings:
         )
     )
     debug_address: tuple[str, int] | None = setting(
-        Option("debug-http-addr", ENDPOINT, "", "Serve the debug endpoint over TCP too.", ("DEBUG_HTTP_SERVER_ADDR",))
+        Option(
+            "debug-http-addr",
+            ENDPOINT,
+            "",
+            "Serve the debug endpoint over TCP too, to all who reach it but web pages of others; with --config-secret "
+            "it shows no values there.",
+            ("DEBUG_HTTP_SERVER_ADDR",),
+        )
     )
 
 

@@ -1,5 +1,6 @@
 """The debug endpoint: queues, hooks, snapshots, modules and runtime parameters, for a person beside the process
-(shell-operator.md §11.4). Meant for a Unix socket that only its user can open; over TCP only if asked for.
+(shell-operator.md §11.4). Meant for a Unix socket that only its user can open; over TCP only if asked for, and then
+`over_tcp.py` says what is refused.
 
 Everything shown comes from the functions of `Views`; asking changes nothing (§15.4 no. 15).
 """
@@ -16,7 +17,8 @@ from hookrunner.model.status import QueueDump, SnapshotDump
 from hookrunner.web import dumps
 from hookrunner.web.discovery import discovery
 from hookrunner.web.formats import FORMAT, answer, format_of
-from hookrunner.web.modules import Find, module_routes
+from hookrunner.web.modules import Find, module_routes, value_routes
+from hookrunner.web.over_tcp import OverTcp
 from hookrunner.web.parameters import Parameters
 
 _log = log.get("web.debug")
@@ -34,20 +36,24 @@ class Views:
     modules: Find = lambda: None
 
 
-def application(views: Views) -> web.Application:
-    """The routes. Serve them with `listen.serve`."""
+def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
+    """The routes, for the socket or for TCP. Serve them with `listen.serve`."""
     routes = _Routes(views)
-    app = web.Application(middlewares=[_plain_errors])
+    app = web.Application(middlewares=[_plain_errors, *([tcp.guard()] if tcp else [])])
+    private = [
+        # The name may have slashes, as hooks in sub-directories have, and `%2F` means the same.
+        web.get("/hook/{name:.*}/snapshots" + FORMAT, routes.snapshots),
+        *value_routes(views.modules),
+    ]
     app.add_routes(
         [
             web.get("/", routes.alive),
             web.get("/queue/main" + FORMAT, routes.main_queue),
             web.get("/queue/list" + FORMAT, routes.all_queues),
             web.get("/hook/list" + FORMAT, routes.hooks),
-            # The name may have slashes, as hooks in sub-directories have, and `%2F` means the same.
-            web.get("/hook/{name:.*}/snapshots" + FORMAT, routes.snapshots),
             web.get("/config/list" + FORMAT, routes.parameters),
             web.post("/config/set", routes.set_parameter),
+            *(tcp.shown(private) if tcp else private),
             *module_routes(views.modules),
             web.get("/discovery", discovery),
         ]

@@ -1,7 +1,8 @@
 """The part of the debug endpoint that is about modules and the global values (addon-operator.md §8.4).
 
-Values are shown as hooks and templates get them, those from a Secret too: whoever may open the socket runs as the
-operator and can read them anyway. Only the explanation, which people pass around, leaves them out.
+Values are shown as hooks and templates get them, those from a Secret too: a user who may open the socket runs as the
+operator and can read them anyway. Only the explanation, which people pass around, leaves them out. Over TCP
+`value_routes` are refused where there is a Secret (`over_tcp.py`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -77,18 +78,25 @@ Find: TypeAlias = Callable[[], Modules | None]
 _Show: TypeAlias = Callable[[Modules, str, web.Request], JSON]
 
 
-def module_routes(find: Find) -> list[web.RouteDef]:
-    """All of them."""
+def value_routes(find: Find) -> list[web.RouteDef]:
+    """Those that show values and what is made of them."""
     shown = _Shown(find)
     return [
         *shown.both("values", _values),
         *shown.both("config", _config),
         *shown.both("patches", lambda modules, section, _: modules.patches(section)),
         *shown.both("snapshots", _snapshots),
+        web.get("/module/{name}/render", shown.render),
+    ]
+
+
+def module_routes(find: Find) -> list[web.RouteDef]:
+    """The others."""
+    shown = _Shown(find)
+    return [
         web.get("/global/list" + FORMAT, shown.global_hooks),
         web.get("/module/list" + FORMAT, shown.modules),
         web.get("/module/resource-monitor" + FORMAT, shown.resources),
-        web.get("/module/{name}/render", shown.render),
         web.post("/module/{name}/rollback", shown.rollback),
         web.post("/module/{name}/adopt" + FORMAT, shown.adopt),
         web.get("/graph", shown.graph),
