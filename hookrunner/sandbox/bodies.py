@@ -8,6 +8,7 @@ import orjson
 
 from hookrunner import yaml_values
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox import depths
 from hookrunner.sandbox.builtin import decode, protobuf
 from hookrunner.sandbox.status import Refused, bad_request, unsupported_media_type
 from hookrunner.yaml_values import BadDocument
@@ -35,7 +36,7 @@ class Body:
 def parsed(text: bytes, content_type: str, kind: str) -> Body:
     """The body of a request, to be an object of `kind`. Raises Refused 400, 415."""
     if content_type == PROTOBUF_TYPE:
-        return Body(protobuf.decoded(text))
+        return Body(_checked(protobuf.decoded(text), kind))
     if content_type.endswith("yaml"):
         return Body(from_yaml(text, kind))
     if content_type in ("", JSON_TYPE) or content_type.endswith("+json"):
@@ -46,22 +47,31 @@ def parsed(text: bytes, content_type: str, kind: str) -> Body:
 def from_json(text: bytes, kind: str) -> JSON:
     """Raises Refused 400."""
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise _unrecognised(kind, f"json parse error: {error}") from None
+    flat = text.count(b"{") + text.count(b"[") <= depths.MOST
+    return value if flat else _checked(value, kind)
 
 
 def from_yaml(text: bytes, kind: str) -> JSON:
     """One YAML document; JSON is YAML too, and faster. Raises Refused 400."""
     if text[:1] == b"{":
         try:
-            return orjson.loads(text)
+            return _checked(orjson.loads(text), kind)
         except orjson.JSONDecodeError:
             pass
     try:
-        return next(yaml_values.documents(text, yaml_values.YAML_1_1), None)
+        return _checked(next(yaml_values.documents(text, yaml_values.YAML_1_1), None), kind)
     except BadDocument as error:
         raise _unrecognised(kind, f"yaml parse error: {error}") from None
+
+
+def _checked(value: JSON, kind: str) -> JSON:
+    """The value. Raises Refused 400 if it is nested deeper than the sandbox goes."""
+    if depths.is_too_deep(value):
+        raise _unrecognised(kind, depths.WHY)
+    return value
 
 
 def _unrecognised(kind: str, why: str) -> Refused:

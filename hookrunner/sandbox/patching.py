@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookrunner.model.resources import JSON
+from hookrunner.sandbox import depths
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.patches import json_patch, merge_patch, strategic
-from hookrunner.sandbox.status import unsupported_media_type
+from hookrunner.sandbox.status import bad_request, unsupported_media_type
 
 JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -25,7 +26,13 @@ class Patch:
     body: JSON
 
     def applied(self, obj: dict[str, Any], kind: Kind) -> JSON:
-        """The object with the patch on it; `obj` stays as it is. Raises Refused 400, 422."""
+        """The object with the patch on it; `obj` stays as it is. Raises Refused 400, 413, 422."""
+        patched = self._applied(obj, kind)
+        if depths.is_too_deep(patched):
+            raise bad_request(f"error decoding patch: {depths.WHY}")
+        return patched
+
+    def _applied(self, obj: dict[str, Any], kind: Kind) -> JSON:
         if self.type == JSON_PATCH:
             return json_patch.apply(obj, self.body)
         if self.type == MERGE:

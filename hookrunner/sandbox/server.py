@@ -17,6 +17,7 @@ from hookrunner.sandbox import (
     answers,
     bodies,
     delete_options,
+    depths,
     documents,
     guard,
     parameters,
@@ -70,6 +71,8 @@ class Server:
             return await self._answered(http)
         except Refused as refused:
             return _refusal(http, refused)
+        except RecursionError:
+            return _refusal(http, status.bad_request(depths.WHY))
         except ConnectionError:
             return web.Response(status=HTTPStatus.BAD_REQUEST)  # for nobody: the connection is gone
         except Exception as error:

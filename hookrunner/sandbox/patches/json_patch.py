@@ -3,7 +3,8 @@
 RFC 6902 with what https://github.com/evanphx/json-patch makes of it, which clients rely on: `replace` of a field that
 is not there adds it, negative indices count from the end (-1 is the last, for `add` the place behind it), what stands
 before a path's first slash is ignored, `copy` of a missing field gives null. An operation that does not apply is
-refused with one and the same sentence, whatever is wrong with it.
+refused with one and the same sentence, whatever is wrong with it. A few copies could make gigabytes of a small object:
+all copies of a patch together may have `MOST_COPIED` bytes.
 
 One thing differs: `test` compares values here, the API server their spelling, so that `"\\u0065"` is not `"e"` there.
 """
@@ -18,6 +19,9 @@ from hookrunner.sandbox.patches.printed import wrong_type
 from hookrunner.sandbox.status import NOTHING, Refused, bad_request
 
 MOST_OPERATIONS = 10_000
+MOST_COPIED = 3 * 1024 * 1024
+"""Bytes of JSON, as in a real API server."""
+REJECTED = "the server rejected our request due to an error in our request"
 
 _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
@@ -27,23 +31,73 @@ def apply(document: JSON, patch: JSON) -> JSON:
 
     Raises `Refused`: 400 for what is no patch, 413 for too many operations, 422 for one that does not apply.
     """
-    result = orjson.loads(orjson.dumps(document))
-    for operation in _operations(orjson.loads(orjson.dumps(patch))):
-        result = _after(result, operation)
-    return result
+    patched = Patched(document)
+    for one in _operations(orjson.loads(orjson.dumps(patch))):
+        patched.change(one)
+    return patched.document
+
+
+class TooMuchCopied(Refused):
+    """422: operations copy more than is taken."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", REJECTED, NOTHING)
+        self.why = (
+            f"Unable to complete the copy, the accumulated size increase of copy is {size}, exceeding the limit "
+            f"{MOST_COPIED}"
+        )
+        """In the words of the library, which only callers of webhooks get to see."""
+
+
+class Patched:
+    """A copy of a document that operations change, one after the other."""
+
+    def __init__(self, document: JSON) -> None:
+        self.document: JSON = orjson.loads(orjson.dumps(document))
+        self._copied = 0
+
+    def change(self, operation: dict[str, JSON]) -> None:
+        """Carry out one operation, whose value becomes part of the document. Raises `Refused` 422."""
+        path, value, document = operation.get("path"), operation.get("value"), self.document
+        match operation.get("op"):
+            case "add":
+                _put(*_place(document, path), value)
+            case "remove":
+                _remove(*_place(document, path))
+            case "replace" if path == "":
+                self.document = _whole(value)
+            case "replace":
+                _replace(*_place(document, path), value)
+            case "move":
+                source = _place(document, operation.get("from"))
+                moved = _get(*source)
+                _remove(*source)
+                _put(*_place(document, path), moved)
+            case "copy":
+                copied = self._copy(_get(*_place(document, operation.get("from"))))
+                _put(*_place(document, path), copied)
+            case "test":
+                if not _same(document if path == "" else _get(*_place(document, path)), value):
+                    raise _rejected()
+            case _:
+                raise _rejected()
+
+    def _copy(self, value: JSON) -> JSON:
+        try:
+            text = orjson.dumps(value)
+        except orjson.JSONEncodeError:  # moves have nested it too deep
+            raise _rejected() from None
+        self._copied += len(text)
+        if self._copied > MOST_COPIED:
+            raise TooMuchCopied(self._copied)
+        return orjson.loads(text)
 
 
 def _operations(patch: JSON) -> list[dict[str, JSON]]:
     """The operations of a patch; null is a patch without any, and so is each null in it an operation without a name."""
     if not isinstance(patch, list | None):
         raise _undecodable(patch, "Go value of type []handlers.jsonPatchOp")
-    operations = [{} if one is None else one for one in patch or ()]
-    for operation in operations:
-        if not isinstance(operation, dict):
-            raise _undecodable(operation, "Go value of type handlers.jsonPatchOp")
-        for key in ("op", "path", "from"):
-            if not isinstance(operation.get(key, ""), str | None):
-                raise _undecodable(operation[key], f"Go struct field jsonPatchOp.{key} of type string")
+    operations = [operation(one) for one in patch or ()]
     if len(operations) > MOST_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
         raise Refused(
@@ -52,32 +106,16 @@ def _operations(patch: JSON) -> list[dict[str, JSON]]:
     return operations
 
 
-def _after(document: JSON, operation: dict[str, JSON]) -> JSON:
-    """The document, changed in place where that is possible, after one operation."""
-    path, value = operation.get("path"), operation.get("value")
-    match operation.get("op"):
-        case "add":
-            _put(*_place(document, path), value)
-        case "remove":
-            _remove(*_place(document, path))
-        case "replace" if path == "":
-            return _whole(value)
-        case "replace":
-            _replace(*_place(document, path), value)
-        case "move":
-            source = _place(document, operation.get("from"))
-            moved = _get(*source)
-            _remove(*source)
-            _put(*_place(document, path), moved)
-        case "copy":
-            copied = orjson.dumps(_get(*_place(document, operation.get("from"))))
-            _put(*_place(document, path), orjson.loads(copied))
-        case "test":
-            if not _same(document if path == "" else _get(*_place(document, path)), value):
-                raise _rejected()
-        case _:
-            raise _rejected()
-    return document
+def operation(said: JSON) -> dict[str, JSON]:
+    """One operation of a patch. Raises `Refused` 400 if it is none."""
+    if said is None:
+        return {}
+    if not isinstance(said, dict):
+        raise _undecodable(said, "Go value of type handlers.jsonPatchOp")
+    for key in ("op", "path", "from"):
+        if not isinstance(said.get(key, ""), str | None):
+            raise _undecodable(said[key], f"Go struct field jsonPatchOp.{key} of type string")
+    return said
 
 
 def _place(document: JSON, path: JSON) -> tuple[JSON, str]:
@@ -148,5 +186,4 @@ def _undecodable(value: JSON, wanted: str) -> Refused:
 
 
 def _rejected() -> Refused:
-    message = "the server rejected our request due to an error in our request"
-    return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, NOTHING)
+    return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", REJECTED, NOTHING)

@@ -25,8 +25,8 @@ CARD = re.compile(
 # Letters stand for all letters here, 0 for digits and for symbols: `hostname` puts them in.
 HOSTNAME = re.compile(r"[a0](-?[a0]{0,62})?|([a0]([-a0]{0,61}[a0])?\.)+a{2,63}")
 TIME_OF_DAY = re.compile(r"(\d\d):(\d\d):(\d\d)(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
-GO_DURATION = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
-SPOKEN_DURATION = re.compile(r"\d+\s*([A-Za-zµ]+)", re.ASCII)
+GO_DURATION = re.compile(r"[+-]?(0|((\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
+SPOKEN_DURATION = re.compile(r"(?<!\d)\d+\s*([A-Za-zµ]+)", re.ASCII)
 UNITS = ("ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk")
 UNIT_WORDS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 ADDRESS = re.compile(

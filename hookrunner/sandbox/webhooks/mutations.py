@@ -10,7 +10,7 @@ from http import HTTPStatus
 import orjson
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import rules
+from hookrunner.sandbox import depths, rules
 from hookrunner.sandbox.fields.entries import Unreadable, read_foreign
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.patches import json_patch
@@ -44,6 +44,8 @@ def operations(reply: Reply) -> list[JSON]:
         raise Unusable(f"{UNDECODABLE}: {error}") from None
     if not isinstance(found, list | None):
         raise Unusable(f"{UNDECODABLE}: json: cannot unmarshal {type(found).__name__} into Go value of a patch")
+    if depths.is_too_deep(found):
+        raise Unusable(f"{UNDECODABLE}: {depths.WHY}")
     if found and reply.patch_type != "JSONPatch":
         raise Unusable(f'unsupported patch type "{reply.patch_type}"')
     return found or []
@@ -51,14 +53,11 @@ def operations(reply: Reply) -> list[JSON]:
 
 def applied(patch: list[JSON], obj: Object, kind: Kind) -> Object:
     """A new object. Raises Refused 500 where the patch does not apply, or makes no object of the kind."""
-    result: JSON = obj
-    for one in patch:
-        try:
-            result = json_patch.apply(result, [one])
-        except Refused:
-            raise internal(_inapplicable(one if isinstance(one, dict) else {})) from None
+    result = _patched(patch, obj)
     if not isinstance(result, dict):
         raise internal("the patch leaves no object")
+    if depths.is_too_deep(result):
+        raise internal(depths.WHY)
     if (obj["kind"], obj["apiVersion"]) != (kind.kind, kind.api_version):
         return result  # a Scale, an Eviction: who asks for it reads what it needs
     try:
@@ -66,6 +65,19 @@ def applied(patch: list[JSON], obj: Object, kind: Kind) -> Object:
     except Refused as refused:
         raise internal(refused.message.rpartition(f"cannot be handled as a {kind.kind}: ")[2]) from None
     return rules.defaulted(kind, decoded)
+
+
+def _patched(patch: list[JSON], obj: Object) -> JSON:
+    """What the operations make of the object. Raises Refused 500."""
+    patched = json_patch.Patched(obj)
+    for one in orjson.loads(orjson.dumps(patch)):
+        try:
+            patched.change(json_patch.operation(one))
+        except json_patch.TooMuchCopied as refused:
+            raise internal(refused.why) from None
+        except Refused:
+            raise internal(_inapplicable(one if isinstance(one, dict) else {})) from None
+    return patched.document
 
 
 def _inapplicable(operation: JSON) -> str:

@@ -84,3 +84,12 @@ def test_options_of_a_deletion(api: Api, ns: str, name: str, body: bytes) -> Non
 @pytest.mark.parametrize("path", ["/%", "/api/v1/namespaces/a%00b/configmaps/c", "/api/v1/configmaps/%ff"])
 def test_a_strange_path_is_refused(api: Api, path: str) -> None:
     assert 400 <= api.request("GET", path).status < 500
+
+
+@pytest.mark.parametrize(("times", "status"), [(3072, 200), (3073, 422)])
+def test_copies_of_a_json_patch_have_3_mib_together(api: Api, ns: str, name: str, times: int, status: int) -> None:
+    """Also where nothing of them is left."""
+    api.post(at("configmaps", ns), config_map(name, {"a": "x" * 1022}))
+    copy = {"op": "copy", "from": "/data/a", "path": "/data/b"}
+    reply = api.request("PATCH", at("configmaps", ns, name), [copy] * times, content_type="application/json-patch+json")
+    assert reply.status == status

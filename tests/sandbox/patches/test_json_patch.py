@@ -131,3 +131,15 @@ def test_random_patches_do_what_they_do_on_a_real_server(anything: Anything, doc
     except Panicked:  # such as `test` of [null] against [null]: nothing to compare with
         reject()
     assert outcome(anything.template, whole) == expected
+
+
+def test_copies_of_all_operations_together_have_a_bound() -> None:
+    copy = {"op": "copy", "from": "/text", "path": "/again"}
+    text = "x" * 1022
+    fitting = json_patch.MOST_COPIED // 1024
+    assert json_patch.apply({"text": text}, [copy] * fitting) == {"text": text, "again": text}
+    with pytest.raises(json_patch.TooMuchCopied) as raised:
+        json_patch.apply({"text": text}, [copy] * (fitting + 1))
+    assert raised.value.why == (
+        "Unable to complete the copy, the accumulated size increase of copy is 3146752, exceeding the limit 3145728"
+    )

@@ -23,7 +23,6 @@ FIELDS = (
 )
 VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
 CONVERTED = frozenset({*FIELDS, *VOLUME_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"})
-SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
 RESOURCE_FIELD = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)")
 
 
@@ -63,10 +62,10 @@ def field_ref(reference: Object, path: str, allowed: tuple[str, ...]) -> Causes:
     if not target:
         yield required(f"{path}.fieldPath")
         return
-    subscripted = SUBSCRIPT.fullmatch(target)
-    if subscripted and subscripted[1] in ("metadata.annotations", "metadata.labels"):
-        key = subscripted[2].lower() if subscripted[1].endswith("annotations") else subscripted[2]
-        yield from named(key, path, names.qualified)
+    field, subscripted, key = target.rpartition("['")
+    if subscripted and key.endswith("']") and field in ("metadata.annotations", "metadata.labels"):
+        key = key.removesuffix("']")
+        yield from named(key.lower() if field.endswith("annotations") else key, path, names.qualified)
     elif target not in CONVERTED:
         why = f"error converting fieldPath: field label not supported: {target}"
         yield wrong(f"{path}.fieldPath", target, why)
