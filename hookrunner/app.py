@@ -206,7 +206,7 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     sandbox = await stack.enter_async_context(embedded(settings.sandbox, settings.hooks.tmp_dir))
     kubeconfig = stack.enter_context(private_directory(settings.hooks.tmp_dir)) / "kubeconfig"
     sandbox.write_kubeconfig(kubeconfig)
-    kube = replace(settings.kube, config=kubeconfig, context="")
+    kube = replace(settings.kube, config=kubeconfig, text=sandbox.kubeconfig(), context="")
     settings = stack.enter_context(shared(replace(settings, kube=kube)))
     return settings, stack.enter_context(closing(Loading(settings.kube)))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 
 from hookrunner.errors import BadSetting, StartRefused
+from hookrunner.private_files import require_directory
 from hookrunner.sandbox.sandbox import Options, Sandbox, serving
 from hookrunner.settings import SandboxSettings
 
@@ -21,6 +22,8 @@ async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sa
     """A sandbox that serves inside the `with`, whose kubeconfig is written and told. Raises BadSetting, BadConfig for
     seeds, StartRefused."""
     kubeconfig = settings.kubeconfig or tmp_dir / "sandbox.kubeconfig"
+    if not settings.kubeconfig:
+        require_directory(tmp_dir, "--tmp-dir")
     async with AsyncExitStack() as stack:
         try:
             sandbox = await stack.enter_async_context(serving(_options(settings)))

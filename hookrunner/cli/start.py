@@ -9,6 +9,7 @@ import click
 from hookrunner import settings
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
+from hookrunner.private_files import require_directory
 from hookrunner.settings import SandboxSettings
 
 _LEFT = 10_000
@@ -44,6 +45,7 @@ class _Start(click.Command):
             _refuse_sandboxes_flags(flags)
         for warning in loaded.warnings:
             click.echo(f"Warning: {warning}", err=True)
+        require_directory(loaded.hooks.tmp_dir, "--tmp-dir")
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
         # the application with all that it needs is imported. Each takes 0.3 s.
         from hookrunner.kube.environment import shared

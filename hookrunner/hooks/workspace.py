@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.discovery import safe_name
+from hookrunner.private_files import NotPrivate, create_file, open_existing, reuse_directory
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _PIECES = 1 << 20  # bytes of a context that are written at once
 _SHORT = 60
 """Characters of a module's name in the name of a file, where the hook's stands too; hooks get twice as many."""
@@ -126,7 +126,7 @@ def write_values(files: Workspace, values: Values) -> None:
 
 def _write(files: Workspace, path: str, pieces: Iterable[bytes]) -> None:
     try:
-        with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=_PIECES) as file:
+        with open(open_existing(path), "wb", buffering=_PIECES) as file:
             file.writelines(pieces)
     except OSError as error:
         raise _refusal(files, error) from error
@@ -173,20 +173,17 @@ def _names_in_module(directory: Path, module: str, hook: str) -> Workspace:
 
 
 def _make(directory: Path, files: Workspace) -> None:
-    try:
-        _make_file(files.context, 0o666)
-    except FileNotFoundError:  # cleaners of temp directories remove what has not been used for days
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _make_file(files.context, 0o666)
-    for path in files.given[1:] + files.answers:
-        _make_file(path, 0o644)
-
-
-def _make_file(path: str, mode: int) -> None:
-    os.close(os.open(path, _NEW, mode))
+    reuse_directory(directory)
+    for path in files.given + files.answers:
+        os.close(create_file(path))
 
 
 def _refusal(files: Workspace, error: OSError) -> HookFailed:
     path = error.filename or files.context
-    mend = f"free space in {os.path.dirname(files.context)}, or set --tmp-dir"
+    place = os.path.dirname(files.context)
+    mend = (
+        f"remove {place}, or set --tmp-dir"
+        if isinstance(error, NotPrivate)
+        else f"free space in {place}, or set --tmp-dir"
+    )
     return HookFailed(f"cannot write {path}: {error.strerror}; {mend}")

@@ -18,6 +18,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 from hookrunner.errors import StartRefused
+from hookrunner.private_files import NotPrivate, use_directory
 from hookrunner.settings import KubeSettings, Settings
 
 _LEADING = re.compile(
@@ -68,9 +69,13 @@ def private_directory(parent: Path) -> Iterator[Path]:
     """A directory for kubeconfigs, which only this user may enter; it goes at the end of the `with`. Those of processes
     that were killed go now: files in them may hold credentials. Raises StartRefused."""
     try:
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        use_directory(parent)
         _remove_left_over(parent)
         directory, lock = _locked_directory(parent.absolute())
+    except NotPrivate as error:
+        raise StartRefused(
+            f"{parent}: {error.strerror}; remove it, or name a directory of your own with --tmp-dir"
+        ) from None
     except OSError as error:
         raise StartRefused(
             f"no directory can be made in {parent}: {error.strerror}; free space there, or set --tmp-dir"
@@ -111,7 +116,7 @@ def _locked_directory(parent: Path) -> tuple[Path, int]:
 def _remove_left_over(parent: Path) -> None:
     for directory in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):  # of another user, locked, or gone meanwhile
-            lock = os.open(directory, os.O_RDONLY)
+            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 rmtree(directory)

@@ -1,6 +1,6 @@
 """Program that finds out how to reach a cluster and prints it as one line of JSON, then ends.
 
-    python -P kubeconfig.py <kubeconfig or ""> <context or ""> <directory for temporary files> <file or "">
+    python -P kubeconfig.py <kubeconfig or ""> <context or ""> <directory for temporary files> <file or ""> [stdin]
 
 It runs as a child of hookrunner and is the only file that imports the `kubernetes` package, which costs 0.25 s and 44
 MB and knows every way to authenticate: tokens, certificates, exec plugins, auth providers, in-cluster service accounts.
@@ -10,6 +10,9 @@ the given directory, which the parent removes even if this process is killed.
 Into the file goes one kubeconfig made of all that were read, with the context that was chosen as its current one: it is
 for processes that hookrunner starts, and holds in every working directory.
 
+With `stdin`, what is in the kubeconfig is read from standard input, and its path is only named: hookrunner wrote it,
+and by now the path may lead elsewhere.
+
 The line is `{"error": …}` or the fields of `credentials.Connection`.
 """
 
@@ -18,6 +21,7 @@ The line is `{"error": …}` or the fields of `credentials.Connection`.
 import json
 import logging
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -38,15 +42,17 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _BROKEN = (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)
 """What the package raises for a file that is not as it should be; it checks little by itself."""
 
+_STDIN = "/dev/stdin"
+
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 """Keys of a cluster or a user whose values are paths, relative to the file that they are in."""
 
 
-def main(explicit: str, context: str, directory: str, derived: str) -> None:
+def main(explicit: str, context: str, directory: str, derived: str, stdin: str = "") -> None:
     """Print the answer; never raises for what a user can do wrong."""
     tempfile.tempdir = directory
     try:
-        answer = located(explicit, context, derived)
+        answer = from_text(explicit, context) if stdin else located(explicit, context, derived)
     except ConfigException as error:
         answer = {"error": str(error)}
     print(json.dumps(answer))
@@ -68,6 +74,14 @@ def located(explicit: str, context: str, derived: str = "") -> dict[str, Any]:
     raise ConfigException(f"kubeconfig '{paths}'{f', context {context!r}' if context else ''}: {problem}")
 
 
+def from_text(named: str, context: str) -> dict[str, Any]:
+    """The connection of the kubeconfig on standard input, which is told as the one at the path `named`."""
+    try:
+        return _connection(KubeConfigMerger(_STDIN), context, "", named)
+    except _BROKEN as error:
+        raise ConfigException(f"kubeconfig '{named}': {_words(error)}") from error
+
+
 def _words(error: Exception) -> str:
     """For a person. What PyYAML says may quote the text, which has tokens in it."""
     if isinstance(error, yaml.YAMLError):
@@ -80,9 +94,12 @@ def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:
     """The connection that a context of one or more kubeconfig files describes."""
     if not any(Path(path).expanduser().is_file() for path in paths.split(ENV_KUBECONFIG_PATH_SEPARATOR)):
         raise ConfigException("no such file: name one with --kube-config or KUBECONFIG")
+    return _connection(KubeConfigMerger(paths), context, derived, paths)
+
+
+def _connection(merger: KubeConfigMerger, context: str, derived: str, paths: str) -> dict[str, Any]:
     complaints = _Complaints()
     logging.getLogger().addHandler(complaints)
-    merger = KubeConfigMerger(paths)
     context = context or _current_context(merger.config_files)
     loader = KubeConfigLoader(merger.config, context or None, None, None, merger.save_changes)
     configuration = Configuration()
@@ -148,10 +165,14 @@ def _absolute(part: dict[str, Any], directory: Path) -> dict[str, Any]:
 def _write(path: str, config: Mapping[str, Any]) -> None:
     """Write it whole or not at all, for the owner's eyes only: a hook may read it at any time. As JSON, since Go's YAML
     takes for booleans what PyYAML writes without quotes (`n`). An unquoted time of an auth provider becomes a text."""
-    draft = f"{path}.new"
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(config, file, default=str)
-    os.replace(draft, path)
+    draft = f"{path}.{secrets.token_hex(8)}"
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            json.dump(config, file, default=str)
+        os.replace(draft, path)
+    finally:
+        if os.path.lexists(draft):
+            os.unlink(draft)
 
 
 def _described(configuration: Any, named_proxy: bool = False) -> dict[str, Any]:

@@ -26,10 +26,14 @@ class Loading:
 
     def __init__(self, settings: KubeSettings) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="hookrunner-")
-        asked = (str(settings.config or ""), settings.context, self._directory.name, str(settings.derived or ""))
-        argv = [sys.executable, "-P", str(_PROGRAM), *asked]
+        asked = [str(settings.config or ""), settings.context, self._directory.name, str(settings.derived or "")]
+        argv = [sys.executable, "-P", str(_PROGRAM), *asked, *(["stdin"] if settings.text else [])]
         pipe = subprocess.PIPE
-        self._child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, process_group=0)
+        stdin = _pipe_with(settings.text) if settings.text else os.open(os.devnull, os.O_RDONLY)
+        try:
+            self._child = subprocess.Popen(argv, stdin=stdin, stdout=pipe, stderr=pipe, process_group=0)
+        finally:
+            os.close(stdin)
 
     def output(self) -> tuple[bytes, bytes]:
         """Wait for its end: what it printed on standard output and on standard error. Raises BadKubeConfig."""
@@ -44,3 +48,12 @@ class Loading:
             os.killpg(self._child.pid, signal.SIGKILL)
             self._child.wait()
         self._directory.cleanup()
+
+
+def _pipe_with(text: str) -> int:
+    """The end to read from of a pipe that has this in it and nothing more: a kubeconfig of ours is shorter than what a
+    pipe takes without a reader."""
+    reader, writer = os.pipe()
+    with open(writer, "wb") as file:
+        file.write(text.encode())
+    return reader

@@ -23,6 +23,7 @@ from hookrunner.model.modules import Module
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import Answer
+from hookrunner.private_files import create_file, open_existing, reuse_directory
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
@@ -99,9 +100,9 @@ class _Files:
 
     def write(self, documents: Documents, enabled: Sequence[str]) -> None:
         """Only whoever runs us may read values: they may hold passwords."""
-        self.config.write_bytes(orjson.dumps(documents.config))
+        _write(self.config, orjson.dumps(documents.config))
         shared = {**(documents.values.get(GLOBAL) or {}), "enabledModules": list(enabled)}
-        self.values.write_bytes(orjson.dumps({**documents.values, GLOBAL: shared}))
+        _write(self.values, orjson.dumps({**documents.values, GLOBAL: shared}))
 
     def answer(self, module: Module, end: Exit) -> Answer:
         if not end.ok:
@@ -127,15 +128,20 @@ def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
         reason=Path(f"{prefix}.module-enabled-reason-{run}"),
     )
     paths = (files.config, files.values, files.result, files.reason)
-    settings.tmp_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    reuse_directory(settings.tmp_dir)
     try:
         for path in paths:
-            path.touch(mode=0o600, exist_ok=False)
+            os.close(create_file(path))
         yield files
     finally:
         for path in () if settings.keep_tmp_files else paths:
             with suppress(OSError):  # the script may have removed it
                 os.unlink(path)
+
+
+def _write(path: Path, data: bytes) -> None:
+    with open(open_existing(path), "wb") as file:
+        file.write(data)
 
 
 def _read(path: Path) -> str:

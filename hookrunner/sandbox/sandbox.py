@@ -8,8 +8,6 @@ It listens on the loopback address, unless it is told otherwise and given a toke
 """
 
 import asyncio
-import os
-import secrets
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
@@ -22,6 +20,7 @@ import yaml
 from aiohttp import web
 
 from hookrunner import log
+from hookrunner.private_files import replace_file
 from hookrunner.sandbox import kinds, namespaces, seeds
 from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.definitions import Definitions
@@ -83,16 +82,10 @@ class Sandbox:
         return yaml.safe_dump(config, sort_keys=False)
 
     def write_kubeconfig(self, path: Path) -> None:
-        """Written whole or not at all, for the owner's eyes only."""
+        """Written whole or not at all, for the owner's eyes only. The directory is judged by the caller, unless it is
+        missing: then it is made."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # In a directory that others may write to, too, somebody could have put a link to another file there.
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                file.write(self.kubeconfig())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        replace_file(path, self.kubeconfig().encode())
 
 
 class Controller(Protocol):

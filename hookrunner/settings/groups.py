@@ -94,7 +94,8 @@ class HooksSettings:
 @dataclass(frozen=True, slots=True)
 class KubeSettings:
     """How to reach the cluster and how to watch it. A rate or burst of 0 is no limit. `derived` is where a kubeconfig
-    is written that has the named context as its current one, for processes that we start."""
+    is written that has the named context as its current one, for processes that we start. `text` is what is in
+    `config` if we wrote it ourselves: we never read that file again, since its path may come to lead elsewhere."""
 
     config: Path | None = setting(
         Option(
@@ -136,6 +137,7 @@ class KubeSettings:
         Option("debug-kubernetes-api", YES_NO, "false", "Log every request to the Kubernetes API.", BARE)
     )
     derived: Path | None = None
+    text: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from aiohttp.typedefs import Handler
 
 from hookrunner import log
 from hookrunner.errors import StartRefused
+from hookrunner.private_files import use_directory
 
 TIMEOUT = 90.0
 """Seconds for a client to send its request, and again for answering it (§10.1)."""
@@ -107,10 +108,7 @@ async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 async def _bound(place: Path) -> socket.socket:
     """Raises OSError where no socket can be made, StartRefused if somebody answers."""
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # In a shared temp directory somebody else may have made our directory before us, to read what is asked of us.
-    if place.parent.stat().st_uid not in (0, os.geteuid()):
-        raise PermissionError(errno.EPERM, f"{place.parent} belongs to another user")
+    use_directory(place.parent)  # another user could replace the socket, to read what is asked of us
     if place.exists():
         if not stat.S_ISSOCK(place.stat().st_mode):
             raise FileExistsError(errno.EEXIST, "there is a file that is not a socket")

@@ -107,7 +107,7 @@ async def test_a_directory_of_another_user_is_not_trusted(tmp_path: Path, monkey
     if os.geteuid() == 0:
         os.chown(tmp_path, 4242, -1)
     monkeypatch.setattr(os, "geteuid", lambda: 1)
-    with pytest.raises(StartRefused, match=f"{tmp_path} belongs to another user"):
+    with pytest.raises(StartRefused, match="belongs to another user"):
         async with listen.on_path([tmp_path / "s"]):
             pass
 

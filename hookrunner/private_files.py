@@ -1,0 +1,179 @@
+"""Directories and files that no other user may exchange: the one place that makes and judges them.
+
+    use_directory(path)                 # makes it, or refuses one that others could tamper with
+    os.close(create_file(path))         # new, for our own user alone
+    replace_file(path, data)            # written whole or not at all
+
+The temp directory has a name that everybody can guess, in a directory where everybody may write. Who makes it
+before us could exchange a kubeconfig, read Secrets out of binding contexts and write the answers of hooks. So a
+directory is used only if it, and every directory on the way to it, belongs to us or to root, and no other user may
+rename what is in it: others have no right to write there, or it is sticky. Root and our own groups are trusted.
+"""
+
+import errno
+import os
+import re
+import secrets
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from hookrunner.errors import StartRefused
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST_LINKS = 40
+"""As many as Linux follows."""
+
+
+class NotPrivate(PermissionError):
+    """Another user could exchange what is in a directory; `strerror` says which and why."""
+
+    def __init__(self, problem: str, path: Path) -> None:
+        super().__init__(errno.EPERM, problem, str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who may change something without being another user: the process itself, by its user and its groups."""
+
+    uid: int
+    groups: frozenset[int]
+
+    @classmethod
+    def of_process(cls) -> "User":
+        """The user of this process."""
+        return cls(os.geteuid(), frozenset((os.getegid(), *os.getgroups())))
+
+    def trusts(self, owner: int) -> bool:
+        """Whether this owner is the user itself, or root."""
+        return owner in (0, self.uid)
+
+    def writers(self, status: os.stat_result) -> str:
+        """Who else may write to a file or directory: `belongs to another user (1000)`; empty for no one."""
+        if status.st_mode & stat.S_IWOTH:
+            return "can be written by every user"
+        if not self.trusts(status.st_uid):
+            return f"belongs to another user ({status.st_uid})"
+        if status.st_mode & stat.S_IWGRP and status.st_gid not in self.groups | {0}:
+            return f"can be written by the group {status.st_gid}"
+        return ""
+
+
+def require_directory(path: Path, flag: str) -> None:
+    """`use_directory` at the start. Raises StartRefused if others could tamper with it; `flag` is what names another.
+    Any other trouble is told where the directory is used, since it may pass."""
+    try:
+        use_directory(path)
+    except NotPrivate as error:
+        raise StartRefused(
+            f"the directory {path} is not safe: {error.strerror}. Who may write there can read what hooks are given, "
+            f"and run programs as this user. Remove it, or name a directory of your own with {flag}"
+        ) from None
+    except OSError:
+        pass
+
+
+def use_directory(path: Path, user: User | None = None) -> None:
+    """Make a directory with its parents, 0700, unless it is there. Raises NotPrivate if another user could exchange
+    what is in it, OSError if it cannot be made."""
+    user = user or User.of_process()
+    _make(path)
+    if problem := problem_of(path, user):
+        raise NotPrivate(problem, path)
+
+
+def reuse_directory(path: Path) -> None:
+    """The same in one step where the directory is ours. Cleaners of temp directories remove it, and then another user
+    may be the next to make it: call this before every use."""
+    user = User.of_process()
+    with suppress(FileNotFoundError):
+        status = os.lstat(path)
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == user.uid and not user.writers(status):
+            return
+    use_directory(path, user)
+
+
+def problem_of(path: Path, user: User) -> str:
+    """Why another user could exchange what is in a directory, which is there; empty if none can. Raises OSError."""
+    links, steps, place = 0, list(reversed(path.absolute().parts)), Path("/")
+    while steps:
+        step = steps.pop()
+        if step == "..":
+            place = place.parent
+            continue
+        if problem := directory_problem(place, os.lstat(place), user):
+            return problem
+        entry = place / step
+        status = os.lstat(entry)
+        if stat.S_ISLNK(status.st_mode):
+            # In a sticky directory whoever made a link may make it lead elsewhere.
+            if not user.trusts(status.st_uid) and os.lstat(place).st_mode & stat.S_ISVTX:
+                return f"{entry} belongs to another user ({status.st_uid})"
+            if (links := links + 1) > _MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            target = Path(os.readlink(entry))
+            steps += [part for part in reversed(target.parts) if part != "/"]
+            place = Path("/") if target.is_absolute() else place
+        else:
+            place = entry
+    status = os.lstat(place)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    return directory_problem(place, status, user)
+
+
+def directory_problem(place: Path, status: os.stat_result, user: User) -> str:
+    """Why another user could exchange what is in this one directory, with its path; empty if none can."""
+    if not user.trusts(status.st_uid):
+        return f"{place} belongs to another user ({status.st_uid})"
+    writers = user.writers(status)
+    if not writers or status.st_mode & stat.S_ISVTX or is_volume(place, status):
+        return ""
+    return f"{place} {writers}"
+
+
+def is_volume(place: Path, status: os.stat_result) -> bool:
+    """Whether this is where root has mounted something: an `emptyDir` is 0777 without the sticky bit, and is seen by
+    those containers alone that the pod's author gives it to."""
+    return status.st_uid == 0 and not status.st_mode & stat.S_ISVTX and (os.path.ismount(place) or _is_bound(place))
+
+
+def create_file(path: str | Path, mode: int = 0o600) -> int:
+    """The descriptor of a new file, open for writing. Raises FileExistsError if anything is there, a link too."""
+    return os.open(path, _NEW, mode)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, for its owner's eyes only. A link that stands there is replaced."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with open(create_file(draft), "wb") as file:
+            file.write(data)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def open_existing(path: str | Path) -> int:
+    """The descriptor of a file that we made before, open for writing; a link in its place is not followed."""
+    return os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _is_bound(place: Path) -> bool:
+    """Two volumes of one disk, one in the other, look like one file system. Source: proc_pid_mountinfo(5)."""
+    shown = re.sub(rb"[\\ \t\n]", lambda found: b"\\%03o" % found[0][0], os.fsencode(place))
+    try:
+        lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    except OSError:
+        return False
+    return any(line.split()[4] == shown for line in lines)
+
+
+def _make(path: Path) -> None:
+    """Parents are 0755, whatever the umask. A link that leads nowhere is not made a directory."""
+    missing = list(takewhile(lambda place: not os.path.lexists(place), (path, *path.parents)))
+    for place in reversed(missing):
+        with suppress(FileExistsError):  # made by another meanwhile, which is judged next
+            os.mkdir(place, 0o700 if place == path else 0o755)

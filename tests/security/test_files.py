@@ -1,0 +1,215 @@
+"""Another user of the machine, who may write to the temp directory of all, to that of hooks, or to what we read."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hookrunner.errors import HookFailed
+from hookrunner.hooks.workspace import workspace
+from hookrunner.kube.credentials import loaded
+from hookrunner.kube.loading import Loading
+from hookrunner.private_files import (
+    NotPrivate,
+    User,
+    create_file,
+    directory_problem,
+    is_volume,
+    problem_of,
+    replace_file,
+    use_directory,
+)
+from hookrunner.settings import KubeSettings
+
+STRANGER = 4242
+REFUSED = r"belongs to another user \(4242\)|can be written by every user"
+
+
+@pytest.fixture
+def shared_tmp() -> Iterator[Path]:
+    """A temp directory for all users of the machine, as /tmp is."""
+    directory = Path(tempfile.mkdtemp(dir="/tmp"))
+    directory.chmod(0o1777)
+    yield directory
+    shutil.rmtree(directory)
+
+
+def as_stranger(path: Path) -> None:
+    """Give it to another user. Only root can; else all may write to it, which is as bad."""
+    if os.geteuid() == 0:
+        os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
+    else:
+        path.chmod(0o777)
+
+
+def evil(marker: Path) -> str:
+    """A kubeconfig that runs a command of its author's."""
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": [str(marker)]}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "a", "user": {"exec": plugin | {"interactiveMode": "Never"}}}],
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "current-context": "a",
+    }
+    return yaml.safe_dump(config)
+
+
+def program(shared: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+    """The running program with its default temp directory, and not as in a pod."""
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(("KUBERNETES_", "HOOKRUNNER_"))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "hookrunner", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=shared,
+        env=environ | {"TMPDIR": str(shared)} | variables,
+    )
+
+
+def refused(child: subprocess.Popen[str], *expected: str) -> str:
+    """What it said when it refused to start. One that starts says `runs`, or `export` as a sandbox, and is stopped."""
+    said = ""
+    with child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            said += line
+            if "export KUBECONFIG" in line or " runs" in line:
+                child.send_signal(signal.SIGINT)
+                child.send_signal(signal.SIGKILL)
+    assert child.returncode == 1, said
+    assert [text for text in expected if text not in said] == [], said
+    return said
+
+
+@pytest.mark.parametrize("words", [["sandbox"], ["start", "--sandbox", "--listen-port", "0"], ["start"]])
+def test_a_temp_directory_that_a_stranger_made_first_refuses_the_start(shared_tmp: Path, words: list[str]) -> None:
+    """It has a kubeconfig in it that runs a command, and could be exchanged at any time."""
+    planted, marker = shared_tmp / f"hookrunner-{os.getuid()}", shared_tmp / "marker"
+    planted.mkdir()
+    (planted / "sandbox.kubeconfig").write_text(evil(marker))
+    (shared_tmp / "hooks").mkdir(0o755)
+    as_stranger(planted)
+    refused(program(shared_tmp, *words), f"the directory {planted} is not safe", "--tmp-dir")
+    assert not marker.exists()
+
+
+def test_a_link_of_a_strangers_to_a_directory_of_ours_refuses_the_start(shared_tmp: Path) -> None:
+    """It leads elsewhere as soon as it has been looked at."""
+    ours, link = shared_tmp / "ours", shared_tmp / f"hookrunner-{os.getuid()}"
+    ours.mkdir(0o700)
+    link.symlink_to(ours)
+    if os.geteuid():
+        assert problem_of(link, User(os.getuid() + 1, frozenset()))
+        return
+    as_stranger(link)
+    refused(program(shared_tmp, "sandbox"), f"{link} belongs to another user (4242)")
+
+
+def test_a_directory_below_one_that_all_may_write_to_refuses_the_start(shared_tmp: Path) -> None:
+    """They may rename it and put their own there."""
+    (shared_tmp / "open").mkdir()
+    (shared_tmp / "open").chmod(0o777)
+    said = refused(program(shared_tmp, "sandbox", HOOKRUNNER_TMP_DIR=f"{shared_tmp}/open/a/b"))
+    assert f"{shared_tmp}/open can be written by every user" in said
+
+
+def test_a_temp_directory_that_a_stranger_made_after_a_cleaner_took_ours_is_not_used(shared_tmp: Path) -> None:
+    directory = shared_tmp / "tmp"
+    with workspace(directory, "a.sh"):
+        pass
+    directory.rmdir()
+    directory.mkdir()
+    as_stranger(directory)
+    with (
+        pytest.raises(HookFailed, match=f"({REFUSED}).*remove {directory}, or set --tmp-dir"),
+        workspace(directory, "a"),
+    ):
+        pass
+    assert list(directory.iterdir()) == []
+
+
+def test_files_of_a_run_are_for_our_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+    """Binding contexts hold Secrets."""
+    before = os.umask(0)
+    try:
+        with workspace(tmp_path / "a" / "tmp", "a.sh", module="m"):
+            modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "a" / "tmp").iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {0o600}
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("a", "a/tmp")] == [0o755, 0o700]
+
+
+async def test_a_kubeconfig_of_our_own_that_was_exchanged_is_not_read(tmp_path: Path) -> None:
+    marker, path = tmp_path / "marker", tmp_path / "kubeconfig"
+    path.write_text(evil(marker))
+    ours = yaml.safe_load(path.read_text())
+    ours["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:2"
+    ours["users"][0]["user"] = {"token": "t"}
+    with closing(Loading(KubeSettings(config=path, text=yaml.safe_dump(ours)))) as loading:
+        connection = await loaded(loading)
+    assert (connection.server, connection.authorization, marker.exists()) == ("http://127.0.0.1:2", "Bearer t", False)
+    assert str(path) in connection.origin
+
+
+def test_a_link_in_the_place_of_a_new_file_is_not_followed(tmp_path: Path) -> None:
+    (target := tmp_path / "target").write_text("precious")
+    (link := tmp_path / "link").symlink_to(target)
+    (nowhere := tmp_path / "nowhere").symlink_to(tmp_path / "missing")
+    for path in (link, nowhere):
+        with pytest.raises(FileExistsError):
+            create_file(path)
+    replace_file(link, b"ours")
+    assert (target.read_text(), link.is_symlink(), link.read_text()) == ("precious", False, "ours")
+
+
+@pytest.mark.parametrize(
+    ("mode", "user", "problem"),
+    [
+        (0o755, User(os.getuid(), frozenset()), ""),
+        (0o775, User(os.getuid(), frozenset({77})), ""),
+        (0o775, User(os.getuid(), frozenset()), "can be written by the group 77"),
+        (0o1775, User(os.getuid(), frozenset()), ""),
+        (0o757, User(os.getuid(), frozenset({77})), "can be written by every user"),
+        (0o1777, User(os.getuid(), frozenset()), ""),
+    ],
+)
+def test_a_directory_is_safe_where_only_we_may_exchange_what_is_in_it(
+    tmp_path: Path, mode: int, user: User, problem: str
+) -> None:
+    status = tmp_path.stat()
+    fields = list(status)
+    fields[0], fields[5] = 0o040000 | mode, 77
+    assert directory_problem(tmp_path, os.stat_result(fields), user) == (problem and f"{tmp_path} {problem}")
+
+
+def test_links_of_our_own_and_parents_in_the_path_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "relative").symlink_to("real/../real")
+    (tmp_path / "absolute").symlink_to(tmp_path / "relative")
+    (tmp_path / "round").symlink_to("round")
+    assert problem_of(tmp_path / "absolute" / "deep" / ".." / "deep", User.of_process()) == ""
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        problem_of(tmp_path / "round", User.of_process())
+    (tmp_path / "real").chmod(0o777)
+    with pytest.raises(NotPrivate, match="real can be written by every user"):
+        use_directory(tmp_path / "absolute" / "deep" / "new")
+
+
+def test_a_volume_of_a_pod_is_safe_although_all_may_write_to_it(tmp_path: Path) -> None:
+    """An `emptyDir` is 0777 without the sticky bit, and root has mounted it."""
+    fields = list(os.stat("/proc"))
+    fields[0] = 0o040777
+    assert directory_problem(Path("/proc"), os.stat_result(fields), User(1, frozenset())) == ""
+    assert not is_volume(tmp_path, tmp_path.stat())
