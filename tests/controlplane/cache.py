@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+REQUIREMENTS = Path(__file__).parents[2] / "requirements"
+
 
 class BedUnavailable(Exception):
     """The test bed cannot be had on this machine; the message says why and what to do."""
@@ -50,10 +52,12 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def pip_install(requirement: str, into: Path) -> None:
-    """Install one wheel, without its dependencies, into a directory of its own. Raises `BedUnavailable`."""
+def pip_install(name: str, into: Path) -> None:
+    """Install the one wheel of `requirements/<name>.txt`, which has its hashes, without its dependencies, into a
+    directory of its own. Raises `BedUnavailable`."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
-    run([*pip, "--target", str(into), requirement], why=f"the wheel {requirement} could not be installed")
+    pinned = ["--require-hashes", "--requirement", str(REQUIREMENTS / f"{name}.txt")]
+    run([*pip, "--target", str(into), *pinned], why=f"the wheel of requirements/{name}.txt could not be installed")
 
 
 def run(command: list[str], *, why: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:

