@@ -88,6 +88,16 @@ _UNITS = {"ns": Decimal("1e-9"), "us": _MICRO, "µs": _MICRO, "μs": _MICRO, "ms
 _UNITS |= {"s": Decimal(1), "m": Decimal(60), "h": Decimal(3600)}
 
 
+_SIZES = {None: 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+
+
+def size(text: str) -> int:
+    """Bytes of a number with one of Kubernetes' binary units or none; ValueError for anything else."""
+    if not (read := re.fullmatch(r"([0-9]{1,15})(Ki|Mi|Gi)?", text)):
+        raise ValueError(text)
+    return int(read[1]) * _SIZES[read[2]]
+
+
 def _span(text: str) -> float:
     return _at_least_zero(duration(text))
 
@@ -100,6 +110,24 @@ def _at_least_zero(value: float) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(value)
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A number of bytes, or else a share of what the process may have."""
+
+    size: int = 0
+    share: float = 0.0
+
+
+def _memory(text: str) -> Memory:
+    if percent := re.fullmatch(r"([1-9][0-9]?|100)%", text):
+        return Memory(share=int(percent[1]) / 100)
+    return Memory(_size_from_1(text))
+
+
+def _size_from_1(text: str) -> int:
+    return 1 + int(_at_least_zero(size(text) - 1))
 
 
 def _port(text: str) -> int:
@@ -152,6 +180,9 @@ NUMBER = Kind("NUMBER", "a number of at least 0", _number)
 COUNT = Kind("NUMBER", "a whole number of at least 0", lambda text: int(_at_least_zero(int(text))))
 COUNT_FROM_1 = Kind("NUMBER", "a whole number of at least 1", lambda text: 1 + int(_at_least_zero(int(text) - 1)))
 DURATION = Kind("DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", _span)
+SIZE = Kind("SIZE", "a number of bytes such as 512Mi or 1Gi, or 0 for no limit", size)
+SIZE_FROM_1 = Kind("SIZE", "a number of bytes such as 8Mi or 1Gi, at least 1", _size_from_1)
+MEMORY = Kind("SIZE", "a share from 1% to 100%, or a number of bytes such as 256Mi or 1Gi", _memory)
 PORT = Kind("PORT", "a port number from 0 to 65535 (0: any free one)", _port)
 MAYBE_PORT = Kind("PORT", PORT.allowed, lambda text: _port(text) if text else None)
 ENDPOINT = Kind("HOST:PORT", "an address and a port such as 127.0.0.1:9652", _endpoint)

@@ -181,7 +181,7 @@ class Metrics(ModuleMetrics):
     webhook_reviews = counter(
         "{}webhook_reviews_total",
         ("type", "webhook", "result"),
-        "Admission and conversion reviews by what came of them: allowed, denied, converted, failed or limit.",
+        "Admission and conversion reviews by what came of them: allowed, denied, converted, failed, limit or unknown.",
     )
     webhook_seconds = histogram(
         "{}webhook_seconds",

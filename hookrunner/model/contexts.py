@@ -70,11 +70,17 @@ class Context:
     extra: JSON = None
 
 
+def admission_request(request: JSON) -> JSON:
+    """The `request` of an admission review as hooks read it: `object`, `oldObject` and `options` are always there, null
+    if the API server has sent none."""
+    return request | {key: None for key in ("object", "oldObject", "options") if key not in request}
+
+
 def admission_review(api_version: str, request: JSON) -> JSON:
     """The `extra` of a Validating or Mutating context. `api_version` is the review's own (`admission.k8s.io/v1`), which
-    the predecessor leaves out. `object`, `oldObject` and `options` are always there, null if the request has none."""
-    absent = {key: None for key in ("object", "oldObject", "options") if key not in request}
-    return {"review": {"apiVersion": api_version, "kind": "AdmissionReview", "request": request | absent}}
+    the predecessor leaves out. A `request` that is text (orjson.Fragment) is as `admission_request` makes it."""
+    complete = request if isinstance(request, orjson.Fragment) else admission_request(request)
+    return {"review": {"apiVersion": api_version, "kind": "AdmissionReview", "request": complete}}
 
 
 def conversion_review(api_version: str, request: JSON, rule: tuple[str, str]) -> JSON:

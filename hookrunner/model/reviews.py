@@ -10,10 +10,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import orjson
+
+from hookrunner.model import contexts
+from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
 
 DENIED = 403
 """The status code of a refusal that names none."""
+
+SHOWN = 1000
+"""Characters of a text from outside that are logged: 8 MB of it are seconds in which nobody else is answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRequest:
+    """The `request` of an admission review: JSON for the hook, as text, and beside it what we need of it ourselves.
+
+    As a text because reviews wait: a Python value of it would take 5 to 25 times as much memory for as long.
+    """
+
+    text: bytes
+    uid: str
+    dry_run: bool
+    subject: Mapping[str, JSON]
+    """What it is about and who asks, for the log, as far as it is there."""
+
+    @classmethod
+    def of(cls, request: JSON) -> "AdmissionRequest":
+        """Of a parsed request, whose `uid` is a text. Raises orjson.JSONEncodeError if it is nested too deep to be
+        written."""
+        text = orjson.dumps(contexts.admission_request(request))
+        return cls(text, request["uid"], bool(request.get("dryRun")), _subject(request))
+
+
+def _subject(request: JSON) -> dict[str, JSON]:
+    """It may be anything: anybody can ask."""
+    found = {key: request.get(key) for key in ("operation", "namespace", "name", "dryRun")}
+    for key, inner in (("kind", "kind"), ("userInfo", "username")):
+        found[inner] = outer.get(inner) if isinstance(outer := request.get(key), dict) else None
+    texts = {key: value[:SHOWN] if isinstance(value, str) else value for key, value in found.items() if value}
+    return {key: value for key, value in texts.items() if value is True or isinstance(value, str)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +62,7 @@ class AdmissionReview:
 
     webhook: str
     api_version: str
-    request: JSON
+    request: AdmissionRequest
     deadline: float
 
 
@@ -61,6 +98,10 @@ class Converted:
 
 class Reviewer(Protocol):
     """Answers reviews."""
+
+    def unknown(self, kind: ReviewKind, name: str) -> str:
+        """Why no hook answers reviews of this webhook or definition; empty if one does."""
+        ...
 
     async def admit(self, review: AdmissionReview) -> Verdict:
         """Raises ReviewFailed if there is no verdict."""

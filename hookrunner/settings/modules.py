@@ -16,6 +16,7 @@ from hookrunner.options import (
     COUNT_FROM_1,
     DURATION,
     MAYBE_PATH,
+    SIZE,
     TEXT,
     YES_NO,
     Compat,
@@ -35,7 +36,6 @@ _ADDON = ("ADDON_OPERATOR_{}",)
 _BOTH = ("ADDON_OPERATOR_{}", *BARE)
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 _LABEL = re.compile(r"((?:[a-z0-9.-]+/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)=((?:[A-Za-z0-9](?:[-\w.]{0,61}\w)?)?)")
-_SIZES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
 def _if_filled(name: str, _environ: Mapping[str, str]) -> str:
@@ -77,12 +77,6 @@ def _driver(text: str) -> HelmDriver:
     return cast(HelmDriver, text.removesuffix("s"))
 
 
-def _size(text: str) -> int:
-    if not (read := re.fullmatch(r"([0-9]+)(Ki|Mi|Gi)?", text)):
-        raise ValueError(text)
-    return int(read[1]) * _SIZES[read[2] or ""]
-
-
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise ValueError(text)
@@ -96,7 +90,6 @@ WORDS = Kind("TEXT,…", "texts with commas between them", _names)
 WHO = Kind("NAME,…", f"some of {', '.join(EXTENDERS)}, each once, with commas between them", _extenders)
 LABELS = Kind("KEY=VALUE,…", "labels KEY=VALUE with commas between them", _labels)
 DRIVER = Kind("secret|configmap", "secret or configmap", _driver)
-SIZE = Kind("SIZE", "a number of bytes such as 512Mi or 1Gi, or 0 for no limit", _size)
 
 
 @dataclass(frozen=True, slots=True)

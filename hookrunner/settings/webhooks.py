@@ -10,7 +10,22 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from hookrunner.options import COUNT, COUNT_FROM_1, MAYBE_PORT, PATH, PATHS, PORT, TEXT, Compat, Kind, Option, setting
+from hookrunner.options import (
+    COUNT,
+    COUNT_FROM_1,
+    MAYBE_PORT,
+    MEMORY,
+    PATH,
+    PATHS,
+    PORT,
+    SIZE_FROM_1,
+    TEXT,
+    Compat,
+    Kind,
+    Memory,
+    Option,
+    setting,
+)
 from hookrunner.settings.groups import BARE, four_for_each_cpu
 
 SECRET = "hookrunner-webhook-certs"
@@ -197,4 +212,32 @@ class WebhookSettings:
     )
     queue: int = setting(
         Option("webhook-queue", COUNT, "1000", "Webhooks: how many reviews may wait; above it the answer is 429.")
+    )
+    memory: Memory = setting(
+        Option(
+            "webhook-memory",
+            MEMORY,
+            "33%",
+            "Webhooks: memory for the bodies of all reviews that are answered or wait, one half as they came and one "
+            "for what is parsed; above it the answer is 429. A share is of the memory limit of our control group, or "
+            "of 2Gi if it has none.",
+        )
+    )
+    admission_body: int = setting(
+        Option(
+            "webhook-admission-body",
+            SIZE_FROM_1,
+            "8Mi",
+            "Webhooks: the largest admission review; above it, or if parsing it would take more than four times as "
+            "much, the answer is 413.",
+        )
+    )
+    conversion_body: int = setting(
+        Option(
+            "webhook-conversion-body",
+            SIZE_FROM_1,
+            "64Mi",
+            "Webhooks: the same of a conversion review, which may have all objects of a kind. Half of --webhook-memory "
+            "is a limit, too.",
+        )
     )

@@ -1,15 +1,31 @@
-"""The body of a request: whether we want it at all, how much of it we take, and what it says.
+"""The body of a request: whether we want it at all, how much of it we take, what it costs to parse, what it says.
 
 Everything that is refused is an `aiohttp.web.HTTPException` with a text. How long a body may take to arrive is not
 looked at here (connections.py).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import orjson
 from aiohttp import HttpVersion11, web
 
 from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import AdmissionRequest
+from hookrunner.web.parsing_cost import ParsingCost
+
+_WORST = 40
+"""No text takes more times its size when it is parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """What a body may have: bytes, and bytes that parsing it takes. Below `uncounted` of the latter nothing is counted,
+    and the worst is assumed."""
+
+    size: int
+    cost: int
+    uncounted: int
 
 
 def check(request: web.BaseRequest, most: int) -> None:
@@ -25,16 +41,24 @@ def check(request: web.BaseRequest, most: int) -> None:
         raise web.HTTPExpectationFailed(text="the only expectation that can be met is 100-continue\n")
 
 
-async def read(request: web.BaseRequest, most: int, take: Callable[[int], None]) -> bytearray:
-    """The whole body; `take` is told of each piece, and may raise. Raises HTTPRequestEntityTooLarge beyond `most`."""
+async def read(request: web.BaseRequest, most: Most, take: Callable[[int], None]) -> tuple[bytearray, int]:
+    """The whole body, and what parsing it will take; `take` is given the size of each piece, and may raise.
+
+    Raises HTTPRequestEntityTooLarge as soon as one of them is more than `most`.
+    """
     _encourage(request)
-    body = bytearray()
+    body, counter = bytearray(), ParsingCost()
     while chunk := await request.content.readany():
         take(len(chunk))
+        counting = _worst(body) > most.uncounted
         body += chunk
-        if len(body) > most:
-            raise _too_large(most)
-    return body
+        if len(body) > most.size:
+            raise _too_large(most.size)
+        if _worst(body) > most.uncounted:
+            counter.feed(chunk if counting else bytes(body))
+        if counter.estimate > most.cost:
+            raise _too_costly(most.cost)
+    return body, min(_worst(body), max(counter.estimate, most.uncounted))
 
 
 async def drain(request: web.BaseRequest) -> None:
@@ -43,13 +67,21 @@ async def drain(request: web.BaseRequest) -> None:
         pass
 
 
-def admission(body: bytearray) -> tuple[str, JSON]:
+def _worst(body: bytearray) -> int:
+    return len(body) * _WORST
+
+
+def admission(body: bytearray) -> tuple[str, AdmissionRequest]:
     """The `apiVersion` of an AdmissionReview and its `request`. Raises HTTPBadRequest."""
-    return _parsed(body, "AdmissionReview", ("admission.k8s.io/v1", "admission.k8s.io/v1beta1"))
+    version, request = _parsed(body, "AdmissionReview", ("admission.k8s.io/v1", "admission.k8s.io/v1beta1"))
+    try:
+        return version, AdmissionRequest.of(request)
+    except orjson.JSONEncodeError as error:
+        raise web.HTTPBadRequest(text="Invalid JSON payload: nested too deep\n") from error
 
 
 def conversion(body: bytearray) -> tuple[str, JSON]:
-    """The same of a ConversionReview."""
+    """The same of a ConversionReview, whose request stays as it was parsed."""
     version, request = _parsed(body, "ConversionReview", ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))
     if not isinstance(request.get("desiredAPIVersion"), str):
         raise _missing("request.desiredAPIVersion")
@@ -86,6 +118,11 @@ def _encourage(request: web.BaseRequest) -> None:
     """aiohttp leaves this to the routes of an application, and there is none."""
     if "Expect" in request.headers and request.version >= HttpVersion11 and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _too_costly(most: int) -> web.HTTPRequestEntityTooLarge:
+    text = f"parsing the body would take more than {most} bytes of memory: it has too many values for its size\n"
+    return web.HTTPRequestEntityTooLarge(most, most + 1, text=text)
 
 
 def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:

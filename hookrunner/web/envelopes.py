@@ -32,7 +32,7 @@ def verdict(review: AdmissionReview, given: Verdict) -> bytes:
 
     A refusal carries no patch: nobody would apply it, and a validating webhook's answer with one does not count at all.
     """
-    response: dict[str, object] = {"uid": review.request["uid"], "allowed": given.allowed}
+    response: dict[str, object] = {"uid": review.request.uid, "allowed": given.allowed}
     if not given.allowed:
         response["status"] = {"code": _code(given.code), "message": _text(given.message)}
     elif given.patch:

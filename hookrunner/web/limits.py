@@ -1,23 +1,25 @@
 """How much the webhook servers take at once, and for how long they wait for whom.
 
-Times and sizes are settings of a server (`Limits`); the bound on reviews is one object for all servers (`Bound`). Which
-of the admitted reviews runs its hook first is decided where hooks are run (engine/reviews/runs.py): a review that only
-waits for snapshots must not keep others from running.
+Times and sizes are settings of a server (`Limits`); the bound on reviews is one object for all servers (`Bound`), with
+the budget of their memory (`budget.py`). Which of the admitted reviews runs its hook first is decided where hooks are
+run (engine/reviews/runs.py): a review that only waits for snapshots must not keep others from running.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from hookrunner.metrics.names import Metrics
+from hookrunner.web.budget import Budget, Exhausted
 
 MEBIBYTE = 1024 * 1024
 
-BODIES = 512 * MEBIBYTE
-"""Bytes of all requests' bodies together, from when they come until they are answered: whoever reaches a port can send
-them, and one review in the queue costs as much memory as one that runs."""
+TREE = 4
+"""How many times the largest body may be taken by a parsed one. A list of `{}` takes 25 times its own text, an object
+as people write them 6 times; those that come near the largest body are mostly long strings."""
 
 RETRY_AFTER = "1"
 """Seconds. The API server itself repeats a review that was answered 429 with this header, up to ten times within the
@@ -49,24 +51,22 @@ class Limits:
     """For the client to take its answer."""
     grace: float = 10.0
     """For running reviews when the program stops."""
-    admission_body: int = 16 * MEBIBYTE
+    admission_body: int = 8 * MEBIBYTE
     """An object and its predecessor have at most 3 MiB each (the API server's own limit for a body)."""
-    conversion_body: int = 256 * MEBIBYTE
-    """All objects of a kind come in one request if a client lists them unpaged. What is read takes some 5 to 10 times
-    the memory of its text, 25 times if it is `{}` again and again."""
+    conversion_body: int = 64 * MEBIBYTE
+    """All objects of a kind come in one request if a client lists them unpaged."""
 
 
 class Bound:
-    """How many reviews are being answered or wait for their turn, over all servers, and how many may be; and how much
-    their bodies take.
+    """How many reviews are being answered or wait for their turn, over all servers, and how many may be.
 
-    `most` is `--webhook-concurrency` plus `--webhook-queue`.
+    `most` is `--webhook-concurrency` plus `--webhook-queue`; `budget` is for what their bodies take.
     """
 
-    def __init__(self, most: int, metrics: Metrics) -> None:
+    def __init__(self, most: int, budget: Budget, metrics: Metrics) -> None:
+        self.budget = budget
         self._most = most
         self._admitted = 0
-        self._taken = 0
         metrics.webhook_running.from_function(lambda: [((), self._admitted)])
 
     @contextmanager
@@ -82,24 +82,22 @@ class Bound:
 
     @contextmanager
     def taking(self) -> Iterator[Callable[[int], None]]:
-        """Room for one body until the end of the `with`; what is given has to be told of every byte that comes.
+        """Room for the body of one review until the end of the `with`; what is given has to be told of every byte that
+        comes. Raises HTTPTooManyRequests, at once, if that is too much."""
+        with self.budget.taking() as take:
+            try:
+                yield take
+            except Exhausted as error:
+                raise _enough(f"reviews that are being answered or wait have {error} bytes") from error
 
-        It raises HTTPTooManyRequests if that is too much. Sizes that clients announce do not count: it costs nothing to
-        announce.
-        """
-        taken = 0
-
-        def take(size: int) -> None:
-            nonlocal taken
-            if self._taken + size > BODIES:
-                raise _enough(f"reviews that are being answered or wait have {self._taken} bytes")
-            self._taken += size
-            taken += size
-
+    async def room(self, stack: AsyncExitStack, cost: int, deadline: float) -> None:
+        """Room for one parsed body until the end of `stack`. Raises HTTPTooManyRequests if there is none before the
+        deadline."""
         try:
-            yield take
-        finally:
-            self._taken -= taken
+            async with asyncio.timeout_at(deadline):
+                await stack.enter_async_context(self.budget.parsing(cost))
+        except TimeoutError:
+            raise _enough(f"reviews that are being answered have all {self.budget.half} bytes for parsing") from None
 
 
 def _enough(there: str) -> web.HTTPTooManyRequests:

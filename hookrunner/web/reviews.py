@@ -3,6 +3,10 @@
 `POST /hooks/<id>` is an admission review, `POST /<name of a CRD>` a conversion review; `GET /healthz` and `GET /readyz`
 are for probes, and there is nothing else. Who reviews is a `Reviewer`; nothing is known here of hooks.
 
+Any client may send anything, so memory is bounded: a path that no hook answers is refused by the head alone. An
+admission review is parsed only to be checked, one at a time, and waits and runs as text. A conversion review is parsed
+when its turn for the memory comes, and has that until it is answered.
+
 What the API server does (k8s.io/apiserver v0.36, pkg/util/webhook/authentication.go, and asked of a real one): it adds
 `?timeout=` to both kinds, the webhook's `timeoutSeconds` (10 s unless told otherwise, rounded up to whole seconds) to
 admission reviews, 30 s to conversions, where nothing can be set. When that time is over it closes the connection.
@@ -10,6 +14,7 @@ admission reviews, 30 s to conversions, where nothing can be set. When that time
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
 from typing import TypeAlias
 
 from aiohttp import web
@@ -19,9 +24,10 @@ from hookrunner.errors import ReviewFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
-from hookrunner.model.reviews import AdmissionReview, ConversionReview, Reviewer, Verdict
+from hookrunner.model.reviews import SHOWN, AdmissionReview, ConversionReview, Reviewer, Verdict
 from hookrunner.web import bodies, envelopes
-from hookrunner.web.limits import Bound, Limits
+from hookrunner.web.bodies import Most
+from hookrunner.web.limits import MEBIBYTE, TREE, Bound, Limits
 from hookrunner.web.pieces import Pieces
 
 Outcome: TypeAlias = tuple[web.Response, str]
@@ -33,9 +39,6 @@ MARGIN = 0.2
 """Seconds before the API server's own timeout at which the answer is due: it has to travel (design.md §4.3)."""
 GUARD = 0.1
 """Seconds that a reviewer may be late."""
-
-_TOLD = 1000
-"""Characters of a text from outside that are logged: 16 MB of it are three seconds in which nobody else is answered."""
 
 _log = log.get("web.reviews")
 
@@ -56,7 +59,11 @@ class Reviews:
         self._kinds = frozenset(kinds)
         self._bound = bound
         self._metrics = metrics
-        self._most: dict[ReviewKind, int] = {"admission": limits.admission_body, "conversion": limits.conversion_body}
+        half = bound.budget.half
+        self._most: dict[ReviewKind, Most] = {
+            "admission": _most(limits.admission_body, half, limits.admission_body * TREE),
+            "conversion": _most(limits.conversion_body, half, MEBIBYTE),
+        }
         self._labels = set[str]()
 
     async def answer(self, request: web.BaseRequest) -> web.Response:
@@ -88,21 +95,32 @@ class Reviews:
         raise web.HTTPNotFound(text=f"{path}: there is nothing here but webhooks\n")
 
     async def _bounded(self, request: web.BaseRequest, kind: ReviewKind, name: str) -> web.Response:
+        began, most = asyncio.get_running_loop().time(), self._most[kind]
+        self._check_known(kind, name, began)
         _only(request, "POST")
-        bodies.check(request, self._most[kind])
-        began = asyncio.get_running_loop().time()
+        bodies.check(request, most.size)
         try:
             with self._bound.taking() as take:
                 deadline = began + allowance(request.query.get("timeout", ""), DEFAULT_TIMEOUT[kind])
-                body = await bodies.read(request, self._most[kind], take)
-                with self._bound.admitted():
+                body, cost = await bodies.read(request, most, take)
+                async with AsyncExitStack() as room:
+                    room.enter_context(self._bound.admitted())
+                    if kind == "conversion":
+                        await self._bound.room(room, cost, deadline)
                     review = _review(kind, name, body, deadline)
-                    del body  # a conversion's is large, and what is read of it even larger
+                    del body  # an admission's is there once more, and a conversion's is needed no more
                     return await self._counted(kind, name, review, began)
         except web.HTTPTooManyRequests:
             self._count(kind, name, "limit", began)
             await bodies.drain(request)
             raise
+
+    def _check_known(self, kind: ReviewKind, name: str, began: float) -> None:
+        """Raises HTTPNotFound."""
+        if reason := self._reviewer.unknown(kind, name):
+            _log.warn("review refused", type=kind, reason=reason[:SHOWN])
+            self._count(kind, name, "unknown", began)
+            raise web.HTTPNotFound(text=f"{reason[:SHOWN]}\n")
 
     async def _counted(
         self, kind: ReviewKind, name: str, review: AdmissionReview | ConversionReview, began: float
@@ -133,7 +151,7 @@ class Reviews:
 
     def _count(self, kind: ReviewKind, name: str, result: str, began: float) -> None:
         """A path can be anything, and a label lives for ever: only what a hook has answered once becomes one."""
-        if result not in ("failed", "limit"):
+        if result not in ("failed", "limit", "unknown"):
             self._labels.add(name)
         label = name if name in self._labels else ""
         self._metrics.webhook_reviews.inc(kind, label, result)
@@ -152,6 +170,11 @@ def allowance(timeout: str, default: float) -> float:
     return seconds - min(MARGIN, seconds / 2)
 
 
+def _most(size: int, half: int, uncounted: int) -> Most:
+    cost = min(size * TREE, half)
+    return Most(min(size, half), cost, min(uncounted, cost))
+
+
 def _only(request: web.BaseRequest, *methods: str) -> None:
     if request.method not in methods:
         text = f"{request.path} takes {' and '.join(methods)} only\n"
@@ -167,27 +190,19 @@ def _review(kind: ReviewKind, name: str, body: bytearray, deadline: float) -> Ad
 
 def _decided(review: AdmissionReview, verdict: Verdict) -> Outcome:
     if not verdict.allowed:
-        _log.info("review denied", webhook=review.webhook, reason=verdict.message[:_TOLD], **_subject(review.request))
+        subject = review.request.subject
+        _log.info("review denied", webhook=review.webhook, reason=verdict.message[:SHOWN], **subject)
     return _json(envelopes.verdict(review, verdict)), "allowed" if verdict.allowed else "denied"
 
 
 def _without_verdict(review: AdmissionReview | ConversionReview, failure: ReviewFailed) -> web.Response:
     """A failed call where the API server is to ignore it, a refusal elsewhere."""
-    reason = str(failure)[:_TOLD]
+    reason = str(failure)[:SHOWN]
     if isinstance(review, ConversionReview):
         _log.warn("review failed", webhook=review.definition, reason=reason)
         return _json(envelopes.unconverted(review, str(failure)))
-    _log.warn("review failed", webhook=review.webhook, reason=reason, **_subject(review.request))
+    _log.warn("review failed", webhook=review.webhook, reason=reason, **review.request.subject)
     return _failed(str(failure)) if failure.ignorable else _json(envelopes.refused(review, failure))
-
-
-def _subject(request: JSON) -> dict[str, JSON]:
-    """What an admission review is about and who asks, for the log. It may be anything: anybody can ask."""
-    found = {key: request.get(key) for key in ("operation", "namespace", "name", "dryRun")}
-    for key, inner in (("kind", "kind"), ("userInfo", "username")):
-        found[inner] = outer.get(inner) if isinstance(outer := request.get(key), dict) else None
-    texts = {key: value[:_TOLD] if isinstance(value, str) else value for key, value in found.items() if value}
-    return {key: value for key, value in texts.items() if value is True or isinstance(value, str)}
 
 
 async def _converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:

@@ -16,7 +16,9 @@ from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.reviews import Reviewer
 from hookrunner.settings import Settings
 from hookrunner.web import listen
-from hookrunner.web.limits import Bound
+from hookrunner.web.budget import Budget
+from hookrunner.web.limits import Bound, Limits
+from hookrunner.web.memory_limit import bytes_of
 from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
 from hookrunner.webhooks.plan import Files, Plan, Secret, Server, Where, plan
@@ -43,7 +45,9 @@ class Servers:
         self._parts = parts
         self._stack = stack
         self._part = part
-        self._bound = Bound(settings.webhooks.concurrency + settings.webhooks.queue, parts.metrics)
+        webhooks = settings.webhooks
+        self._bound = Bound(webhooks.concurrency + webhooks.queue, Budget(bytes_of(webhooks.memory)), parts.metrics)
+        self._limits = Limits(admission_body=webhooks.admission_body, conversion_body=webhooks.conversion_body)
         self._kinds: frozenset[ReviewKind] = frozenset()
         self._ports: dict[str, int] = {}
         self._opening = asyncio.Lock()
@@ -66,8 +70,9 @@ class Servers:
         port = sock.getsockname()[1]
         reached_by = planned.found_at(port).way_to(server)
         _log.info("listening for reviews", server=server.name, port=port, reached_by=reached_by)
-        reviews = Reviews(self._reviewer, server.kinds, self._bound, self._parts.metrics)
-        listener = await self._stack.enter_async_context(listening(sock, reviews.answer, server.client_cas))
+        reviews = Reviews(self._reviewer, server.kinds, self._bound, self._parts.metrics, self._limits)
+        listening_there = listening(sock, reviews.answer, server.client_cas, self._limits)
+        listener = await self._stack.enter_async_context(listening_there)
         rotation = Rotation(server.name, listener.use, self._part(server.name))
         self._ports[server.name] = port
         self.listeners.append(listener)

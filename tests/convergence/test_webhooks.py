@@ -10,7 +10,7 @@ from hookrunner.convergence.state import State, States
 from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.engine.reviews.reviewer import Declared
 from hookrunner.errors import BadHookConfig, RegistrationFailed
-from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
+from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
@@ -23,6 +23,9 @@ ASKED = HookConfig("v1", validating=(Admission("p.example.com"),), conversions=(
 
 class Nobody:
     """A reviewer that is never asked."""
+
+    def unknown(self, kind: ReviewKind, name: str) -> str:
+        raise NotImplementedError
 
     async def admit(self, review: AdmissionReview) -> Verdict:
         raise NotImplementedError

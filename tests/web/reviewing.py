@@ -14,6 +14,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.web.budget import Budget
 from hookrunner.web.limits import Bound, Limits
 from hookrunner.web.listen import on_port
 from hookrunner.web.reviews import Reviews
@@ -30,6 +31,7 @@ class Told:
         self.verdict: Verdict | Exception = verdict or Verdict(True)
         self.objects = objects
         self.lacks = ""
+        self.strangers = set[str]()
         self.asked: list[AdmissionReview | ConversionReview] = []
         self.cancelled = 0
         self.going_on = asyncio.Event()
@@ -47,6 +49,9 @@ class Told:
         if isinstance(self.objects, Exception):
             raise self.objects
         return self.objects
+
+    def unknown(self, kind: ReviewKind, name: str) -> str:
+        return "" if name not in self.strangers else f"no hook answers '{name}'"
 
     def missing(self) -> str:
         return self.lacks
@@ -98,6 +103,7 @@ class Setup:
     kinds: Sequence[ReviewKind] = BOTH
     limits: Limits = field(default_factory=Limits)
     most: int = 1000
+    memory: int = 512 << 20
     client_cas: Sequence[Path] = ()
 
 
@@ -105,7 +111,7 @@ class Setup:
 async def served(reviewer: Told, setup: Setup | None = None) -> AsyncIterator[Served]:
     setup = setup or Setup()
     metrics, ca = Metrics(), Authority()
-    reviews = Reviews(reviewer, setup.kinds, Bound(setup.most, metrics), metrics, setup.limits)
+    reviews = Reviews(reviewer, setup.kinds, Bound(setup.most, Budget(setup.memory), metrics), metrics, setup.limits)
     sock = on_port("127.0.0.1", 0, "--webhook-port")
     port = sock.getsockname()[1]
     pair = ca.server()

@@ -78,7 +78,9 @@ async def test_admission_is_told_its_timeout(
         earliest = clock() + seconds
         name = (await asks.create()).body["metadata"]["name"]  # controllers make ConfigMaps as well
         deadlines = [
-            one.deadline for one in told.asked if isinstance(one, AdmissionReview) and one.request["name"] == name
+            one.deadline
+            for one in told.asked
+            if isinstance(one, AdmissionReview) and one.request.subject["name"] == name
         ]
         assert [earliest <= deadline <= clock() + seconds for deadline in deadlines] == [True]
 

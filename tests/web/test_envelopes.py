@@ -7,10 +7,10 @@ import orjson
 import pytest
 
 from hookrunner.errors import ReviewFailed
-from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.model.reviews import AdmissionRequest, AdmissionReview, ConversionReview, Verdict
 from hookrunner.web import envelopes
 
-ADMISSION = AdmissionReview("a", "admission.k8s.io/v1", {"uid": "u-1", "object": {}}, 0.0)
+ADMISSION = AdmissionReview("a", "admission.k8s.io/v1", AdmissionRequest.of({"uid": "u-1", "object": {}}), 0.0)
 CONVERSION = ConversionReview("c", "apiextensions.k8s.io/v1beta1", {"uid": "u-2", "desiredAPIVersion": "g/v2"}, 0.0)
 
 

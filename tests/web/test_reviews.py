@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
-from hookrunner.web import limits, reviews
+from hookrunner.web import reviews
 from hookrunner.web.limits import Limits
 from tests.web.connecting import WHOLE, connected
 from tests.web.reviewing import Setup, Told, admission, conversion, count, failed, served
@@ -35,11 +35,8 @@ async def test_the_rest_of_an_admission_path_is_the_webhooks_id(path: str, webho
         status, answer = await server.post(path, admission(object={"a": 1}))
     (review,) = told.asked
     assert isinstance(review, AdmissionReview)
-    assert (review.webhook, review.api_version, review.request) == (
-        webhook,
-        "admission.k8s.io/v1",
-        {"uid": "u-1", "object": {"a": 1}},
-    )
+    assert (review.webhook, review.api_version, review.request.uid) == (webhook, "admission.k8s.io/v1", "u-1")
+    assert orjson.loads(review.request.text) == {"uid": "u-1", "object": {"a": 1}, "oldObject": None, "options": None}
     assert (status, answer["response"]) == (200, {"uid": "u-1", "allowed": True})
 
 
@@ -131,6 +128,11 @@ async def test_a_compressed_body_is_not_unpacked() -> None:
         (orjson.dumps(admission() | {"request": None}), "Missing parameters: request\n"),
         (orjson.dumps(admission() | {"request": []}), "Missing parameters: request\n"),
         (orjson.dumps(admission(uid=7)), "Missing parameters: request.uid\n"),
+        (
+            b'{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "", "object": %b}}'
+            % (b"[" * 300 + b"]" * 300),
+            "Invalid JSON payload: nested too deep\n",
+        ),
     ],
 )
 async def test_what_is_not_an_admission_review_is_refused_in_words(body: bytes, text: str) -> None:
@@ -221,7 +223,9 @@ async def test_five_thousand_objects_come_back_as_they_are() -> None:
         body = io.BytesIO(orjson.dumps(conversion(*objects)))
         status, answer = await server.post("/a.example.com", data=body, headers=JSON_TYPE)
     assert (status, answer["response"]["convertedObjects"] == objects) == (200, True)
-    assert told.asked[0].request["objects"] == objects
+    (review,) = told.asked
+    assert isinstance(review, ConversionReview)
+    assert review.request["objects"] == objects
 
 
 @pytest.mark.parametrize("told", [Told(RuntimeError("boom")), Told(Verdict(True, patch=({"op": object()},)))])
@@ -350,13 +354,10 @@ async def test_a_request_that_is_still_on_its_way_takes_nobodys_place() -> None:
 
 
 @pytest.mark.parametrize("expect", [True, False])
-async def test_bodies_that_would_take_too_much_memory_together_are_told_to_come_again(
-    expect: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "BODIES", 100_000)
+async def test_bodies_that_would_take_too_much_memory_together_are_told_to_come_again(expect: bool) -> None:
     told, large = Told(), admission(object={"data": "x" * 60_000})
     told.going_on.clear()
-    async with served(told) as server, asyncio.timeout(60):
+    async with served(told, Setup(memory=200_000)) as server, asyncio.timeout(60):
         waiting = asyncio.create_task(server.post("/hooks/a", large))
         await told.until_asked(1)
         async with server.session.post("/hooks/a", json=large, expect100=expect) as answer:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 
+import orjson
+
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.reviews import conversion
@@ -98,14 +100,19 @@ class HookReviewer:
         self._runs = runs
         self._known = Known({}, {}, Chains(()))
 
+    def unknown(self, kind: ReviewKind, name: str) -> str:
+        """Why no hook answers reviews of this webhook or definition; empty if one does."""
+        known = self._current()
+        if kind == "conversion":
+            return "" if known.chains.known(name) else f"no hook converts objects of '{name}'"
+        return "" if name in known.webhooks else _unknown(name)
+
     async def admit(self, review: AdmissionReview) -> Verdict:
         """Raises ReviewFailed."""
         webhook = self._current().webhooks.get(review.webhook)
-        if webhook is None:
-            text = "its module is not on or has not come so far" if "/" in review.webhook else "it is out of date"
-            # Only the registration knows the failure policy.
-            raise ReviewFailed(f"no hook answers the webhook '{review.webhook}': {text}", ignorable=True)
-        dry_run = bool(review.request.get("dryRun"))
+        if webhook is None:  # it was there when the review began to come in
+            raise ReviewFailed(_unknown(review.webhook), ignorable=True)  # only the registration knows the policy
+        dry_run = review.request.dry_run
         if dry_run and webhook.hook.config.settings.on_dry_run == "skip":
             return Verdict(allowed=True)
         try:
@@ -123,7 +130,7 @@ class HookReviewer:
         return "; ".join(sorted(waits))
 
     async def _verdict(self, webhook: Webhook, review: AdmissionReview, dry_run: bool) -> Verdict:
-        extra = contexts.admission_review(review.api_version, review.request)
+        extra = contexts.admission_review(review.api_version, orjson.Fragment(review.request.text))
         order = dispatch.for_admission(webhook.hook, webhook.type, webhook.place, extra)
         labels = ("admission", review.webhook)
         with self._told(webhook.hook, order):
@@ -168,6 +175,11 @@ class HookReviewer:
         for hook in self._engine.hooks.values():
             for place in range(len(hook.config.conversions) * (not hook.addon)):
                 yield dispatch.for_conversion(hook, place, None)
+
+
+def _unknown(webhook: str) -> str:
+    reason = "its module is not on or has not come so far" if "/" in webhook else "it is out of date"
+    return f"no hook answers the webhook '{webhook}': {reason}"
 
 
 def _webhooks(hooks: Iterable[Hook]) -> Iterator[Webhook]:

@@ -14,7 +14,7 @@ from hookrunner.engine.reviews.runs import ReviewRuns
 from hookrunner.errors import ReviewFailed
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.model.reviews import AdmissionRequest, AdmissionReview, ConversionReview, Verdict
 from hookrunner.sandbox.faults import Fault
 from tests.engine.conftest import Bench
 from tests.fakes.cluster import settle, until
@@ -52,7 +52,7 @@ class Reviewed:
 
     async def admit(self, seconds: float = 60.0, webhook: str = "policy-example-com", **request: Any) -> Verdict:
         deadline = asyncio.get_running_loop().time() + seconds
-        review = AdmissionReview(webhook, "admission.k8s.io/v1", REQUEST | request, deadline)
+        review = AdmissionReview(webhook, "admission.k8s.io/v1", AdmissionRequest.of(REQUEST | request), deadline)
         return await self.reviewer.admit(review)
 
     async def convert(self, to: str, *objects: Any) -> Any:
@@ -275,13 +275,15 @@ async def test_a_conversion_does_not_wait_for_admission_hooks(bench: Bench, star
 
 
 async def test_what_nests_too_deep_is_refused(bench: Bench, start: Any) -> None:
-    bench.hook("a", validating(), answer('{"allowed": true}'))
+    rule = {"fromVersion": "v1", "toVersion": "v2"}
+    binding = {"name": "up", "crdName": CRD, "conversions": [rule]}
+    bench.hook("a", {"kubernetesCustomResourceConversion": [binding]}, CONVERT)
     reviewed = await start()
     deep: Any = {}
     for _ in range(300):
         deep = {"x": deep}
     with pytest.raises(ReviewFailed, match="binding context cannot be written"):
-        await reviewed.admit(object=deep)
+        await reviewed.convert("v2", TAB | {"spec": deep})
 
 
 def reading_its_own(bench: Bench) -> None:

@@ -1,0 +1,67 @@
+"""Reviews from strangers, made to take as much memory as can be: what the program has afterwards is counted."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from hookrunner.web.limits import Limits
+from tests.flows.scripts import HOLD, hook
+from tests.security.attacked import ALLOW, VALIDATING, admission, attacked
+from tests.web.connecting import connected, head
+from tests.web.reviewing import Setup, Told, conversion, served
+
+MIB = 1 << 20
+PARSED = 4 * Limits().admission_body // MIB
+"""MiB that parsing may take at any moment."""
+
+
+def empties(size: int) -> bytes:
+    """A review of this size: a list of `{}`, which takes 25 times its text."""
+    return admission(b"[" + b",".join([b"{}"] * (size // 3)) + b"]")
+
+
+async def test_reviews_of_many_small_values_take_no_more_than_is_said(tmp_path: Path) -> None:
+    """Four of 16.5 MB took 1.77 GB. Those that are small enough wait here for a hook, all together, as text."""
+    async with attacked(tmp_path, {"h.sh": hook(VALIDATING, HOLD + ALLOW)}) as target:
+        before = target.memory()
+        assert await target.reviews(*[empties(16 * MIB)] * 4) in ([413] * 4, [0] * 4)
+        assert await target.reviews(*[empties(7 * MIB)] * 8) == [413] * 8
+        waiting = [asyncio.create_task(target.review(empties(MIB))) for _ in range(20)]
+        await target.program.has_run("h.sh", 4)
+        assert target.program.metric("webhook_running") == len(waiting)
+        assert target.memory("VmHWM") - before < 2 * PARSED + 4 * len(waiting)
+        target.program.tell("go")
+        assert [status for status, _ in await asyncio.gather(*waiting)] == [200] * len(waiting)
+
+
+@pytest.mark.parametrize("path", ["/hooks/stranger", "/strangers.example.com", "/stranger"])
+async def test_nothing_is_read_of_what_no_hook_answers(path: str) -> None:
+    told = Told()
+    told.strangers = {"stranger", "strangers.example.com"}
+    async with served(told) as server, asyncio.timeout(60), connected(server) as (reader, writer):
+        writer.write(b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n" % path.encode())
+        assert (await head(reader)).startswith(b"HTTP/1.1 404")
+    assert told.asked == []
+
+
+async def test_a_conversion_is_parsed_when_there_is_room_for_it() -> None:
+    """Each takes 25 times its text for as long as it runs."""
+    told, many = Told(), conversion(*[{}] * 10_000)
+    told.going_on.clear()
+    async with served(told, Setup(memory=3 * MIB)) as server, asyncio.timeout(60):
+        asked = [asyncio.create_task(server.post("/a.example.com", many)) for _ in range(3)]
+        await told.until_asked(1)
+        while b"webhook_running 3\n" not in server.metrics.exposition():  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0.005)
+        assert len(told.asked) == 1
+        status, text = await server.post("/a.example.com?timeout=300ms", many)
+        assert (status, "for parsing: no more are taken now" in text) == (429, True)
+        told.going_on.set()
+        assert [status for status, _ in await asyncio.gather(*asked)] == [200] * 3
+
+
+async def test_a_conversion_that_never_has_room_is_refused() -> None:
+    async with served(Told(), Setup(memory=2 * MIB)) as server:
+        status, text = await server.post("/a.example.com", conversion(*[{}] * 50_000))
+    assert (status, "more than 1048576 bytes of memory" in text) == (413, True)

@@ -1,0 +1,48 @@
+"""Who gets room for a body, and who waits for it."""
+
+import asyncio
+
+import pytest
+
+from hookrunner.web.budget import Budget, Exhausted
+
+
+def test_bodies_take_one_half_and_give_it_back() -> None:
+    budget = Budget(200)
+    with budget.taking() as take:
+        take(60)
+        with budget.taking() as other, pytest.raises(Exhausted, match="60"):
+            other(41)
+        take(40)
+    with budget.taking() as take:
+        take(100)
+
+
+async def test_what_is_parsed_waits_in_its_order_for_the_other_half() -> None:
+    budget, order, end = Budget(200), list[str](), asyncio.Event()
+
+    async def parse(name: str, cost: int) -> None:
+        async with budget.parsing(cost):
+            order.append(name)
+            await end.wait()
+
+    async with asyncio.TaskGroup() as tasks:
+        with budget.taking() as take:
+            take(100)
+            for name, cost in (("first", 80), ("large", 90), ("small", 10)):
+                tasks.create_task(parse(name, cost))
+                await asyncio.sleep(0)
+            assert order == ["first"]
+            end.set()
+    assert order == ["first", "large", "small"]
+
+
+async def test_who_gives_up_waiting_holds_nobody_up() -> None:
+    budget = Budget(200)
+    async with budget.parsing(100):
+        waiting = asyncio.create_task(budget.parsing(1).__aenter__())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+    async with asyncio.timeout(60), budget.parsing(100):
+        pass
