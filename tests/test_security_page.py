@@ -1,0 +1,124 @@
+"""docs/security.md says what the chart does: the Pod's security context, its rights, its ports."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.controlplane.cluster import Cluster
+from tests.fakes.chart import ROOT, Render, objects, render
+
+__all__ = ["render"]
+
+PAGE = (ROOT / "docs" / "security.md").read_text()
+BARE = ("--set", "rbac.rules=null")
+RIGHTS = {
+    "webhooks.admission": {"webhooks.admission": "true"},
+    "webhooks.conversion": {"webhooks.conversion": "true"},
+    "modules.enabled": {"modules.enabled": "true"},
+    "modules.crds": {"modules.enabled": "true", "modules.crds": "true"},
+}
+Right = tuple[str, str, str, str]
+
+
+def section(title: str) -> str:
+    return re.split(r"^## ", PAGE.partition(f"\n## {title}\n")[2], flags=re.MULTILINE)[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """Cells of the section's table, without its two head lines."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def pods(manifests: str) -> list[Any]:
+    found = [obj["spec"]["template"]["spec"] for obj in yaml.safe_load_all(manifests) if obj["kind"] in KINDS]
+    assert len(found) == len(KINDS)
+    return found
+
+
+KINDS = ("Deployment", "Job")
+WEBHOOKS = ("--set", "webhooks.admission=true,webhooks.conversion=true")
+
+
+def words(context: dict[str, Any]) -> list[str]:
+    """As the page writes them."""
+    short = {"seccompProfile": "RuntimeDefault", "capabilities": "drop ALL"}
+    assert context.get("seccompProfile", {"type": "RuntimeDefault"}) == {"type": "RuntimeDefault"}
+    assert context.get("capabilities", {"drop": ["ALL"]}) == {"drop": ["ALL"]}
+    return [f"{key}: {short.get(key, str(value).lower())}" for key, value in context.items()]
+
+
+def test_every_pod_has_the_security_context_of_the_page(render: Render) -> None:
+    of_pod, of_container, writable = (re.findall("`([^`]+)`", row[1]) for row in rows("The Pod"))
+    for pod in pods(render(*WEBHOOKS)):
+        containers = [*pod["containers"], *pod.get("initContainers", [])]
+        assert words(pod["securityContext"]) == of_pod
+        assert [words(container["securityContext"]) for container in containers] == [of_container] * len(containers)
+        assert [mount["mountPath"] for mount in containers[0]["volumeMounts"]] == writable[:1]
+        assert [volume for volume in pod["volumes"] if not volume["emptyDir"]["sizeLimit"]] == []
+
+
+def test_no_pod_has_anything_of_its_host(render: Render) -> None:
+    modules = ("--set", "modules.enabled=true")
+    assert [word for word in ("host", "privileged: true", "hostPath") if word in render(*WEBHOOKS, *modules)] == []
+
+
+def test_the_api_server_takes_every_pod_under_the_restricted_standard(
+    render: Render, cluster: Cluster, namespace: str
+) -> None:
+    cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    for number, spec in enumerate(pods(render(*WEBHOOKS))):
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"pod-{number}", "namespace": namespace},
+            "spec": {**spec, "serviceAccountName": "default", "restartPolicy": "Never"},
+        }
+        cluster.kubectl("create", "--dry-run=server", "--filename", "-", input=yaml.safe_dump(pod))
+
+
+def rights(manifests: str, namespace: str) -> list[Right]:
+    """Of the program's account: group, resources, verbs, and whether they are for objects of its own names only."""
+    found = []
+    for obj in yaml.safe_load_all(manifests):
+        if obj["kind"] not in ("Role", "ClusterRole") or "annotations" in obj["metadata"]:
+            continue
+        for rule in obj["rules"]:
+            group = rule["apiGroups"][0] or "core"
+            where = f"{group}, in its namespace" if obj["kind"] == "Role" else group
+            names = "its own" if rule.get("resourceNames") else ""
+            found.append((where, ", ".join(rule["resources"]), ", ".join(rule["verbs"]), names))
+    return found
+
+
+@pytest.mark.parametrize("value", RIGHTS)
+def test_the_chart_gives_the_rights_of_the_page_and_no_others(value: str, render: Render, namespace: str) -> None:
+    flags = RIGHTS[value]
+    given = rights(render(*BARE, "--set", ",".join(f"{key}={text}" for key, text in flags.items())), namespace)
+    listed = [tuple(row[1:]) for row in rows("Rights") if row[0].strip("`") in flags]
+    assert sorted(listed) == sorted(given)
+
+
+def test_without_values_there_are_no_rights_at_all(render: Render, namespace: str) -> None:
+    assert rights(render(*BARE), namespace) == []
+
+
+def test_ports_of_the_page_are_those_that_the_policy_opens(render: Render) -> None:
+    rules = objects(render(*WEBHOOKS))["NetworkPolicy"]["spec"]["ingress"]
+    opened = {str(port["port"]): "from" in rule for rule in rules for port in rule["ports"]}
+    assert opened == {row[0].strip("`"): row[3] != "anywhere" for row in rows("Ports")}
+
+
+def test_values_that_the_page_names_are_in_the_chart() -> None:
+    values = yaml.safe_load((ROOT / "charts" / "hookrunner" / "values.yaml").read_text())
+    named = set(re.findall(r"(?:webhooks|networkPolicy|modules|rbac)\.[A-Za-z]+", PAGE))
+    assert {path for path in named if path.split(".")[1] not in values[path.split(".")[0]]} == set()
+
+
+def test_every_section_that_the_page_promises_is_there() -> None:
+    titles = ("Who may do what", "Ports", "Rights", "The Pod", "What we assume", "Making it tighter", "How to report")
+    assert [title for title in titles if not section(title).strip()] == []
+    assert Path(ROOT / "docs" / "security.md").exists()
