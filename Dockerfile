@@ -1,7 +1,7 @@
 # The image of hookrunner: what shell-operator's has, on glibc, without root. Hooks go to /hooks,
 # modules to /modules and /global-hooks.
 
-# A tag can be moved to another image; a digest cannot. Builds that are to be repeated name it (docs/image.md):
+# A tag can be moved to another image; a digest cannot. Name it for builds that give the same again (docs/image.md):
 #   --build-arg PYTHON_IMAGE=python:3.13-slim-bookworm@sha256:…
 ARG PYTHON_IMAGE=python:3.13-slim-bookworm
 
@@ -39,6 +39,7 @@ RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
 
 # For images that are not made FROM this one (docs/image.md).
 COPY --from=wheels /wheels/hookrunner-*.whl /usr/local/share/hookrunner/
+COPY --from=wheels /requirements/image.txt /usr/local/share/hookrunner/
 
 # The predecessors' names. /frameworks/shell is a directory of its own, so that an image can add files to it, and it has files
 # instead of links, so that an image can copy it. The sockets' directories belong to the user, who could not make them later.

@@ -102,6 +102,12 @@ def test_the_chart_gives_the_rights_of_the_page_and_no_others(value: str, render
     assert sorted(listed) == sorted(given)
 
 
+def test_the_removal_job_may_create_nothing(render: Render) -> None:
+    roles = [obj for obj in yaml.safe_load_all(render(*WEBHOOKS)) if obj["kind"] == "ClusterRole"]
+    (of_job,) = [role for role in roles if "annotations" in role["metadata"]]
+    assert "create" not in {verb for rule in of_job["rules"] for verb in rule["verbs"]}
+
+
 def test_without_values_there_are_no_rights_at_all(render: Render, namespace: str) -> None:
     assert rights(render(*BARE), namespace) == []
 

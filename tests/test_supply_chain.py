@@ -73,6 +73,13 @@ def test_the_image_gets_nothing_from_an_index_without_a_hash() -> None:
     assert [words for words in commands if "--require-hashes" not in words and "--no-index" not in words] == []
 
 
+def test_an_image_of_ones_own_installs_by_hash_too() -> None:
+    page = (ROOT / "docs" / "image.md").read_text()
+    commands = re.findall(r"pip install [^\\\n]*", page)
+    assert [words for words in commands if "--require-hashes" not in words and "--no-deps" not in words] == []
+    assert "COPY --from=wheels /requirements/image.txt /usr/local/share/hookrunner/" in DOCKERFILE
+
+
 def test_every_stage_of_the_image_begins_with_what_a_build_can_pin_by_digest() -> None:
     bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
     assert set(bases) == {"${PYTHON_IMAGE}"}
