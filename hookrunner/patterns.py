@@ -1,41 +1,38 @@
-r"""Go's regular expressions (RE2) run by Python's `re`.
+r"""Go's regular expressions, matched by RE2, whose syntax they have: in time that is linear in the text.
 
-Most of the two languages is one. What is not is rewritten (`$` and `\z`, POSIX classes, `\s`, `\Q…\E`, literal braces
-and brackets), what Go does not know is told in Go's words, and what Python cannot do is `NotDoneHere`. One difference
-stays: Go's matcher takes linear time, Python's can take very long on patterns such as `(a+)+$`.
+Patterns and texts come from outside: a schema's `pattern` judges what users write into a ConfigMap, in the event loop.
+A matcher that backtracks, as Python's `re`, would never come back there from `^([a-z0-9]+-?)+$` and 40 letters.
+
+The two dialects differ little: RE2 in C++ knows `\C` and names of groups in any script. Its complaints are put into
+Go's words, since users know those from addon-operator and from the API server.
 
 Source: https://github.com/google/re2/wiki/Syntax and Go's regexp/syntax documentation.
 """
 
 import re
-import sys
 from functools import lru_cache
+from typing import Final
 
-POSIX = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": r"\x00-\x7f",
-    "blank": r"\t ",
-    "cntrl": r"\x00-\x1f\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": r"!-/:-@\[-`{-~",
-    "space": r"\t-\r ",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
+import re2
+
+MOST_MEMORY: Final = 8 << 20
+"""Bytes that one compiled pattern may take, with the states that it keeps while it matches."""
+
+_WORDS = {
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
 }
-SPACE = r"\t\n\f\r "
-NOT_SPACE = r"\x00-\x08\x0b\x0e-\x1f!-\U0010ffff"
-REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}", re.ASCII)
-HEX_BRACES = re.compile(r"\{([0-9A-Fa-f]+)\}")
-OCTAL = re.compile(r"[1-7][0-7]{1,2}|0[0-7]{0,2}")
-NAMED = re.compile(r"\[:(\^?)(\w+):\]")
-GROUP = re.compile(r"\(\?(?:P?<(\w+)>|(-?[imsU]*(?:-[imsU]+)?)([:)]))", re.ASCII)
-BAD_RANGE = re.compile(r"bad character range (.*) at position")
-SAME_IN_BOTH = "dDwWbBAaftnrv"
+_TOO_LARGE = "pattern too large"
+# A quoted text, or a backslash with what it escapes.
+_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_NAME = re.compile(r"\w+", re.ASCII)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BadPattern(ValueError):
@@ -47,180 +44,88 @@ class InvalidInGo(BadPattern):
 
 
 class NotDoneHere(BadPattern):
-    """Go takes the pattern, this rewriting does not; says which part."""
+    """Go may take the pattern, this matcher does not: it would take too much memory."""
+
+
+class Pattern:
+    """A compiled pattern. Texts may have lone surrogates, which are U+FFFD here as in all that Go decodes."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, source: bytes) -> None:
+        self._compiled = re2.compile(source, _options(never_capture=True))
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern matches somewhere in a text."""
+        return self._compiled.search(_encoded(text)) is not None
+
+    def find(self, text: str) -> str | None:
+        """The leftmost match, None without one."""
+        found = self._compiled.search(_encoded(text))
+        return found[0].decode() if found else None
+
+    def find_all(self, text: str) -> list[str]:
+        """Successive matches. As in Go an empty match right behind another does not count."""
+        found = []
+        end = -1
+        # Of a `str`, since RE2 goes on after an empty match by one character of it.
+        for match in self._compiled.finditer(_decodable(text)):
+            if match.end() > match.start() or match.start() != end:
+                found.append(match[0])
+            end = match.end()
+        return found
 
 
 @lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A Go pattern, to `search` with. Raises `InvalidInGo`, `NotDoneHere`."""
-    rewritten = _Rewriter(pattern).whole()
+def compiled(pattern: str) -> Pattern:
+    """A Go pattern. Raises `InvalidInGo`, `NotDoneHere`."""
+    source = _encoded(pattern)
     try:
-        return re.compile(rewritten, re.ASCII)
-    except (re.error, OverflowError) as error:
-        if found := BAD_RANGE.match(str(error)):
-            raise InvalidInGo(f"error parsing regexp: invalid character class range: `{found[1]}`") from None
-        raise NotDoneHere(f"pattern {pattern}: {error}") from None
+        # With groups, since RE2 does not look at their names otherwise.
+        names = re2.compile(source, _options(never_capture=False)).groupindex
+        matcher = Pattern(source)
+    except re2.error as error:
+        raise _refusal(pattern, error.args[0]) from None
+    _check_dialect(pattern, [name.decode() for name in names])
+    return matcher
 
 
-class _Rewriter:
-    """One pass over a pattern."""
+def _options(never_capture: bool) -> re2.Options:
+    options = re2.Options()
+    options.never_capture = never_capture
+    options.max_mem = MOST_MEMORY
+    # RE2 would write complaints to stderr.
+    options.log_errors = False
+    return options
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-        self._at = 0
-        # Whether `(?m)` holds, for each open group.
-        self._multiline = [False]
-        # The repetition that stands at the end so far, whether it is a lazy one, whether there is nothing to repeat.
-        self._repeat, self._lazy, self._open = "", False, True
 
-    def whole(self) -> str:
-        parts = []
-        while self._at < len(self._pattern):
-            start = self._at
-            parts.append(self._next())
-            self._check_repeat(self._pattern[start : self._at])
-        if len(self._multiline) > 1:
-            raise self._wrong("missing closing )", self._pattern)
-        return "".join(parts)
+def _encoded(text: str) -> bytes:
+    return _decodable(text).encode()
 
-    def _wrong(self, what: str, part: str) -> InvalidInGo:
-        return InvalidInGo(f"error parsing regexp: {what}: `{part}`")
 
-    def _check_repeat(self, source: str) -> None:
-        """Go takes one repetition, with one `?` behind it."""
-        if source not in ("*", "+", "?") and not REPEAT.fullmatch(source):
-            self._repeat, self._lazy = "", False
-            self._open = source == "|" or (source.startswith("(") and not source.endswith(")"))
-            return
-        if self._open:
-            raise self._wrong("missing argument to repetition operator", source)
-        if self._repeat and (source != "?" or self._lazy):
-            raise self._wrong("invalid nested repetition operator", self._repeat + source)
-        self._lazy = bool(self._repeat)
-        self._repeat += source
+def _decodable(text: str) -> str:
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
-    def _next(self) -> str:
-        char = self._pattern[self._at]
-        if char == "\\":
-            return self._escape(in_class=False)
-        if char == "[":
-            return self._bracket()
-        if char == "(":
-            return self._group()
-        if char == "{":
-            return self._brace()
-        self._at += 1
-        if char == "$":
-            return "$" if self._multiline[-1] else r"\Z"
-        if char == ")":
-            if len(self._multiline) == 1:
-                raise self._wrong("unexpected )", self._pattern)
-            self._multiline.pop()
-        return char
 
-    def _brace(self) -> str:
-        found = REPEAT.match(self._pattern, self._at)
-        if found is None:
-            self._at += 1
-            return r"\{"
-        self._at = found.end()
-        counts = [found[1], found[3] or found[1]]
-        low, high = (int(count) if len(count) < 5 else sys.maxsize for count in counts)
-        if low > 1000 or high > 1000 or low > high:
-            raise self._wrong("invalid repeat count", found[0])
-        return found[0]
+def _refusal(pattern: str, complaint: bytes) -> BadPattern:
+    """RE2's complaint (`missing ]: [a`) in Go's words."""
+    said = complaint.decode("utf-8", "replace")
+    if said.startswith(_TOO_LARGE):
+        return NotDoneHere(f"pattern {pattern}: it is too large, use smaller repetitions")
+    what, _, part = said.partition(": ")
+    if what == "invalid UTF-8":  # which a pattern always is: RE2 says so if it ends in the middle of an escape
+        return _invalid("invalid escape sequence", r"\x{")
+    return _invalid(_WORDS.get(what, what), part)
 
-    def _group(self) -> str:
-        if not self._pattern.startswith("(?", self._at):
-            self._at += 1
-            self._multiline.append(self._multiline[-1])
-            return "("
-        found = GROUP.match(self._pattern, self._at)
-        if found is None:
-            wrong = self._pattern[self._at : self._at + (4 if self._pattern.startswith("(?<", self._at) else 3)]
-            raise self._wrong("invalid or unsupported Perl syntax", wrong)
-        start, self._at = self._at, found.end()
-        if found[1]:
-            self._multiline.append(self._multiline[-1])
-            return f"(?P<{found[1]}>"
-        return self._flags(start, *found.group(2, 3))
 
-    def _flags(self, start: int, flags: str, end: str) -> str:
-        """`(?i:` and `(?i)`; the latter only at the start, where Python takes it too."""
-        if "U" in flags or (end == ")" and start > 0 and flags):
-            raise NotDoneHere(f"pattern {self._pattern}: the flags ({flags}) at this place")
-        on, _, off = flags.partition("-")
-        multiline = ("m" in on or self._multiline[-1]) and "m" not in off
-        if end == ":":
-            self._multiline.append(multiline)
-            return f"(?{flags}:"
-        self._multiline[-1] = multiline
-        return f"(?{on})" if on else ""
+def _invalid(what: str, part: str) -> InvalidInGo:
+    return InvalidInGo(f"error parsing regexp: {what}: `{part}`")
 
-    def _escape(self, in_class: bool) -> str:
-        """A backslash and what belongs to it."""
-        rest = self._pattern[self._at + 1 :]
-        if not rest:
-            raise InvalidInGo("error parsing regexp: trailing backslash at end of expression: ``")
-        char = rest[0]
-        self._at += 2
-        if char in "sS":
-            inside = SPACE if char == "s" else NOT_SPACE
-            return inside if in_class else f"[{inside}]"
-        if char == "z" and not in_class:
-            return r"\Z"
-        if char == "Q" and not in_class:
-            quoted = rest[1:].partition(r"\E")[0]
-            self._at += len(quoted) + (2 if r"\E" in rest[1:] else 0)
-            return re.escape(quoted)
-        if char == "x":
-            return self._hexadecimal(rest[1:])
-        if char in "pPC":
-            raise NotDoneHere(f"pattern {self._pattern}: \\{char}")
-        if octal := OCTAL.match(rest):  # two digits are a group for Python
-            self._at += len(octal[0]) - 1
-            return rf"\U{int(octal[0], 8):08x}"
-        known = SAME_IN_BOTH if not in_class else "dDwWaftnrv"
-        if char in known or not (char.isalnum() and char.isascii()):
-            return f"\\{char}"
-        raise self._wrong("invalid escape sequence", f"\\{char}")
 
-    def _hexadecimal(self, rest: str) -> str:
-        found = HEX_BRACES.match(rest)
-        if found:
-            self._at += found.end()
-            return rf"\U{int(found[1], 16):08x}"
-        if not re.match(r"[0-9A-Fa-f]{2}", rest):
-            raise self._wrong("invalid escape sequence", f"\\x{rest[:1]}")
-        self._at += 2
-        return rf"\x{rest[:2]}"
-
-    def _bracket(self) -> str:
-        """A class `[…]`; brackets and operators of Python's future sets are escaped."""
-        start = self._at
-        parts = ["["]
-        self._at += 1
-        if self._pattern.startswith("^", self._at):
-            parts.append("^")
-            self._at += 1
-        first = True
-        while first or not self._pattern.startswith("]", self._at):
-            if self._at >= len(self._pattern):
-                raise self._wrong("missing closing ]", self._pattern[start:])
-            parts.append(self._in_class())
-            first = False
-        self._at += 1
-        return "".join(parts) + "]"
-
-    def _in_class(self) -> str:
-        named = NAMED.match(self._pattern, self._at)
-        if named:
-            self._at = named.end()
-            if named[1] or named[2] not in POSIX:
-                raise NotDoneHere(f"pattern {self._pattern}: {named[0]}")
-            return POSIX[named[2]]
-        char = self._pattern[self._at]
-        if char == "\\":
-            return self._escape(in_class=True)
-        self._at += 1
-        return f"\\{char}" if char in "[]&|~" else char
+def _check_dialect(pattern: str, names: list[str]) -> None:
+    r"""Refuse what only RE2 in C++ knows: `\C`, which is any byte, and names of groups that are not ASCII."""
+    if r"\C" in _ESCAPE.findall(pattern):
+        raise _invalid("invalid escape sequence", r"\C")
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise _invalid("invalid named capture", f"(?P<{name}>")

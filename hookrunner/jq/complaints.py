@@ -32,12 +32,16 @@ _WORDS = (
     "with without zero "
 )
 _VOCABULARY = frozenset(_WORDS.split())
+_LONGEST = 2000
+"""Characters of a message that may be jq's own: it shortens values. What `error` raises may be as long as an object."""
 _UNKNOWN = "the program has raised an error, which is not repeated here: it may hold parts of the object"
 
 
 def of_failure(message: str, program: str) -> str:
     """What was wrong with an object: `Cannot iterate over string`, `string and number cannot be added`. A key is named
     if the program has it in a path."""
+    if len(message) > _LONGEST:
+        return _UNKNOWN
     if (key := _KEY.match(message)) and re.search(rf"\.{key[2]}\b", program):
         return message
     text = _QUOTED.sub("…", _VALUE.sub(_kinds, _PARSED.sub("", message)))

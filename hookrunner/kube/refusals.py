@@ -17,11 +17,12 @@ _REFUSED = re.compile(
     r"\b(?:(?:Invalid|Unsupported|Duplicate) value|Not found)(?P<before>: )|(?P<got>, got )(?=[&{\[\"\d-])"
 )
 """What begins with the value itself, before a second colon; or what server-side apply has got instead of a type."""
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`')
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|`[^`]*(?:`|\Z)', re.DOTALL)
+"""A text without an end is all that follows: to look for its end again behind each quote would take hours."""
 _STRUCTURE = re.compile(r"[\w.*&\[\]]*(?=[{\[(])")
 _PAIRS = {"{": "}", "[": "]", "(": ")"}
 _PLAIN = re.compile(r"(?:(?!: )[^\n,\]])*")
-_ELEMENT = re.compile(r'(?<=\[=)(?:"(?:[^"\\]|\\.)*"|[^\]]*)(?=\])')
+_ELEMENT = re.compile(r'(?<=\[=)(?:"(?:[^"\\]|\\.)*"(?=\])|[^\]]*)')
 """In the path of a field, an item of a set: `.spec.tokens[="hunter2"]`."""
 
 

@@ -25,7 +25,7 @@ from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 
 _HEAD = 8192
-_PLACE = re.compile(r"[\w./-]+(?:\[\d+])?(?:\.[\w./-]+(?:\[\d+])?)*")
+_PLACE = re.compile(r"[\w./-]+(?:\[\d+]\.[\w./-]+)*(?:\[\d+])?")
 _ASKING = re.compile(r"^cannot get config for hook '.*?': ")
 _FRAMEWORK_IS_ELSEWHERE = 'the framework is at /shell_lib.sh in the image only; write source "$(hookrunner shell-lib)"'
 _QUOTED = re.compile(r"'([^']{2,})'")

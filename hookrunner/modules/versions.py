@@ -22,7 +22,7 @@ _JUST_AFTER = (-1, 0, "")
 _NUMBER = r"([0-9]{1,18}|[xX*])"
 _VERSION = rf"v?{_NUMBER}(?:\.{_NUMBER})?(?:\.{_NUMBER})?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?"
 _WRITTEN = re.compile(_VERSION)
-_COMPARISON = re.compile(rf"\s*(>=|=>|<=|=<|!=|==|=|>|<|~>|~|\^)?\s*({_VERSION})\s*(?:,|(?=\s|$)|(?=[<>=!~^]))")
+_COMPARISON = re.compile(rf"\s*(?:(>=|=>|<=|=<|!=|==|=|>|<|~>|~|\^)\s*)?({_VERSION})\s*(?:,|(?=\s|$)|(?=[<>=!~^]))")
 _HYPHEN = re.compile(rf"\s*({_VERSION})\s+-\s+({_VERSION})\s*")
 _EXAMPLES = "write it like >=1.2, ~1.2, ^1, 1.2 - 2 or >=1.2, <2"
 

@@ -14,7 +14,8 @@ SHOWN = 10_000  # characters of one line, or of one JSON object, that are logged
 _OBJECT_CAP = 256 * 1024  # characters of an object over several lines, before it counts as plain text
 _CUT = ":truncated"
 _LEVELS = {word: word for word in ("trace", "debug", "info", "warn", "error", "fatal")} | {"warning": "warn"}
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# A text with its end, or the rest of the line: to look for the end of one behind each of its quotes would take minutes.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|(".*)')
 
 Json = dict[str, object]
 
@@ -87,7 +88,7 @@ class Records:
         """Hold the line until the braces outside strings are balanced, then see whether it all is an object."""
         self._held.append(line)
         self._size += len(line)
-        code = _STRING.sub("", line)
+        code = _STRING.sub(r"\1", line)
         self._depth += code.count("{") - code.count("}")
         hopeless = '"' in code or self._depth < 0 or self._size > _OBJECT_CAP
         if self._depth > 0 and not hopeless:

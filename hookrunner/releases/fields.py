@@ -15,12 +15,14 @@ from hookrunner.model.resources import JSON
 from hookrunner.releases.ownership import MANAGER
 
 _CONFLICTS = re.compile(
-    r'conflicts? with "(?P<manager>(?:[^"\\]|\\.)*)"[^\n]*?:(?: (?P<one>[.\[].*)|\n(?P<some>- .*(?:\n- .*)*))'
+    r'conflicts? with "(?P<manager>(?:[^"\\]|\\.)*)"(?: with subresource "[^\n"]*")?[^\n"]*?:'
+    r"(?: (?P<one>[.\[].*)|\n(?P<some>- .*(?:\n- .*)*))"
 )
-_PROBLEM = re.compile(r"(?<![^\s\[,])([a-zA-Z][\w-]*(?:[.\[][^\s:]*)*): (?:Invalid value|Forbidden|Required value)")
+_PROBLEM = re.compile(": (?:Invalid value|Forbidden|Required value)")
+_FIELD = re.compile(r"(?:\A|(?<=[\[,]))[a-zA-Z][\w-]*(?:[.\[].*)?\Z", re.DOTALL)
 _IMMUTABLE = re.compile(r"immutable|(?:may not|cannot|can't)(?: be)? (?:change|update)|updates to", re.IGNORECASE)
 _BRACKET = re.compile(r'\[((?:"(?:[^"\\]|\\.)*"|[^"\]])*)\]')
-_PAIR = re.compile(r'([^=,]*)=("(?:[^"\\]|\\.)*"|[^,]*)')
+_PAIR = re.compile(r'(?:\A|,)([^=,]*)=("(?:[^"\\]|\\.)*"|[^,]*)')
 
 
 class Dispute(NamedTuple):
@@ -142,6 +144,20 @@ def items(value: list[JSON], inside: str) -> Iterator[JSON]:
 
 def immutable(message: str) -> list[str]:
     """The fields that an update was refused for because they cannot change after creation."""
-    found = list(_PROBLEM.finditer(message))
-    ends = [*(one.start() for one in found[1:]), len(message)]
-    return [one[1] for one, end in zip(found, ends, strict=True) if _IMMUTABLE.search(message[one.end() : end])]
+    problems = [found.span() for found in _PROBLEM.finditer(message)]
+    ends = [start for start, _ in problems[1:]] + [len(message)]
+    befores = [0] + [end for _, end in problems[:-1]]
+    fields = []
+    for (start, behind), before, end in zip(problems, befores, ends, strict=True):
+        field = _last_field(message[before:start])
+        if field and _IMMUTABLE.search(message[behind:end]):
+            fields.append(field)
+    return fields
+
+
+def _last_field(text: str) -> str:
+    """The path with which a text ends, "" if it ends otherwise. A pattern for all of the message would try each
+    character as the beginning of a path."""
+    words = text.split()
+    found = _FIELD.search(words[-1].rpartition(":")[2]) if words else None
+    return found[0] if found else ""

@@ -1,8 +1,5 @@
 """Requests that cost the sandbox more than they cost their sender: memory, depth, time. It refuses them and goes on."""
 
-import contextlib
-import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,30 +7,13 @@ import pytest
 from hookrunner.sandbox import depths
 from hookrunner.sandbox.patches.json_patch import MOST_COPIED
 from tests.sandbox.conftest import Answer, Client
+from tests.security.stalls import watched
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BOXES = "/apis/example.com/v1/namespaces/default/boxes"
 JSON_PATCH = "application/json-patch+json"
-HANG = 60
-"""Seconds after which a request counts as one that never ends; each of these takes milliseconds, or hours."""
-
-
-@contextlib.contextmanager
-def watched() -> Iterator[None]:
-    """Breaks off what does not let the event loop go on."""
-
-    def break_off(*_: object) -> None:
-        raise AssertionError("the event loop stands still")
-
-    before = signal.signal(signal.SIGALRM, break_off)
-    signal.alarm(HANG)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def nested(levels: int) -> str:

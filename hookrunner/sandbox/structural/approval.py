@@ -12,7 +12,7 @@ from hookrunner.sandbox.status import Cause, required, shown, wrong
 ANNOTATION = "api-approved.kubernetes.io"
 FIELD = f"metadata.annotations[{ANNOTATION}]"
 PROTECTED = re.compile(r"(.*\.)?(k8s|kubernetes)\.io")
-WITH_HOST = re.compile(r"[A-Za-z][-+.A-Za-z0-9]*://[^/\s]+\S*")
+WITH_HOST = re.compile(r"[A-Za-z][-+.A-Za-z0-9]*://[^/\s]\S*")
 ABOUT = "see https://github.com/kubernetes/enhancements/pull/1111"
 
 

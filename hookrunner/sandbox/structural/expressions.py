@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from hookrunner import patterns
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.structural import formats
 
@@ -152,12 +153,11 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = re.search(pattern, text)
-    return found[0] if found else ""
+    return patterns.compiled(pattern).find(text) or ""
 
 
 def _find_all(text: str, pattern: str) -> list[str]:
-    return [found[0] for found in re.finditer(pattern, text)]
+    return patterns.compiled(pattern).find_all(text)
 
 
 def _contains(one: list[Any], other: list[Any]) -> bool:

@@ -88,7 +88,10 @@ def _letter_or_symbol(char: str) -> str:
 
 def email(text: str) -> bool:
     """`a@b`, or `Name <a@b>`."""
-    address = parseaddr(text)[1] if text.endswith(">") else text.strip()
+    try:
+        address = parseaddr(text)[1] if text.endswith(">") else text.strip()
+    except RecursionError:  # brackets in brackets
+        return False
     local = address.rpartition("@")[0]
     dots = not local.startswith('"') and (local.startswith(".") or local.endswith(".") or ".." in local)
     return ADDRESS.fullmatch(address) is not None and not dots

@@ -1,6 +1,5 @@
 """Rules for texts in a schema: length in characters, `pattern`, `format`. Of the first two only the first is told."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 
@@ -34,7 +33,7 @@ class _Shape:
         self._longest = raw.get("maxLength")
         self._shortest = raw.get("minLength")
         self._said = raw.get("pattern", "")
-        self._pattern: re.Pattern[str] | None = None
+        self._pattern: patterns.Pattern | None = None
         if self._said:
             try:
                 self._pattern = patterns.compiled(self._said)
@@ -46,7 +45,7 @@ class _Shape:
             found.append(too_long(path, self._longest))
         elif self._shortest is not None and len(value) < self._shortest:
             found.append(invalid(path, value, f"should be at least {self._shortest} chars long"))
-        elif self._said and not (self._pattern and self._pattern.search(value)):
+        elif self._said and not (self._pattern and self._pattern.matches(value)):
             found.append(invalid(path, value, f"should match '{self._said}'"))
         return 0
 

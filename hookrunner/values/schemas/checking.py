@@ -121,7 +121,7 @@ def _required(node: Node, terms: Terms) -> Iterator[tuple[str, str]]:
 
 def _undeclared(node: Node, key: str, value: JSON, path: str, terms: Terms) -> Iterator[str]:
     """What `patternProperties` and `additionalProperties` say about a key."""
-    matching = [inner for pattern, inner in node.patterns.items() if pattern.search(key)]
+    matching = [inner for pattern, inner in node.patterns.items() if pattern.matches(key)]
     for inner in matching:
         yield from problems(inner, value, path, _AS_WRITTEN)
     if matching or key in node.properties:

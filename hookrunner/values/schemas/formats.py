@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 Format = Callable[[str], bool]
 
-_GO_DURATION = r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)"
+_GO_DURATION = r"[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)"
 _SPOKEN_DURATION = r"\d+ *(ns|us|µs|ms|s|m|h|hr|d|w|wk|nano\w*|micro\w*|milli\w*|sec\w*|min\w*|hours?|days?|weeks?)"
 _HEX = "[0-9a-fA-F]"
 _UUID = _HEX + "{8}-?" + _HEX + "{4}-?%s" + _HEX + "{3}-?%s" + _HEX + "{3}-?" + _HEX + "{12}"
@@ -71,7 +71,10 @@ def _uri(value: str) -> bool:
 
 def _email(value: str) -> bool:
     """`a@b`, or `Name <a@b>`."""
-    address = parseaddr(value)[1] if value.endswith(">") else value
+    try:
+        address = parseaddr(value)[1] if value.endswith(">") else value
+    except RecursionError:  # brackets in brackets
+        return False
     return re.fullmatch(r"[^\s@<>()\[\],;:\\]+@[^\s@<>()\[\],;:\\]+", address) is not None and ".." not in address
 
 

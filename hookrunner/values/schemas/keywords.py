@@ -101,20 +101,20 @@ def _number_format(name: str) -> Iterator[Test]:
 def _of_texts(raw: Mapping[str, JSON]) -> Iterator[Test]:
     yield from _sizes(raw, "Length", "characters")
     if raw.get("pattern"):
-        search, pattern = _search(raw["pattern"]), raw["pattern"]
-        yield Test("pattern", lambda value: "" if search(value) else f"does not match the pattern {pattern}")
+        matches, pattern = _matcher(raw["pattern"]), raw["pattern"]
+        yield Test("pattern", lambda value: "" if matches(value) else f"does not match the pattern {pattern}")
     name = raw.get("format", "")
     known = formats.text(name)
     if known is not None:
         yield Test("format", lambda value: "" if known(value) else f"is no {name}")
 
 
-def _search(pattern: str) -> Callable[[str], object]:
-    """Nothing is found by what Go does not take."""
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a text matches: none does if Go refuses the pattern."""
     try:
-        return patterns.compiled(pattern).search
+        return patterns.compiled(pattern).matches
     except patterns.InvalidInGo:
-        return lambda value: None
+        return lambda value: False
 
 
 # ── lists and objects ─────────────────────────────────────────────────────────────────────────────────────────────

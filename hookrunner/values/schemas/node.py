@@ -3,12 +3,12 @@
 Nodes may stand in circles where a schema refers to itself.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from hookrunner.model.resources import JSON
+from hookrunner.patterns import Pattern
 
 KINDS: Mapping[type, str] = {
     dict: "object",
@@ -50,7 +50,7 @@ class Node:
     tests: Mapping[type, tuple[Test, ...]] = field(default_factory=dict)
     default: JSON = None
     properties: Mapping[str, "Node"] = field(default_factory=dict)
-    patterns: Mapping[re.Pattern[str], "Node"] = field(default_factory=dict)
+    patterns: Mapping[Pattern, "Node"] = field(default_factory=dict)
     additional: "Allowed" = None
     required: tuple[str, ...] = ()
     required_for_helm: tuple[str, ...] = ()

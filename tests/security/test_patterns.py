@@ -1,0 +1,116 @@
+"""Texts on which a matcher that backtracks stands still: values of a ConfigMap, answers of servers, lines of hooks.
+
+The event loop matches them, so that one of them would end reviews, probes and everything else.
+"""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from hookrunner.jq import complaints
+from hookrunner.kube import refusals
+from hookrunner.modules import versions
+from hookrunner.process.lines import LINE_CAP, Records
+from hookrunner.releases import fields, tolerance
+from hookrunner.values.schemas import formats
+from tests.flows.modules.hooks import configmap
+from tests.flows.modules.world import World
+from tests.security.stalls import watched
+
+LONG = 200_000
+BACKTRACKS = "^([a-z0-9]+-?)+$"
+SCHEMA = f"""\
+type: object
+properties:
+  host: {{type: string, pattern: '{BACKTRACKS}'}}
+  wait: {{type: string, format: duration}}
+  names:
+    type: object
+    patternProperties: {{'{BACKTRACKS}': {{type: string}}}}
+    additionalProperties: false
+"""
+HOSTILE = {
+    "pattern": {"host": "a" * 40 + "!"},
+    "patternProperties": {"names": {"a" * 40 + "!": "x"}},
+    "format": {"wait": "1" * LONG},
+    "a pattern and a megabyte": {"host": "a" * 900_000 + "!"},
+}
+
+
+@pytest.fixture
+async def running(world: World) -> World:
+    """A program with a module whose schema has a pattern as many have."""
+    template = configmap("a", "host: {{ .Values.a.host | quote }}")
+    world.module("010-a", {"values.yaml": "a: {host: none}\n", "templates/cm.yaml": template})
+    world.module("010-a", {"openapi/config-values.yaml": SCHEMA})
+    await world.configure(aEnabled="true")
+    await world.start()
+    return world
+
+
+@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+async def test_a_value_that_makes_a_pattern_backtrack_is_refused_and_stops_nothing(
+    running: World, value: object
+) -> None:
+    await running.configure(a=json.dumps(value))
+    await running.until(lambda: _rejected(running), True, "an Event that the section is refused")
+    await running.configure(a="host: good")
+    await running.becomes("a", host="good")
+
+
+async def _rejected(world: World) -> bool:
+    events = (await world.ask("GET", world.path(resource="events"), None))["items"]
+    return any(event["reason"] == "ConfigRejected" for event in events)
+
+
+MESSAGES: dict[str, Callable[[str], object]] = {
+    "refusal": lambda text: refusals.without_values(f'x: Invalid value: "{text}', {}),
+    "path": lambda text: refusals.without_elements(f".spec{text}"),
+    "conflict": fields.disputes,
+    "immutable": lambda text: fields.immutable(f"za[a{text}"),
+    "items": lambda text: list(fields.items([{}], text)),
+    "unknown fields": lambda text: tolerance.faults(f"failed to create typed patch object (a): {text}"),
+    "jq": lambda text: complaints.of_failure(text, "."),
+    "hook's line": lambda text: [Records().feed(line) for line in ("{", text[:LINE_CAP])],
+    "version": versions.parse,
+}
+FORMATS = ("duration", "email", "uri", "hostname", "cidr", "date-time", "ipv6", "byte", "mac", "uuid")
+REPEATED = (
+    '"\\',
+    "[=",
+    "[=\\",
+    "`",
+    ",.",
+    "[a",
+    'conflict with "',
+    "conflict with ",
+    "object (",
+    "a=",
+    "a",
+    "1",
+    " ",
+    ".",
+    ": ",
+)
+
+
+@pytest.mark.parametrize("read", MESSAGES.values(), ids=MESSAGES)
+@pytest.mark.parametrize("part", REPEATED)
+def test_messages_that_quote_a_users_text_are_read_once(read: Callable[[str], object], part: str) -> None:
+    with watched():
+        try:
+            read(part * (LONG // len(part)))
+        except ValueError as refused:
+            print(refused)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("part", [*REPEATED, "(", "<", "@", "a@", "a.", "%", ":", "0:", "h1"])
+def test_a_value_of_a_format_is_read_once(name: str, part: str) -> None:
+    has_format = formats.text(name)
+    assert has_format is not None
+    long = part * (LONG // len(part))
+    with watched():
+        for text in (long, f"{long}!", f"{long}>", f"x{long}"):
+            assert not has_format(text) or name in ("uri", "email", "byte", "duration")
