@@ -19,7 +19,7 @@ from hookrunner.engine.assembly import Assembly, Kube, Parts, assembled
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.status import Conditions, Status
 from hookrunner.errors import BadConfig, StartRefused
-from hookrunner.hooks import catalog
+from hookrunner.hooks import catalog, writable
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
@@ -247,6 +247,8 @@ async def _look_after_modules(
     from hookrunner.convergence import assembly
     from hookrunner.modules import shelf
 
+    for directory in settings.modules.directories:
+        await asyncio.to_thread(writable.check, directory, settings.hooks)
     found = await asyncio.to_thread(shelf.read, settings.modules)
     modules = await stack.enter_async_context(assembly.convergence(settings, found, parts, *built))
     face.modules, face.views = modules.status, modules.views

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
-from hookrunner.hooks import discovery
+from hookrunner.hooks import discovery, writable
 from hookrunner.hooks.config import admission, versions
 from hookrunner.hooks.config.kinds import HookKind
 from hookrunner.hooks.discovery import HookFile
@@ -51,16 +51,18 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """Find the hooks, ask each for its configuration, and compile its filters.
 
     A directory that nobody asked for and that is not there is one without hooks. Raises StartRefused if the hooks
-    directory cannot be read, or if a hook is bad and bad hooks are not to be skipped; then it names every problem of
-    every hook.
+    directory cannot be read, if every user may change what is in it (`writable.py`), or if a hook is bad and bad hooks
+    are not to be skipped; then it names every problem of every hook.
     """
     if settings.optional and not settings.directory.is_dir():
         return Catalog(())
+    await asyncio.to_thread(writable.check, settings.directory, settings)
     return _usable(await ask(discovery.find(settings.directory), settings, children, jq), settings)
 
 
 async def load_global(directory: Path, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """The same for the global hooks in a directory, which has to be there."""
+    await asyncio.to_thread(writable.check, directory, settings)
     return _usable(await ask(discovery.find_global(directory), settings, children, jq), settings, GLOBAL)
 
 

@@ -43,6 +43,11 @@ def _own_tmp_dir(_environ: Mapping[str, str]) -> str:
     return f"{tempfile.gettempdir()}/hookrunner-{os.getuid()}"
 
 
+def _stop_or_warn(environ: Mapping[str, str]) -> str:
+    """In a pod there are no other users but those that its author lets in; images with hooks of 0777 are common."""
+    return "warn" if "KUBERNETES_SERVICE_HOST" in environ else "stop"
+
+
 def _debug_sockets(environ: Mapping[str, str]) -> str:
     runtime = environ.get("XDG_RUNTIME_DIR")
     places = ["/var/run/hookrunner", *([f"{runtime}/hookrunner"] if runtime else []), _own_tmp_dir(environ)]
@@ -86,6 +91,16 @@ class HooksSettings:
     )
     proxy_json: bool = setting(
         Option("log-proxy-hook-json", YES_NO, "false", "Pass JSON that hooks print on as log records.", BARE)
+    )
+    on_writable: Literal["stop", "warn"] = setting(
+        Option(
+            "on-writable-hook",
+            one_of("stop", "warn"),
+            "stop, in a pod warn",
+            "What becomes of hooks and modules that every user of the machine may write to: the start is refused, or "
+            "there is a warning.",
+            found=_stop_or_warn,
+        )
     )
     optional: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)

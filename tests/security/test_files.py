@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hookrunner import log
 from hookrunner.errors import HookFailed
+from hookrunner.hooks import writable
 from hookrunner.hooks.workspace import workspace
 from hookrunner.kube.credentials import loaded
 from hookrunner.kube.loading import Loading
@@ -27,7 +28,7 @@ from hookrunner.private_files import (
     replace_file,
     use_directory,
 )
-from hookrunner.settings import KubeSettings
+from hookrunner.settings import HooksSettings, KubeSettings, load
 
 STRANGER = 4242
 REFUSED = r"belongs to another user \(4242\)|can be written by every user"
@@ -73,20 +74,19 @@ def program(shared: Path, *words: str, **variables: str) -> subprocess.Popen[str
         stderr=subprocess.STDOUT,
         text=True,
         cwd=shared,
-        env=environ | {"TMPDIR": str(shared)} | variables,
+        env=environ | {"TMPDIR": str(shared), "HOOKRUNNER_DEBUG_UNIX_SOCKET": f"{shared}/socket/s"} | variables,
     )
 
 
 def refused(child: subprocess.Popen[str], *expected: str) -> str:
     """What it said when it refused to start. One that starts says `runs`, or `export` as a sandbox, and is stopped."""
-    said = ""
+    said, started = "", " runs" if "start" in str(child.args) else "export KUBECONFIG"
     with child:
         assert child.stdout is not None
         for line in child.stdout:
             said += line
-            if "export KUBECONFIG" in line or " runs" in line:
-                child.send_signal(signal.SIGINT)
-                child.send_signal(signal.SIGKILL)
+            if started in line:
+                child.kill()
     assert child.returncode == 1, said
     assert [text for text in expected if text not in said] == [], said
     return said
@@ -213,3 +213,82 @@ def test_a_volume_of_a_pod_is_safe_although_all_may_write_to_it(tmp_path: Path) 
     fields[0] = 0o040777
     assert directory_problem(Path("/proc"), os.stat_result(fields), User(1, frozenset())) == ""
     assert not is_volume(tmp_path, tmp_path.stat())
+
+
+def make(path: Path, mode: int, text: str = "#!/bin/sh\necho configVersion: v1\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+STARTED = ("start", "--sandbox", "--listen-port", "0")
+
+
+@pytest.mark.parametrize(
+    ("path", "mode"),
+    [("hooks/a.sh", 0o777), ("hooks/a.sh", 0o4757), ("hooks/lib/l.sh", 0o666), ("hooks", 0o1777), ("hooks/b", 0o777)],
+)
+def test_a_hook_that_every_user_may_change_refuses_the_start(shared_tmp: Path, path: str, mode: int) -> None:
+    """A stranger would run what he likes as our user; in a sticky directory he can at least add a hook. A setuid hook
+    stays one if root's process writes to it."""
+    for name in ("hooks/a.sh", "hooks/lib/l.sh", "hooks/b/b.sh"):
+        make(shared_tmp / name, 0o755)
+    (shared_tmp / path).chmod(mode)
+    said = refused(program(shared_tmp, *STARTED, HOOKRUNNER_HOOKS_DIR=str(shared_tmp / "hooks")), "--on-writable-hook")
+    assert f"  - {shared_tmp / path} can be written by every user\n" in said
+
+
+@pytest.mark.parametrize("variable", ["GLOBAL_HOOKS_DIR", "MODULES_DIR"])
+def test_a_module_that_every_user_may_change_refuses_the_start(shared_tmp: Path, variable: str) -> None:
+    make(shared_tmp / "there" / "001-a" / "values.yaml", 0o666, "{}")
+    make(shared_tmp / "there" / "001-a" / "enabled", 0o755)
+    child = program(shared_tmp, *STARTED, **{f"HOOKRUNNER_{variable}": str(shared_tmp / "there")})
+    assert f"{shared_tmp}/there/001-a/values.yaml can be written by every user" in refused(child)
+
+
+def test_hooks_that_every_user_may_change_are_warned_of_where_that_is_allowed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the flag, or in a pod, where images whose hooks are 0777 are common."""
+    make(tmp_path / "a.sh", 0o777)
+    in_pod = load({}, "hookrunner", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}).hooks
+    for settings in (HooksSettings(on_writable="warn"), in_pod):
+        writable.check(tmp_path, settings)
+        log.flush(1)
+        assert f"{tmp_path}/a.sh can be written by every user" in capfd.readouterr().err
+    assert load({}, "hookrunner", {}).hooks.on_writable == "stop"
+
+
+def test_what_our_groups_or_one_certain_user_may_change_is_not_refused(tmp_path: Path) -> None:
+    hook = make(tmp_path / "a.sh", 0o775)
+    ours, status = User.of_process(), hook.stat()
+    assert list(writable.findings(tmp_path, ours)) == []
+    found = list(writable.findings(tmp_path, User(status.st_uid, frozenset())))
+    assert [one.by_all for one in found] == [False] * (status.st_gid != 0)
+    strangers = list(writable.findings(tmp_path, User(STRANGER, frozenset())))
+    assert {one.by_all for one in strangers} <= {False}
+    writable.check(tmp_path, HooksSettings())
+
+
+def test_the_file_that_a_link_leads_to_is_looked_at_with_its_directory(tmp_path: Path) -> None:
+    """A ConfigMap's `a.sh` is `..data/a.sh`, and `..data` a link itself. Links are 0777, which means nothing."""
+    hooks, data = tmp_path / "hooks", tmp_path / "hooks" / "..2026"
+    make(data / "a.sh", 0o755)
+    (hooks / "..data").symlink_to("..2026")
+    (hooks / "a.sh").symlink_to("..data/a.sh")
+    (hooks / "gone").symlink_to("nowhere")
+    (hooks / "round").symlink_to(".")
+    assert list(writable.findings(hooks, User.of_process())) == []
+    data.chmod(0o777)
+    assert [str(one) for one in writable.findings(hooks, User.of_process())] == [f"{data} can be written by every user"]
+
+
+def test_modes_mean_nothing_where_nobody_can_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Volumes of ConfigMaps are mounted read-only, and 0777 throughout."""
+    make(tmp_path / "a.sh", 0o777)
+    assert len(list(writable.findings(tmp_path, User.of_process()))) == 1
+    fields = list(os.statvfs(tmp_path))
+    fields[8] |= os.ST_RDONLY
+    monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result(fields))
+    assert list(writable.findings(tmp_path, User.of_process())) == []
