@@ -18,7 +18,7 @@ def objection(headers: Mapping[str, str], host: str, ours: Collection[str] = ())
     if not _is_ours(host, ours):
         return f"as host {host!r}"
     origin = headers.get("Origin")
-    if origin is not None and not _is_loopback(_named(sent := origin.partition("://")[2])) and sent != host:
+    if origin is not None and not is_loopback(_named(sent := origin.partition("://")[2])) and sent != host:
         return f"to pages of {origin!r}"
     if headers.get("Sec-Fetch-Site") == "cross-site":
         return "to pages of other sites"
@@ -27,7 +27,7 @@ def objection(headers: Mapping[str, str], host: str, ours: Collection[str] = ())
 
 def _is_ours(host: str, ours: Collection[str]) -> bool:
     name = _named(host)
-    return _is_loopback(name) or (name != "" and name in ours)
+    return is_loopback(name) or (name != "" and name in ours)
 
 
 def _named(place: str) -> str:
@@ -36,7 +36,8 @@ def _named(place: str) -> str:
     return host.strip("[]").lower()
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(name: str) -> bool:
+    """Whether only programs of this machine reach a server at this host."""
     try:
         return name == "localhost" or ip_address(name).is_loopback
     except ValueError:

@@ -13,7 +13,7 @@ from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import outputs
 from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspace, write_context, write_values
 from hookrunner.model.bindings import Hook
-from hookrunner.model.contexts import Context, Snapshots, render, render_v0
+from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
 from hookrunner.model.operations import Answer, ObjectOperation
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
@@ -26,6 +26,8 @@ _MANY_OBJECTS, _MANY_BYTES = 1000, 128 * 1024
 
 _KEPT_STDERR = 8 * 1024
 """Bytes of standard error that stand in a failure's text, which queue dumps show too. The log has every line."""
+
+_REVIEWS = (ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION)
 
 _log = log.get("hooks.run")
 
@@ -100,7 +102,7 @@ class Runner:
                 await _write_values(files, values)
             process = replace(command(self._settings, hook, files), kill_after=terms.kill_after)
             end = await self._children.run(process, HookLog(self._settings.proxy_json))
-            answer = await answered(hook, files, end)
+            answer = await answered(hook, files, end, refuses_patches(hook, contexts))
         return Ran(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
 
     def _remove_later(self, files: Workspace) -> None:
@@ -146,13 +148,34 @@ async def _write_values(files: Workspace, values: Values) -> None:
         write_values(files, values)
 
 
-async def answered(hook: Hook, files: Workspace, end: Exit) -> Answer:
-    """What the hook wants, now that its process has ended. Raises ExitedBadly or BadOutput."""
+def refuses_patches(hook: Hook, contexts: Sequence[Context]) -> bool:
+    """Whether the hook may change nothing in a run with these contexts: a review may be forged by any client that
+    reaches the webhook port, and changes are made with our own rights."""
+    reviewed = any(context.type in _REVIEWS for context in contexts)
+    return reviewed and hook.config.settings.on_review_patches == "refuse"
+
+
+def refuse(patches: Iterable[object]) -> None:
+    """Raise BadOutput if there are any, of objects or of values, in a run that may change nothing."""
+    if count := len(list(patches)):
+        raise BadOutput(
+            f"the hook asked for {count} changes in a review, which its settings.onReviewPatches refuses: nothing was "
+            "changed; make changes in another binding, or take that setting away"
+        )
+
+
+async def answered(hook: Hook, files: Workspace, end: Exit, refusing: bool = False) -> Answer:
+    """What the hook wants, now that its process has ended; `refusing`: it may want no changes.
+
+    Raises ExitedBadly or BadOutput.
+    """
     if not end.ok:
-        raise ExitedBadly(_reason(hook, end), _despite(files), str(end))
-    if outputs.size(files) > _MANY_BYTES:
-        return await asyncio.to_thread(outputs.read, files)
-    return outputs.read(files)
+        raise ExitedBadly(_reason(hook, end), () if refusing else _despite(files), str(end))
+    many = outputs.size(files) > _MANY_BYTES
+    answer = await asyncio.to_thread(outputs.read, files) if many else outputs.read(files)
+    if refusing:
+        refuse((*answer.objects, *answer.config, *answer.values))
+    return answer
 
 
 def _reason(hook: Hook, end: Exit) -> str:

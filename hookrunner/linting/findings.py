@@ -32,6 +32,7 @@ CODES = {
     "handler-unknown": Severity.WARNING,
     "answer-missing": Severity.WARNING,
     "patch-missing": Severity.WARNING,
+    "patches-refused": Severity.WARNING,
     "blocks-itself": Severity.WARNING,
     "never-asked": Severity.WARNING,
     "condition-wrong": Severity.WARNING,

@@ -16,6 +16,7 @@ from hookrunner.sandbox.structural.expressions import WrongExpression
 _ADMISSION = re.compile(r"\b(?:VALIDATING|ADMISSION)_RESPONSE_PATH\b")
 _CONVERSION = re.compile(r"\bCONVERSION_RESPONSE_PATH\b")
 _PATCH = re.compile(r"\bpatch\b", re.IGNORECASE)
+_CHANGES = re.compile(r"\bKUBERNETES_PATCH_PATH\b")
 _OTHERS = re.compile(r"\b(?:subprocess|os\.(?:system|exec\w*|spawn\w*|popen))\b")
 # What our library lacks and the API server has looks like this.
 _UNSURE = ("undeclared reference", "found no matching overload")
@@ -26,6 +27,7 @@ def check(source: Source, config: HookConfig) -> Iterator[Remark]:
     """Remarks on a text and what it declares."""
     if _is_whole(source):
         yield from _answers(source, config)
+    yield from _changes(source, config)
     for binding in (*config.validating, *config.mutating):
         yield from _blocks(source, binding)
         yield from _unasked(source, binding)
@@ -55,6 +57,15 @@ def _answers(source: Source, config: HookConfig) -> Iterator[Remark]:
 def _unanswered(variable: str, source: Source, name: str) -> Remark:
     text = f"the binding '{name}' is asked for an answer, and the hook never writes to ${variable}: every review fails"
     return Remark("answer-missing", source.find(name), text)
+
+
+def _changes(source: Source, config: HookConfig) -> Iterator[Remark]:
+    """Of a hook that has other bindings as well it is not known in which runs it asks for changes."""
+    reviews = len(config.validating) + len(config.mutating) + len(config.conversions)
+    asks = config.settings.on_review_patches == "refuse" and _CHANGES.search(source.code)
+    if asks and reviews == config.count:
+        text = "the hook is run for reviews only, and asks for changes of objects, which its own onReviewPatches "
+        yield Remark("patches-refused", source.find("KUBERNETES_PATCH_PATH"), f"{text}refuses: such a review fails")
 
 
 def _blocks(source: Source, binding: Admission) -> Iterator[Remark]:

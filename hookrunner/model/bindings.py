@@ -73,6 +73,7 @@ class HookSettings:
     on_failure: Literal["retry", "park"] = "retry"
     max_attempts: int = 0
     on_dry_run: Literal["run", "skip"] = "run"
+    on_review_patches: Literal["apply", "refuse"] = "apply"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from hookrunner.errors import HookFailed
 from hookrunner.hooks import catalog, discovery, places
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.discovery import HookFile
-from hookrunner.hooks.run import ExitedBadly, answered, command, rendered, write
+from hookrunner.hooks.run import ExitedBadly, answered, command, refuse, refuses_patches, rendered, write
 from hookrunner.hooks.workspace import read, workspace
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import with_kubeconfig, without_cluster
@@ -179,7 +179,11 @@ class Bench:
             try:
                 end = await self.children.run(replace(process, timeout=own, env=env), lines)
                 result = _ended(result, end, lines)
-                return await _complete(result, hook, await answered(hook, files, end), values)
+                refusing = refuses_patches(hook, planned.contexts)
+                answer = await answered(hook, files, end, refusing)
+                if refusing and values:
+                    refuse(one for patched in values.read() if patched for one in patched.patches)
+                return await _complete(result, hook, answer, values)
             except ExitedBadly as failure:
                 return replace(result, failure=str(failure), operations=failure.operations)
             except HookFailed as failure:

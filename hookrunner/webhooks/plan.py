@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hookrunner.certificates.issuing import service_names, url_names
 from hookrunner.errors import StartRefused
+from hookrunner.foreign_pages import is_loopback
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.registration.wanted import Target, own_namespace, targets
 from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
@@ -66,6 +67,16 @@ class Server:
     def name(self) -> str:
         """For logs and metrics."""
         return next(iter(self.kinds)) if len(self.kinds) == 1 else "webhooks"
+
+    @property
+    def takes_forged_reviews(self) -> bool:
+        """Whether clients of other machines may ask that show no certificate."""
+        return not (self.client_cas or is_loopback(self.address))
+
+    @property
+    def client_ca_flag(self) -> str:
+        """What would shut them out."""
+        return f"--{'conversion' if self.flag.startswith('--conversion-') else 'validating'}-webhook-client-ca"
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,13 @@ class Servers:
         port = sock.getsockname()[1]
         reached_by = planned.found_at(port).way_to(server)
         _log.info("listening for reviews", server=server.name, port=port, reached_by=reached_by)
+        if server.takes_forged_reviews:
+            _log.warn(
+                f"any client that reaches the webhook port can forge reviews: give {server.client_ca_flag}, or let "
+                "only API servers reach it by a NetworkPolicy",
+                server=server.name,
+                address=f"{server.address}:{port}",
+            )
         reviews = Reviews(self._reviewer, server.kinds, self._bound, self._parts.metrics, self._limits)
         listening_there = listening(sock, reviews.answer, server.client_cas, self._limits)
         listener = await self._stack.enter_async_context(listening_there)

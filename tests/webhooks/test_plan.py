@@ -118,3 +118,19 @@ def test_files_that_cannot_be_looked_at_are_not_passed_over(tmp_path: Path) -> N
 def test_a_predecessors_names_are_kept() -> None:
     planned = plan(load({}, Compat.SHELL, {}), BOTH, POD)
     assert planned.admission.service == "shell-operator-validating-svc"
+
+
+@pytest.mark.parametrize(
+    ("flags", "open_ports"),
+    [
+        ({}, ["--validating-webhook-client-ca", "--conversion-webhook-client-ca"]),
+        ({"webhook_port": "443"}, ["--validating-webhook-client-ca"]),
+        ({"validating_webhook_client_ca": "/ca"}, ["--conversion-webhook-client-ca"]),
+        ({"validating_webhook_client_ca": "/ca", "webhook_port": "443"}, []),
+        ({"validating_webhook_listen_address": "127.0.0.1", "conversion_webhook_listen_address": "::1"}, []),
+        ({"sandbox": "true"}, []),
+    ],
+)
+def test_ports_that_take_forged_reviews_are_known(flags: dict[str, str], open_ports: list[str]) -> None:
+    servers = plan(settings(**flags), BOTH, POD).servers
+    assert [server.client_ca_flag for server in servers if server.takes_forged_reviews] == open_ports

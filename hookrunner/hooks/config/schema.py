@@ -1,8 +1,9 @@
 """What a hook may answer to `--config`: one table per object (shell-operator.md §2, §3).
 
-A key that is missing here does not exist. Ours alone are `settings.{timeout,combine,onFailure,maxAttempts,onDryRun}`,
-`schedule[].timezone` and `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked where the value
-is read: `v1.py`, `v0.py`, `selectors.py`, `admission.py`.
+A key that is missing here does not exist. Ours alone are `schedule[].timezone`,
+`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches}` and
+`kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked where the value is read: `v1.py`, `v0.py`,
+`selectors.py`, `admission.py`.
 """
 
 from hookrunner.hooks.shapes import FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
@@ -51,6 +52,7 @@ SETTINGS = Table(
         "onFailure": Text(("retry", "park")),
         "maxAttempts": Integer(low=0),
         "onDryRun": Text(("run", "skip")),
+        "onReviewPatches": Text(("apply", "refuse")),
     }
 )
 

@@ -46,6 +46,7 @@ def _settings(raw: JSON) -> HookSettings:
         on_failure=raw.get("onFailure", "retry"),
         max_attempts=int(raw.get("maxAttempts", 0)),
         on_dry_run=raw.get("onDryRun", "run"),
+        on_review_patches=raw.get("onReviewPatches", "apply"),
     )
 
 

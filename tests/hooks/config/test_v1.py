@@ -83,6 +83,7 @@ def test_labels_of_namespaces_make_their_names_meaningless() -> None:
         ({"timeout": "0"}, HookSettings()),
         ({"onFailure": "park", "maxAttempts": 3}, HookSettings(on_failure="park", max_attempts=3)),
         ({"onDryRun": "skip"}, HookSettings(on_dry_run="skip")),
+        ({"onReviewPatches": "refuse"}, HookSettings(on_review_patches="refuse")),
     ],
 )
 def test_each_setting_may_stand_alone(raw: dict[str, Any], settings: HookSettings) -> None:
