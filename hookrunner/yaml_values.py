@@ -8,7 +8,7 @@ date becomes a time, `2020-01-01T00:00:00Z`.
 
 Values are built from the parser's events. The library's own composer recurses in C and ends the process with a
 segmentation fault on a text of 100,000 brackets; here such a text is an error. So is one whose aliases stand for more
-than a million values: a few lines can stand for more than any memory holds.
+bytes or values than `bounds.py` allows: a few lines can stand for more than any memory holds.
 
 No error quotes the text, which may hold a password: it names the line. (The library's own snippets are left out.)
 """
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 
 import yaml
 
+from hookrunner.bounds import DEPTH, DIGITS, DOCUMENT, SECTIONS, TOO_DEEP, TOO_MANY_DIGITS, Bounds, Tally, TooLarge
 from hookrunner.model.resources import JSON
 
 _WORDS = (
@@ -37,7 +38,6 @@ GO_YAML_3 = re.compile(_WORDS.format(bools=_BOOLS) + f"|{_TIME}")
 _OLD_WORD = re.compile(rf"\b(?:{_OLD})\b")
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
 _TAG = "tag:yaml.org,2002:"
-_MOST_ALIASED = 1_000_000
 _QUOTE = "quote it if it is meant as text"
 
 
@@ -49,23 +49,41 @@ class BadDocument(ValueError):
         super().__init__(reason)
 
 
-def documents(text: bytes, dialect: re.Pattern[str]) -> Iterator[JSON]:
-    """The documents of a stream, each read only when it is asked for. Raises BadDocument."""
+def documents(text: bytes, dialect: re.Pattern[str], bounds: Bounds | Tally = DOCUMENT) -> Iterator[JSON]:
+    """The documents of a stream, each read only when it is asked for. All of them count for the bounds; texts that
+    share a bound are given one Tally. Raises BadDocument."""
     number = 1
+    tally = bounds if isinstance(bounds, Tally) else Tally(bounds)
     try:
+        tally.add(len(text), 0)
         events = yaml.parse(text, Loader=yaml.CSafeLoader)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                yield _Document(events, dialect).value(next(events))
+                yield _Document(events, dialect, tally).value(next(events))
                 number += 1
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}: " if mark else ""
         raise BadDocument(number, f"not YAML: {place}{error.problem}") from None
-    except RecursionError:
-        raise BadDocument(number, "nested too deep") from None
+    except TooLarge as error:
+        raise BadDocument(number, str(error)) from None
+    except RecursionError:  # the stack was deep already
+        raise BadDocument(number, TOO_DEEP) from None
     except (yaml.YAMLError, ValueError) as error:
         raise BadDocument(number, f"not YAML: {' '.join(str(error).split())}") from None
+
+
+def events(text: bytes | str) -> Iterator[yaml.Event]:
+    """The parser's events of all documents, for places in a text: aliases stay what they are. Raises TooLarge,
+    yaml.YAMLError."""
+    tally, depth = Tally(DOCUMENT), 0
+    tally.add(len(text), 0)
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEPTH:
+            raise TooLarge(_placed(event, TOO_DEEP))
+        tally.add(0, 1)
+        yield event
 
 
 def old_words(text: str) -> list[tuple[str, ...]]:
@@ -73,7 +91,7 @@ def old_words(text: str) -> list[tuple[str, ...]]:
     indices on the way to each. Raises BadDocument."""
     if not _OLD_WORD.search(text):
         return []
-    old, new = (next(documents(text.encode(), dialect), None) for dialect in (YAML_1_1, YAML_1_2))
+    old, new = (next(documents(text.encode(), dialect, SECTIONS), None) for dialect in (YAML_1_1, YAML_1_2))
     return list(_differences(old, new, ()))
 
 
@@ -89,31 +107,65 @@ def _differences(old: JSON, new: JSON, place: tuple[str, ...]) -> Iterator[tuple
                 yield from _differences(one, other, (*place, str(index)))
 
 
+_ANCHORED = (yaml.ScalarEvent, yaml.CollectionStartEvent)
+
+
 class _Document:
     """Turns the events of one document into its value."""
 
-    def __init__(self, events: Iterator[yaml.Event], dialect: re.Pattern[str]) -> None:
+    def __init__(self, events: Iterator[yaml.Event], dialect: re.Pattern[str], tally: Tally) -> None:
         self._events = events
         self._dialect = dialect
-        self._anchors: dict[str, tuple[JSON, int]] = {}
-        self._values = 0
-        self._aliased = 0
+        self._tally = tally
+        self._anchors: dict[str, tuple[JSON, int, int, int]] = {}
+        """Values, the characters of their texts and keys, how many values they are, how deep they go."""
+        self._written = 0
+        """Characters of the texts and keys so far, aliases written out."""
+        self._depth = 0
+        self._deepest = 0
+        """Of the anchored value that is being read, or of the document."""
 
     def value(self, event: yaml.Event) -> JSON:
-        began = self._values
-        self._values += 1
+        tally, written, deepest = self._tally, self._written, self._deepest
+        values = tally.values
+        tally.values = values + 1
+        if values >= tally.most:
+            raise self._too_large(event)
+        anchor = isinstance(event, _ANCHORED) and event.anchor
+        if anchor:
+            self._deepest = self._depth
         match event:
             case yaml.AliasEvent():
                 return self._anchored(event)
             case yaml.ScalarEvent():
+                self._written += len(event.value)
                 value = self._scalar(event)
-            case yaml.SequenceStartEvent():
-                value = [self.value(item) for item in self._until(yaml.SequenceEndEvent)]
             case _:
-                value = self._mapping()
-        if isinstance(event, yaml.NodeEvent) and event.anchor:
-            self._anchors[event.anchor] = value, self._values - began
+                value = self._collection(event)
+        if anchor:
+            depth = self._deepest - self._depth
+            self._anchors[anchor] = value, self._written - written, tally.values - values, depth
+            self._deepest = max(deepest, self._deepest)
         return value
+
+    def _collection(self, event: yaml.Event) -> JSON:
+        self._depth += 1
+        self._reach(event, self._depth)
+        if isinstance(event, yaml.SequenceStartEvent):
+            value: JSON = [self.value(item) for item in self._until(yaml.SequenceEndEvent)]
+        else:
+            value = self._mapping()
+        self._depth -= 1
+        return value
+
+    def _reach(self, event: yaml.Event, depth: int) -> None:
+        if depth > self._deepest:
+            self._deepest = depth
+            if depth > DEPTH:
+                raise TooLarge(_placed(event, TOO_DEEP))
+
+    def _too_large(self, event: yaml.Event) -> TooLarge:
+        return TooLarge(_placed(event, self._tally.excess()))
 
     def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
         while not isinstance(event := next(self._events), end):
@@ -125,11 +177,13 @@ class _Document:
                 "an alias (`*name`) refers to nothing, or to a value that contains it; quote it if it is meant as text"
             )
             raise _problem(event, text)
-        value, weight = self._anchors[event.anchor]
-        self._values += weight
-        self._aliased += weight
-        if self._aliased > _MOST_ALIASED:
-            raise _problem(event, f"the aliases up to here stand for more than {_MOST_ALIASED:,} values")
+        value, written, values, depth = self._anchors[event.anchor]
+        self._reach(event, self._depth + depth)
+        self._written += written
+        self._tally.size += written
+        self._tally.values += values
+        if self._tally.excess():
+            raise self._too_large(event)
         return value
 
     def _mapping(self) -> dict[str, JSON]:
@@ -141,8 +195,9 @@ class _Document:
                 raise _problem(key, "a key must be a text")
             value = self.value(next(self._events))
             if key.value == "<<" and key.implicit[0]:
-                merged |= _inherited(key, value) | merged
+                _inherit(merged, key, value)
             else:
+                self._written += len(key.value)
                 own[key.value] = value
         return merged | own
 
@@ -150,6 +205,8 @@ class _Document:
         tag = (event.tag or "").removeprefix(_TAG)
         if tag in ("", "!"):
             match = self._dialect.fullmatch(event.value) if event.implicit[0] else None
+            if match and len(event.value) > DIGITS:
+                raise _problem(event, TOO_MANY_DIGITS)
             tag = (match and match.lastgroup) or "str"
             if match and tag == "time":
                 return _time(match)
@@ -163,18 +220,22 @@ class _Document:
 
 
 def _problem(event: yaml.Event, text: str) -> ValueError:
+    return ValueError(_placed(event, text))
+
+
+def _placed(event: yaml.Event, text: str) -> str:
     place = f"line {event.start_mark.line + 1}: " if event.start_mark else ""
-    return ValueError(place + text)
+    return place + text
 
 
-def _inherited(key: yaml.Event, sources: JSON) -> dict[str, JSON]:
-    """What `<<: *a` or `<<: [*a, *b]` brings: the earlier source wins."""
-    found: dict[str, JSON] = {}
+def _inherit(merged: dict[str, JSON], key: yaml.Event, sources: JSON) -> None:
+    """Add what `<<: *a` or `<<: [*a, *b]` brings: the earlier source wins. Never copies what is there: a mapping may
+    have thousands of these."""
     for source in sources if isinstance(sources, list) else [sources]:
         if not isinstance(source, dict):
             raise _problem(key, "`<<` takes a mapping or a list of mappings")
-        found = source | found
-    return found
+        for name, value in source.items():
+            merged.setdefault(name, value)
 
 
 def _time(match: re.Match[str]) -> str:

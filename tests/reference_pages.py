@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable
 from pathlib import Path
 
+from hookrunner import bounds
 from hookrunner.metrics.names import rows
 from hookrunner.options import TEXT, Compat, Option
 from hookrunner.settings import options
@@ -28,6 +29,18 @@ The variables `KUBECONFIG`, `TZ`, `TMPDIR` and the proxy variables have their us
 |---|---|---|---|---|
 """
 
+BOUNDS = """\
+
+## Bounds of documents
+
+These are no settings. Every YAML and JSON text that comes from outside has them, aliases (`*name`) counted as often as
+they stand there. A text that exceeds one is refused, and the message says which. In all of them: at most {depth} maps
+and lists in one another, and {digits:,} characters in a number.
+
+| what | size | values |
+|---|---|---|
+"""
+
 METRICS = """\
 # Metrics
 
@@ -48,7 +61,7 @@ queue, where a metric is about hooks; metrics about queues have the queue's own 
 
 def settings_page() -> str:
     """`docs/settings.md`."""
-    return SETTINGS + _table(
+    settings = _table(
         (
             f"`--{option.flag} {option.kind.metavar}`",
             ", ".join(f"`{name}`" for name in option.variables),
@@ -58,6 +71,8 @@ def settings_page() -> str:
         )
         for option in options()
     )
+    bounded = _table((row.what, bounds.in_units(row.size), f"{row.values:,}") for row in bounds.EVERY)
+    return SETTINGS + settings + BOUNDS.format(depth=bounds.DEPTH, digits=bounds.DIGITS) + bounded
 
 
 def _what(option: Option) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookrunner import redaction
+from hookrunner.bounds import DOCUMENT, Tally
 from hookrunner.charts.text import dump
 from hookrunner.errors import BadManifest
 from hookrunner.model.releases import HelmHook
@@ -80,7 +81,8 @@ class Manifests:
 def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -> Manifests:
     """`texts` are rendered templates by their path, `chart` is the chart's name. Raises BadManifest for what is no
     object, naming template and document."""
-    found = [source for path in sorted(texts) for source in _sources(path, texts[path])]
+    tally = Tally(DOCUMENT)
+    found = [source for path in sorted(texts) for source in _sources(path, texts[path], tally)]
     hooks = [source.labelled(labels) for source in found if source.hook is not None]
     plain = [source.labelled(labels) for source in found if source.hook is None for source in _apart(source)]
     plain.sort(key=lambda source: source.order)
@@ -94,7 +96,7 @@ def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -
     )
 
 
-def _sources(path: str, text: str) -> Iterator[Source]:
+def _sources(path: str, text: str, tally: Tally) -> Iterator[Source]:
     name = path.rsplit("/", 1)[-1]
     if name.startswith("_") or name.endswith(_NOTES):
         return
@@ -102,7 +104,7 @@ def _sources(path: str, text: str) -> Iterator[Source]:
     for number, part in enumerate(parts, start=1):
         place = f"{path}, document {number}"
         try:
-            values = list(documents(part.encode(errors="replace"), YAML_1_1))
+            values = list(documents(part.encode(errors="replace"), YAML_1_1, tally))
         except BadDocument as error:
             raise BadManifest(f"{place}: {error} (counted from the start of the document)") from None
         yield from (Source(path, _checked(place, _whole(value))) for value in values if value is not None)

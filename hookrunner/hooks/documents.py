@@ -11,7 +11,8 @@ from contextlib import suppress
 
 import orjson
 
-from hookrunner import yaml_values
+from hookrunner import json_values, yaml_values
+from hookrunner.bounds import TOO_DEEP, TooLarge
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import BadDocument
 
@@ -21,8 +22,9 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 def first(text: bytes) -> JSON:
     """The first document of a hook's configuration, None if there is none. Raises BadDocument."""
     text = text.removeprefix(BOM_UTF8)
+    _check(text)
     try:
-        return orjson.loads(text)
+        return _loaded(text)
     except orjson.JSONDecodeError as error:
         try:
             return next(yaml_values.documents(text, yaml_values.YAML_1_1), None)
@@ -33,6 +35,7 @@ def first(text: bytes) -> JSON:
 def every(text: bytes, dialect: re.Pattern[str] = yaml_values.YAML_1_2) -> tuple[list[JSON], bool]:
     """All documents of a text, and whether they were JSON: one value after another, or else the whole text as YAML, in
     the dialect of texts for the API server unless told otherwise. Raises BadDocument."""
+    _check(text)
     try:
         return every_json(text), True
     except BadDocument as error:
@@ -44,6 +47,7 @@ def every(text: bytes, dialect: re.Pattern[str] = yaml_values.YAML_1_2) -> tuple
 
 def every_json(text: bytes) -> list[JSON]:
     """Concatenated JSON values. Raises BadDocument."""
+    _check(text)
     for way in (_whole, _lines):
         try:
             return way(text)
@@ -54,20 +58,38 @@ def every_json(text: bytes) -> list[JSON]:
 
 def first_json(text: bytes) -> JSON:
     """The first JSON value; what follows it is ignored (§7.0). Raises BadDocument."""
+    _check(text)
     with suppress(orjson.JSONDecodeError):
-        return orjson.loads(text)
+        return _loaded(text)
     for value in _scanned(text):
         return value
     raise BadDocument(1, "not JSON: nothing but white space")
 
 
+def _check(text: bytes) -> None:
+    """A text that is too large is neither read as JSON nor as YAML. Raises BadDocument."""
+    try:
+        json_values.check(text)
+    except TooLarge as error:
+        raise BadDocument(1, str(error)) from None
+
+
+def _loaded(text: bytes | str, number: int = 1) -> JSON:
+    """Raises orjson.JSONDecodeError, BadDocument."""
+    try:
+        return json_values.loads(text)
+    except TooLarge as error:
+        raise BadDocument(number, str(error)) from None
+
+
 def _whole(text: bytes) -> list[JSON]:
-    return [orjson.loads(text)]
+    return [_loaded(text)]
 
 
 def _lines(text: bytes) -> list[JSON]:
     """One value a line, as `jq -c` writes them."""
-    return [orjson.loads(line) for line in text.split(b"\n") if line.strip()]
+    lines = filter(bytes.strip, text.split(b"\n"))
+    return [_loaded(line, number) for number, line in enumerate(lines, start=1)]
 
 
 def _scanned(text: bytes) -> Iterator[JSON]:
@@ -78,10 +100,12 @@ def _scanned(text: bytes) -> Iterator[JSON]:
         scan, place = json.JSONDecoder().raw_decode, _after_space(rest, 0)
         while place < len(rest):
             end = scan(rest, place)[1]
-            yield orjson.loads(rest[place:end])
+            yield _loaded(rest[place:end], number)
             number, place = number + 1, _after_space(rest, end)
     except RecursionError:
-        raise BadDocument(number, "nested too deep") from None
+        raise BadDocument(number, TOO_DEEP) from None
+    except BadDocument:
+        raise
     except ValueError as error:
         raise BadDocument(number, f"not JSON: {error}") from None
 

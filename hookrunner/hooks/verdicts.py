@@ -9,9 +9,7 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping
 
-import orjson
-
-from hookrunner import log, redaction
+from hookrunner import json_values, log, redaction
 from hookrunner.errors import BadOutput, NoAnswer
 from hookrunner.hooks import documents, steps
 from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
@@ -111,7 +109,7 @@ def _decoded(patch: JSON) -> JSON:
         return [] if patch is None else patch
     try:
         decoded = base64.b64decode(patch.replace("\n", "").replace("\r", ""), validate=True)
-        return orjson.loads(decoded or b"[]")
+        return json_values.loads(decoded or b"[]")
     except (binascii.Error, ValueError):
         text = "is neither the base64 of a JSON patch nor the patch itself; write [{op: …, path: …, value: …}]"
         raise _bad("validating", [Problem("patch", text)]) from None

@@ -4,8 +4,8 @@
 
 It runs as a child of hookrunner and is the only file that imports the `kubernetes` package, which costs 0.25 s and 44
 MB and knows every way to authenticate: tokens, certificates, exec plugins, auth providers, in-cluster service accounts.
-It imports nothing of ours, so that the child starts fast. The package writes keys into temporary files; they land in
-the given directory, which the parent removes even if this process is killed.
+Of ours it imports only what bounds documents, so that the child starts fast. The package writes keys into temporary
+files; they land in the given directory, which the parent removes even if this process is killed.
 
 Into the file goes one kubeconfig made of all that were read, with the context that was chosen as its current one: it is
 for processes that hookrunner starts, and holds in every working directory.
@@ -21,10 +21,11 @@ The line is `{"error": …}` or the fields of `credentials.Connection`.
 import json
 import logging
 import os
+import re
 import secrets
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,16 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 from requests.utils import should_bypass_proxies
 
+from hookrunner.bounds import DIGITS, TOO_MANY_DIGITS, TooLarge
+from hookrunner.yaml_values import events
+
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
-_BROKEN = (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)
+_NUMBER = re.compile("[-+0-9_:.]+")
+_LARGEST = 16 << 20
+"""Bytes of the one kubeconfig that is made of all. Aliases are written out in it."""
+
+_BROKEN = (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError)
 """What the package raises for a file that is not as it should be; it checks little by itself."""
 
 _STDIN = "/dev/stdin"
@@ -94,6 +102,8 @@ def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:
     """The connection that a context of one or more kubeconfig files describes."""
     if not any(Path(path).expanduser().is_file() for path in paths.split(ENV_KUBECONFIG_PATH_SEPARATOR)):
         raise ConfigException("no such file: name one with --kube-config or KUBECONFIG")
+    for path in paths.split(ENV_KUBECONFIG_PATH_SEPARATOR):
+        _check(Path(path).expanduser())
     return _connection(KubeConfigMerger(paths), context, derived, paths)
 
 
@@ -119,6 +129,19 @@ def _connection(merger: KubeConfigMerger, context: str, derived: str, paths: str
         "token_file": _token_file(merger.config, chosen["context"].get("user")),
         "expires": expiry.timestamp() if expiry else None,
     }
+
+
+def _check(path: Path) -> None:
+    """The package's own reader knows no bounds: it recurses, and computes numbers of any length. Raises TooLarge."""
+    if path.is_file():
+        try:
+            for event in events(path.read_bytes()):
+                if isinstance(event, yaml.ScalarEvent) and len(event.value) > DIGITS and _NUMBER.fullmatch(event.value):
+                    raise TooLarge(TOO_MANY_DIGITS)
+        except TooLarge as error:
+            raise TooLarge(f"{path}: {error}") from None
+        except yaml.YAMLError:
+            pass  # the package says so
 
 
 def merged(files: Mapping[str, Any], context: str) -> dict[str, Any]:
@@ -168,11 +191,21 @@ def _write(path: str, config: Mapping[str, Any]) -> None:
     draft = f"{path}.{secrets.token_hex(8)}"
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump(config, file, default=str)
+            file.writelines(_pieces(config))
         os.replace(draft, path)
     finally:
         if os.path.lexists(draft):
             os.unlink(draft)
+
+
+def _pieces(config: Mapping[str, Any]) -> Iterator[str]:
+    """The text. Raises TooLarge."""
+    size = 0
+    for piece in json.JSONEncoder(default=str).iterencode(config):
+        size += len(piece)
+        if size > _LARGEST:
+            raise TooLarge(f"more than {_LARGEST >> 20} MiB, aliases written out; make it smaller")
+        yield piece
 
 
 def _described(configuration: Any, named_proxy: bool = False) -> dict[str, Any]:

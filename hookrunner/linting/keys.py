@@ -9,6 +9,8 @@ from typing import TypeGuard
 
 import yaml
 
+from hookrunner import yaml_values
+from hookrunner.bounds import TooLarge
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Language, Source
 
@@ -50,8 +52,8 @@ def _again(text: str) -> Iterator[tuple[str, int]]:
 
 def _events(text: str) -> Iterator[yaml.Event]:
     """Where values begin and end; of what is no YAML, as far as it could be."""
-    with suppress(yaml.YAMLError):
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+    with suppress(yaml.YAMLError, TooLarge):
+        for event in yaml_values.events(text):
             if isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
                 yield event
 

@@ -16,6 +16,7 @@ from enum import StrEnum
 
 import orjson
 
+from hookrunner import json_values
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import HelmHook, Wanted
 from hookrunner.model.resources import JSON
@@ -150,7 +151,7 @@ def unpacked(text: str | bytes) -> JSON:
     """The document of a stored text. Raises ReleaseFailed if it is none."""
     try:
         raw = base64.b64decode(text, validate=True)
-        document = orjson.loads(gzip.decompress(raw) if raw.startswith(_GZIP) else raw)
+        document = json_values.loads(gzip.decompress(raw) if raw.startswith(_GZIP) else raw)
         document["info"]["status"], document["name"], document["namespace"], int(document["version"])
     except (binascii.Error, OSError, EOFError, zlib.error, ValueError, TypeError, KeyError) as error:
         raise ReleaseFailed(f"no release record of Helm: {error or type(error).__name__}") from None

@@ -6,7 +6,8 @@ from http import HTTPStatus
 
 import orjson
 
-from hookrunner import yaml_values
+from hookrunner import json_values, yaml_values
+from hookrunner.bounds import TooLarge
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import depths
 from hookrunner.sandbox.builtin import decode, protobuf
@@ -47,8 +48,9 @@ def parsed(text: bytes, content_type: str, kind: str) -> Body:
 def from_json(text: bytes, kind: str) -> JSON:
     """Raises Refused 400."""
     try:
+        json_values.check(text)
         value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+    except ValueError as error:
         raise _unrecognised(kind, f"json parse error: {error}") from None
     flat = text.count(b"{") + text.count(b"[") <= depths.MOST
     return value if flat else _checked(value, kind)
@@ -58,9 +60,12 @@ def from_yaml(text: bytes, kind: str) -> JSON:
     """One YAML document; JSON is YAML too, and faster. Raises Refused 400."""
     if text[:1] == b"{":
         try:
+            json_values.check(text)
             return _checked(orjson.loads(text), kind)
         except orjson.JSONDecodeError:
             pass
+        except TooLarge as error:
+            raise _unrecognised(kind, f"json parse error: {error}") from None
     try:
         return _checked(next(yaml_values.documents(text, yaml_values.YAML_1_1), None), kind)
     except BadDocument as error:

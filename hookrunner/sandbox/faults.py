@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import orjson
 from aiohttp import web
 
+from hookrunner import json_values
 from hookrunner.sandbox import status
 from hookrunner.sandbox.status import Refused, bad_request
 from hookrunner.sandbox.watching import Event
@@ -218,8 +219,8 @@ class Faults:
 
 def _fault(body: bytes) -> Fault:
     try:
-        return Fault(**orjson.loads(body))
-    except (orjson.JSONDecodeError, TypeError):
+        return Fault(**json_values.loads(body))
+    except (ValueError, TypeError):
         keys = ", ".join(key.name for key in fields(Fault))
         example = '{"what": "answer", "match": "GET /api/v1/pods", "status": 503}'
         raise bad_request(f"a fault is a JSON object with some of {keys}; for example {example}") from None

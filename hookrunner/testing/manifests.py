@@ -7,6 +7,8 @@ from pathlib import Path
 
 import yaml
 
+from hookrunner import yaml_values
+from hookrunner.bounds import TooLarge
 from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
 from hookrunner.model.resources import JSON
@@ -109,11 +111,11 @@ def _line(text: bytes, number: int) -> int:
     """The line in which a document begins; 1 for JSON that YAML does not understand."""
     starts: list[int] = []
     try:
-        events = yaml.parse(text, Loader=yaml.CSafeLoader)
+        events = yaml_values.events(text)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 mark = next(events).start_mark
                 starts.append(mark.line + 1 if mark else 1)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, TooLarge):
         pass
     return starts[number] if number < len(starts) else 1

@@ -14,6 +14,7 @@ import orjson
 import yaml
 
 from hookrunner import redaction, yaml_values
+from hookrunner.bounds import SECTIONS, Tally
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL
@@ -53,6 +54,7 @@ def parse(data: Mapping[str, str], as_addon: bool = False) -> Config:
     flags: dict[str, dict[str, bool]] = {ENABLED: {}, _MAINTENANCE: {}}
     problems: dict[str, str] = {}
     bad_flags: set[str] = set()
+    tally = Tally(SECTIONS)
     for name, text in sorted(data.items()):
         key, suffix = _taken_apart(name)
         try:
@@ -63,7 +65,7 @@ def parse(data: Mapping[str, str], as_addon: bool = False) -> Config:
                 flags[suffix][key] = _flag(suffix, text)
                 sections.setdefault(key, {})
             else:
-                sections[key] = _section(key, text, as_addon)
+                sections[key] = _section(key, text, as_addon, tally)
         except _Unreadable as error:
             bad_flags |= {key} if suffix == ENABLED else set()
             problems[key] = "; ".join(filter(None, (problems.get(key), f"{name}: {error}")))
@@ -119,11 +121,14 @@ def _flag(suffix: str, text: str) -> bool:
     return known[text.strip()]
 
 
-def _section(key: str, text: str, as_addon: bool) -> JSON:
+def _section(key: str, text: str, as_addon: bool, tally: Tally) -> JSON:
+    """What is refused does not count for the sections after it."""
+    size, values = tally.size, tally.values
     try:
-        first, *others = [*yaml_values.documents(text.encode(), dialect(key, as_addon))] or [None]
+        first, *others = [*yaml_values.documents(text.encode(), dialect(key, as_addon), tally)] or [None]
         orjson.dumps([[first]])  # deeper, because others put it into documents
     except (BadDocument, orjson.JSONEncodeError) as error:
+        tally.size, tally.values = size, values
         raise _Unreadable(f"cannot be read: {error}") from None
     if any(other is not None for other in others):
         raise _Unreadable("holds more than one document; leave the lines '---' out")

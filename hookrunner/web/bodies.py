@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import HttpVersion11, web
 
+from hookrunner import json_values
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionRequest
 from hookrunner.web.parsing_cost import ParsingCost
@@ -94,8 +95,8 @@ def conversion(body: bytearray) -> tuple[str, JSON]:
 def _parsed(body: bytearray, kind: str, versions: Sequence[str]) -> tuple[str, JSON]:
     """Unknown fields are as welcome as in Go; `NaN`, undecodable text and bottomless nesting are not JSON for us."""
     try:
-        review = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        review = json_values.loads(body)
+    except ValueError as error:
         raise web.HTTPBadRequest(text=f"Invalid JSON payload: {error}\n") from error
     if not isinstance(review, dict):
         raise web.HTTPBadRequest(text=f"Invalid JSON payload: it has to be an object, a {kind}\n")

@@ -89,8 +89,8 @@ def test_nothing_is_a_global_section_but_no_module(text: str) -> None:
     ("name", "text", "key", "told"),
     [
         ("foo", "a: [", "foo", "foo: cannot be read: not YAML: line 2"),
-        ("foo", "[" * 5000, "foo", "foo: cannot be read: nested too deep"),
-        ("foo", "{a: " * 253 + "1" + "}" * 253, "foo", "foo: cannot be read: Recursion"),
+        ("foo", "[" * 5000, "foo", "foo: cannot be read: line 1: nested too deep"),
+        ("foo", "{a: " * 253 + "1" + "}" * 253, "foo", "foo: cannot be read: line 1: nested too deep"),
         ("foo", "text", "foo", "foo: must be a map"),
         ("foo", "[1]", "foo", "foo: must be a map"),
         ("foo", "a: 1\n---\nb: 2", "foo", "foo: holds more than one document"),

@@ -131,7 +131,7 @@ async def test_a_compressed_body_is_not_unpacked() -> None:
         (
             b'{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "", "object": %b}}'
             % (b"[" * 300 + b"]" * 300),
-            "Invalid JSON payload: nested too deep\n",
+            "Invalid JSON payload: nested too deep: more than 230 maps and lists",
         ),
     ],
 )

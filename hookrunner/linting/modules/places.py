@@ -1,10 +1,13 @@
 """Where something stands in a file of a module, by what a message says of it."""
 
 import re
+from collections import deque
 from pathlib import Path
 
 import yaml
 
+from hookrunner import yaml_values
+from hookrunner.bounds import TooLarge
 from hookrunner.values import pointers
 
 _POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")
@@ -62,8 +65,10 @@ def of_file(message: str, directory: Path) -> tuple[str, Position]:
 def in_yaml(path: Path, pointer: str) -> Position:
     """Where the value at a JSON pointer, or the nearest one around it that is there, begins with its key."""
     try:
-        node = yaml.compose(path.read_bytes(), Loader=yaml.CSafeLoader)
-    except (OSError, yaml.YAMLError):
+        text = path.read_bytes()
+        deque(yaml_values.events(text), maxlen=0)  # the composer recurses in C: too deep a text would end the process
+        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    except (OSError, yaml.YAMLError, TooLarge):
         return START
     place = START
     for step in pointers.tokens(pointer):

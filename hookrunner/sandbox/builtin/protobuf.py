@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-import orjson
-
+from hookrunner import json_values
 from hookrunner.sandbox.builtin.types import Type, type_of
 from hookrunner.sandbox.status import bad_request
 
@@ -119,7 +118,7 @@ def _int_or_string(raw: Raw) -> int | str:
 
 def _json(raw: Raw) -> Any:
     """What is JSON inside; the few schema types of definitions that are not are left to JSON clients."""
-    return orjson.loads(_bytes(dict(_fields(_bytes(raw))).get(RAW, b"null")) or b"null")
+    return json_values.loads(_bytes(dict(_fields(_bytes(raw))).get(RAW, b"null")) or b"null")
 
 
 PLAIN: dict[str, Read] = {

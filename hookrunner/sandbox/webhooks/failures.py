@@ -3,7 +3,8 @@
 from http import HTTPStatus
 
 import aiohttp
-import orjson
+
+from hookrunner import json_values
 
 UNTRUSTED = "tls: failed to verify certificate: x509: "
 WRONG_HOST, EXPIRED = 62, (9, 10)
@@ -49,8 +50,8 @@ def _said(status: int, text: bytes, kind: str) -> str:
 def _status_message(text: bytes) -> str:
     """The message of a `Status`; "" if it is none."""
     try:
-        said = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        said = json_values.loads(text)
+    except ValueError:
         return ""
     is_status = isinstance(said, dict) and said.get("kind") == "Status" and said.get("status") == "Failure"
     return str(said.get("message") or "") if is_status else ""

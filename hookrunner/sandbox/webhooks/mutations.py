@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 import orjson
 
+from hookrunner import json_values
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox import depths, rules
 from hookrunner.sandbox.fields.entries import Unreadable, read_foreign
@@ -39,8 +40,8 @@ def internal(why: str) -> Refused:
 def operations(reply: Reply) -> list[JSON]:
     """The operations of the patch in a reply. Raises `Unusable`."""
     try:
-        found = orjson.loads(reply.patch or b"null")
-    except orjson.JSONDecodeError as error:
+        found = json_values.loads(reply.patch or b"null")
+    except ValueError as error:
         raise Unusable(f"{UNDECODABLE}: {error}") from None
     if not isinstance(found, list | None):
         raise Unusable(f"{UNDECODABLE}: json: cannot unmarshal {type(found).__name__} into Go value of a patch")

@@ -8,8 +8,7 @@ import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import orjson
-
+from hookrunner import json_values
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import About, Cause, Refused
@@ -47,8 +46,8 @@ class Reply:
 def parsed(text: bytes, group: str, kind: str) -> Object:
     """The review that a reply is; one that does not say what it is may be one. Raises `BadReply`."""
     try:
-        said = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        said = json_values.loads(text)
+    except ValueError as error:
         raise BadReply(f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(said, dict):
         raise BadReply(f"couldn't get version/kind; json parse error: json: cannot unmarshal {_type(said)}")

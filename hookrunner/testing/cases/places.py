@@ -9,6 +9,8 @@ from typing import Protocol
 
 import yaml
 
+from hookrunner import yaml_values
+
 
 @dataclass(slots=True)
 class Place:
@@ -28,7 +30,7 @@ Places = dict[str, Place]
 
 def places(text: str) -> Places:
     """The places of all values in the first document."""
-    events = (event for event in yaml.parse(text, Loader=yaml.CSafeLoader) if isinstance(event, yaml.NodeEvent | _ENDS))
+    events = (event for event in yaml_values.events(text) if isinstance(event, yaml.NodeEvent | _ENDS))
     found: Places = {}
     for event in events:
         _walk(event, events, "", found)

@@ -1,8 +1,8 @@
 """ConfigMaps, Secrets, ServiceAccounts, Namespaces."""
 
 import base64
-import json
 
+from hookrunner import json_values
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin.validation.common import UNCHANGEABLE, Causes, Object, named
 from hookrunner.sandbox.status import forbidden_field, required, too_long, wrong
@@ -83,7 +83,7 @@ def _by_type(obj: Object, data: Object) -> Causes:
 
 def _is_json(coded: str) -> bool:
     try:
-        json.loads(base64.b64decode(coded))
+        json_values.loads(base64.b64decode(coded))
     except ValueError:
         return False
     return True
