@@ -86,13 +86,12 @@ def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) ->
     except OSError:
         return
     for entry in entries:
-        path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
             if not entry.name.startswith("."):
-                yield from _tree(path, user, seen)
+                yield from _tree(Path(entry.path), user, seen)
         elif entry.is_symlink():
-            yield from _target(Path(os.path.realpath(path)), user, seen, follow)
-        elif not read_only and (found := _finding(path, entry.stat(follow_symlinks=False), user)):
+            yield from _target(Path(os.path.realpath(entry.path)), user, seen, follow)
+        elif not read_only and (found := _finding(entry.path, entry.stat(follow_symlinks=False), user)):
             yield found
 
 
@@ -113,10 +112,10 @@ def _judged(path: Path, status: os.stat_result, user: User) -> Iterator[Finding]
         yield found
 
 
-def _finding(path: Path, status: os.stat_result, user: User) -> Finding | None:
+def _finding(path: str | Path, status: os.stat_result, user: User) -> Finding | None:
     device = stat.S_ISCHR(status.st_mode) or stat.S_ISSOCK(status.st_mode)
     writers = "" if device else user.writers(status)  # /dev/null is every user's
-    return Finding(path, writers, bool(status.st_mode & stat.S_IWOTH)) if writers else None
+    return Finding(Path(path), writers, bool(status.st_mode & stat.S_IWOTH)) if writers else None
 
 
 def _is_read_only(path: Path) -> bool:

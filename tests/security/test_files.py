@@ -1,9 +1,11 @@
 """Another user of the machine, who may write to the temp directory of all, to that of hooks, or to what we read."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +15,8 @@ import pytest
 import yaml
 
 from hookrunner import log
-from hookrunner.errors import HookFailed
+from hookrunner.charts.files import unpacked
+from hookrunner.errors import BadChart, BadModule, HookFailed
 from hookrunner.hooks import writable
 from hookrunner.hooks.workspace import workspace
 from hookrunner.kube.credentials import loaded
@@ -29,6 +32,8 @@ from hookrunner.private_files import (
     use_directory,
 )
 from hookrunner.settings import HooksSettings, KubeSettings, load
+from hookrunner.values import schemas
+from tests.sandbox.conftest import Client
 
 STRANGER = 4242
 REFUSED = r"belongs to another user \(4242\)|can be written by every user"
@@ -292,3 +297,55 @@ def test_modes_mean_nothing_where_nobody_can_write(monkeypatch: pytest.MonkeyPat
     fields[8] |= os.ST_RDONLY
     monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result(fields))
     assert list(writable.findings(tmp_path, User.of_process())) == []
+
+
+# ── files that a document names ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("file://{outside}", "a file that cannot be read: No such file"),
+        ("../../outside", "a file that is "),
+        ("../fifo", "something that is no file"),
+        ("/dev/zero", "something that is no file"),
+    ],
+)
+def test_a_reference_of_a_schema_shows_nothing_of_the_file_that_it_names(
+    tmp_path: Path, reference: str, said: str
+) -> None:
+    """Relative paths may lead out of a module, as several may share a schema. Nothing is fetched or read for ever."""
+    (openapi := tmp_path / "module" / "openapi").mkdir(parents=True)
+    (outside := tmp_path / "outside").write_text("root:$6$precious: [\n")
+    os.mkfifo(tmp_path / "module" / "fifo")
+    (openapi / "values.yaml").write_text(f"properties: {{a: {{$ref: '{reference.format(outside=outside)}'}}}}")
+    with pytest.raises(BadModule, match=f"refers to {said}") as raised:
+        schemas.load(tmp_path / "module", "it")
+    assert "precious" not in str(raised.value)
+
+
+@pytest.mark.parametrize("reference", ["file:///etc/passwd", "../../etc/passwd", "http://127.0.0.1:1/x"])
+async def test_a_definition_in_the_sandbox_may_name_no_file(client: Client, reference: str) -> None:
+    schema = {"type": "object", "properties": {"spec": {"$ref": reference}}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
+    names = {"plural": "boxes", "kind": "Box"}
+    described = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    body = {"metadata": {"name": "boxes.example.com"}, "spec": described}
+    answer = await client.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
+    assert (answer.status, "$ref" in answer.body["message"], "root:" in str(answer.body)) == (422, True, False)
+
+
+def test_a_packed_chart_is_never_written_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that `../` and links in it lead nowhere."""
+    monkeypatch.chdir(tmp_path)
+    with tarfile.open(fileobj=(packed := io.BytesIO()), mode="w:gz") as archive:
+        for name in ("a/../../up", "/absolute", "a/../templates/b"):
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            archive.addfile(member, io.BytesIO(b"x"))
+        link = tarfile.TarInfo("a/link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    with pytest.raises(BadChart, match="not a packed chart"):
+        list(unpacked("c.tgz", packed.getvalue()))
+    assert list(tmp_path.iterdir()) == []

@@ -48,6 +48,8 @@ class Documents:
 
     def _document(self, file: str) -> JSON:
         if file not in self._read:
+            if os.path.exists(file) and not os.path.isfile(file):  # a FIFO or a device: its reading may never end
+                raise NotThere("refers to something that is no file")
             try:
                 found = yaml_values.documents(Path(file).read_bytes(), yaml_values.YAML_1_1)
                 self._read[file] = next(found, None)
