@@ -30,6 +30,7 @@ from hookrunner.kube.loading import Loading
 from hookrunner.kube.outage import Outage
 from hookrunner.kube.pace import Pace
 from hookrunner.kube.watch import Watches
+from hookrunner.metrics.bounds import Bounds
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -37,7 +38,7 @@ from hookrunner.model.status import Condition, ConvergeDump, QueueDump, Snapshot
 from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
-from hookrunner.settings import Settings
+from hookrunner.settings import Settings, WebSettings
 from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
 from hookrunner.web.modules import Modules
@@ -72,7 +73,7 @@ def run(settings: Settings, loading: Loading | None) -> int:
 async def serve(settings: Settings, loading: Loading | None) -> int:
     """The whole life of the process."""
     began = time.monotonic()
-    signals, face = Signals(), Face(Metrics(settings.web.metrics_prefix, settings.web.queue_actions))
+    signals, face = Signals(), _face(settings.web)
     async with AsyncExitStack() as stack:
         await _answer(settings, face, stack)
         if loading is None:
@@ -141,7 +142,7 @@ class Face:
     """What the servers show; before the engine is there, that it is not."""
 
     metrics: Metrics
-    hook_metrics: HookMetrics = field(default_factory=HookMetrics)
+    hook_metrics: HookMetrics
     status: Status | None = None
     left_out: str = ""
     webhooks: Answering | None = None
@@ -178,12 +179,20 @@ class Face:
         return self.status.snapshots(hook) if self.status else None
 
 
+def _face(web: WebSettings) -> Face:
+    metrics = Metrics(web.metrics_prefix, web.queue_actions)
+    of_hooks = HookMetrics(Bounds(web.hook_metric_samples, web.hook_metrics_samples))
+    metrics.hook_metrics_samples.from_function(lambda: [((), of_hooks.samples)])
+    metrics.hook_metrics_refused.from_function(of_hooks.refused.items)
+    return Face(metrics, of_hooks)
+
+
 async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None:
     """Open the public port and the debug socket."""
     web = settings.web
     converge = face.converge if settings.modules.on else None
     unready = 500 if settings.compat is Compat.ADDON else 503
-    pages = server.Pages(face.metrics.exposition, face.hook_metrics.exposition, face.conditions, converge, unready)
+    pages = server.Pages(face.metrics.pieces, face.hook_metrics.pieces, face.conditions, converge, unready)
     public = listen.on_port(web.address, web.port, "--listen-port")
     await stack.enter_async_context(listen.serve(server.application(pages), public))
     stack.enter_context(watched(public))

@@ -9,27 +9,43 @@ read.
 Source: https://prometheus.io/docs/instrumenting/exposition_formats/
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.utils import floatToGoString
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
+_PIECE = 64 * 1024
+"""Characters that are made at one go: a millisecond or two of work."""
+
 _IN_HELP = str.maketrans({"\\": r"\\", "\n": r"\n"})
 _IN_LABEL = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
-def encoded(families: Iterable[str]) -> bytes:
-    """The whole answer."""
+def pieces(lines: Iterable[str]) -> Iterator[bytes]:
+    """The answer in pieces of a little more than `_PIECE`, so that others are answered in between."""
+    held, size = list[str](), 0
+    for text in lines:
+        held.append(text)
+        size += len(text)
+        if size >= _PIECE:
+            yield _encoded(held)
+            held, size = [], 0
+    yield _encoded(held)
+
+
+def _encoded(lines: Iterable[str]) -> bytes:
     # A hook's file name may hold bytes that are not UTF-8. A "?" in one label beats an answer without any metric.
-    return "".join(families).encode(errors="replace")
+    return "".join(lines).encode(errors="replace")
 
 
-def family(name: str, text: str, kind: str, lines: Iterable[str]) -> str:
+def family(name: str, text: str, kind: str, lines: Iterable[str]) -> Iterator[str]:
     """A metric with its lines; nothing at all if it has none, as Go's client does."""
-    body = "".join(lines)
-    return f"# HELP {name} {text.translate(_IN_HELP)}\n# TYPE {name} {kind}\n{body}" if body else ""
+    for number, sample in enumerate(lines):
+        if not number:
+            yield f"# HELP {name} {text.translate(_IN_HELP)}\n# TYPE {name} {kind}\n"
+        yield sample
 
 
 def line(name: str, labels: str, value: float) -> str:

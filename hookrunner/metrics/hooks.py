@@ -3,17 +3,20 @@
 A series belongs to one group, or to nobody's group: then it lives until a restart or until its hook says `expire`.
 Each batch that names a group replaces that group's series; groups are shared by all hooks. An operation that cannot
 be shown beside what is there already (another type, a series of another group, a name that stands for something
-else) is refused and named, the others of its batch are applied: a scrape never breaks (design.md §4 no. 9).
+else) is refused and named, the others of its batch are applied: a scrape never breaks. So is one
+that would make them too many (`bounds.py`).
 
 Not here: reading the file (`hooks/outputs`), and what a refusal means for the run (the engine says).
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from hookrunner.metrics import exposition
+from hookrunner.metrics import bounds, exposition
+from hookrunner.metrics.bounds import Bounds, OutOfBounds
 from hookrunner.metrics.series import Buckets, Distribution
 from hookrunner.model.operations import MetricAction, MetricOperation
 from hookrunner.model.values import GLOBAL
@@ -44,19 +47,22 @@ class _Refused(Exception):
 @dataclass(slots=True)
 class _Series:
     owner: _Owner
+    weight: int
     value: float = 0.0
     spread: Distribution | None = None
 
 
 @dataclass(slots=True)
 class _Family:
-    """`labels` are all label names ever seen; a series without one of them shows it as empty."""
+    """`labels` are all label names ever seen; a series without one of them shows it as empty. `samples` is what its
+    series count for."""
 
     name: str
     kind: _Kind
     buckets: Buckets
     labels: set[str] = field(default_factory=set)
     series: dict[_Key, _Series] = field(default_factory=dict)
+    samples: int = 0
 
     @property
     def claims(self) -> set[str]:
@@ -64,7 +70,7 @@ class _Family:
         suffixes = ("_bucket", "_sum", "_count") if self.kind == "histogram" else ()
         return {self.name, *(self.name + suffix for suffix in suffixes)}
 
-    def text(self) -> str:
+    def lines(self) -> Iterator[str]:
         """All series; the help of a hook's metric is its name."""
         return exposition.family(self.name, self.name, self.kind, self._lines())
 
@@ -80,24 +86,40 @@ class _Family:
 
 
 class HookMetrics:
-    """The metrics of all hooks."""
+    """The metrics of all hooks. `samples` is for how many they count, `refused` how many operations of each hook and
+    module were refused."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: Bounds | None = None) -> None:
+        self.refused = Counter[_Hook]()
+        self._most = most or Bounds()
+        self._series_samples = 0
         self._families: dict[str, _Family] = {}
         self._claims: dict[str, str] = {}
         self._owned: dict[_Owner, set[tuple[str, _Key]]] = {}
 
     def apply(self, hook: str, operations: Sequence[MetricOperation], module: str = "") -> tuple[str, ...]:
         """Apply what one run of `hook` wrote; that of a module's hook is shown with its module (addon-operator.md
-        §8.2), and hooks of one name in two modules have nothing to do with each other. Returns one line for each
-        operation that was refused."""
+        §8.2), and hooks of one name in two modules have nothing to do with each other. Returns why operations were
+        refused, each reason once."""
         for group in {operation.group for operation in operations if operation.group}:
             self._expire((group, ""))
-        return tuple(self._refusals((hook, module), operations))
+        reasons = Counter(self._refusals((hook, module), operations))
+        if reasons:
+            self.refused[hook, module] += reasons.total()
+        return tuple(f"{reason} ({times} times)" if times > 1 else reason for reason, times in reasons.items())
+
+    @property
+    def samples(self) -> int:
+        return self._series_samples + len(self._families)
 
     def exposition(self) -> bytes:
         """The text of `/metrics/hooks`."""
-        return exposition.encoded(family.text() for _, family in sorted(self._families.items()))
+        return b"".join(self.pieces())
+
+    def pieces(self) -> Iterator[bytes]:
+        """The same in pieces; what changes in between may be in a later one."""
+        families = sorted(self._families.items())
+        return exposition.pieces(line for _, family in families for line in family.lines())
 
     def _refusals(self, hook: _Hook, operations: Iterable[MetricOperation]) -> Iterator[str]:
         for operation in operations:
@@ -107,10 +129,12 @@ class HookMetrics:
                 continue
             try:
                 self._record(owner, hook, operation)
-            except _Refused as refused:
-                yield f"metric '{operation.name}' ({operation.action}) refused: {refused}"
+            except (_Refused, OutOfBounds) as refused:
+                yield f"metric '{operation.name[: bounds.NAME]}' ({operation.action}) refused: {refused}"
 
     def _record(self, owner: _Owner, hook: _Hook, operation: MetricOperation) -> None:
+        bounds.check_name(operation.name)
+        bounds.check_labels(operation.labels)
         key = _key(hook, operation)
         series = self._series(self._family(operation), key, owner)
         if operation.action is MetricAction.SET:
@@ -121,7 +145,7 @@ class HookMetrics:
             series.value += operation.value
 
     def _family(self, operation: MetricOperation) -> _Family:
-        """The family of that name, made if it is new."""
+        """The family of that name. A new one counts as soon as it has a series."""
         name, kind = sanitized(operation.name), _KINDS[operation.action]
         if kind == "counter" and operation.value < 0:
             raise _Refused("a counter only grows; use 'set' for a number that falls")
@@ -131,26 +155,40 @@ class HookMetrics:
         for claim in family.claims:
             if self._claims.get(claim, name) != name:
                 raise _Refused(f"{claim} already belongs to {self._claims[claim]}; use another name")
-        self._families[name] = family
-        self._claims |= dict.fromkeys(family.claims, name)
         return family
 
     def _series(self, family: _Family, key: _Key, owner: _Owner) -> _Series:
         """The series of that key, made if it is new."""
         series = family.series.get(key)
         if series is None:
-            spread = Distribution(family.buckets) if family.kind == "histogram" else None
-            series = family.series[key] = _Series(owner, spread=spread)
-            family.labels.update(label for label, _ in key)
-            self._owned.setdefault(owner, set()).add((family.name, key))
+            series = self._new_series(family, key, owner)
         elif series.owner != owner:
             of = f"group '{series.owner[0]}'" if series.owner[0] else "no group"
             raise _Refused(f"{family.name} with these values of {_names(key)} already belongs to {of}; use others")
         return series
 
+    def _new_series(self, family: _Family, key: _Key, owner: _Owner) -> _Series:
+        """Raises OutOfBounds; then nothing has changed."""
+        spread = Distribution(family.buckets) if family.kind == "histogram" else None
+        weight = bounds.weight(key, len(family.buckets.labels) + 2 if spread else 1)
+        labels = family.labels | {label for label, _ in key}
+        self._most.check(family.name, family.samples + weight, self.samples + weight)
+        bounds.check_count(family.name, len(labels))
+        self._families[family.name] = family
+        self._claims |= dict.fromkeys(family.claims, family.name)
+        series = family.series[key] = _Series(owner, weight, spread=spread)
+        family.labels = labels
+        family.samples += weight
+        self._series_samples += weight
+        self._owned.setdefault(owner, set()).add((family.name, key))
+        return series
+
     def _expire(self, owner: _Owner) -> None:
         for name, key in self._owned.pop(owner, ()):
-            del self._families[name].series[key]
+            family = self._families[name]
+            weight = family.series.pop(key).weight
+            family.samples -= weight
+            self._series_samples -= weight
 
 
 def _names(key: _Key) -> str:

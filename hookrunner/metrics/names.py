@@ -10,6 +10,7 @@ Rates of things that happen to hooks are counted where they happen; this file on
 
 import re
 import time
+from collections.abc import Iterator
 
 from prometheus_client.exposition import generate_latest
 from prometheus_client.gc_collector import GCCollector
@@ -18,7 +19,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
 from hookrunner.errors import StartRefused
-from hookrunner.metrics.exposition import encoded
+from hookrunner.metrics.exposition import pieces
 from hookrunner.metrics.modules import ModuleMetrics
 from hookrunner.metrics.rows import MODULE, MODULE_AND_KIND, Row, counter, gauge, histogram, rows_of
 from hookrunner.metrics.series import Counter, Family
@@ -178,6 +179,14 @@ class Metrics(ModuleMetrics):
         "{}hook_running_seconds", _BINDING, "For how long the present run of a hook lasts.", optional=MODULE
     )
 
+    hook_metrics_samples = gauge("{}hook_metrics_samples", (), "Samples that hooks export, as their bounds count them.")
+    hook_metrics_refused = counter(
+        "{}hook_metrics_refused_total",
+        ("hook",),
+        "Metrics operations of a hook that were refused: beyond a bound, or in conflict with what is there.",
+        optional=MODULE,
+    )
+
     webhook_reviews = counter(
         "{}webhook_reviews_total",
         ("type", "webhook", "result"),
@@ -217,10 +226,15 @@ class Metrics(ModuleMetrics):
         Counter.accompany(self.module_hook_errors, self.module_hook_allowed_errors, self.module_hook_success)
 
     def exposition(self) -> bytes:
-        """The text of `/metrics`: ours by name, then `python_*` and `process_*` (where Go's client has `go_*`)."""
+        """The text of `/metrics`."""
+        return b"".join(self.pieces())
+
+    def pieces(self) -> Iterator[bytes]:
+        """The same in pieces: ours by name, then `python_*` and `process_*` (where Go's client has `go_*`)."""
         families = (f for f in vars(self).values() if isinstance(f, Family) and f not in self._hidden)
-        ours = encoded(family.text() for family in sorted(families, key=lambda family: family.name))
-        return ours + generate_latest(self._runtime)
+        ordered = sorted(families, key=lambda family: family.name)
+        yield from pieces(line for family in ordered for line in family.lines())
+        yield generate_latest(self._runtime)
 
 
 def ticks(uptime: float) -> int:

@@ -65,7 +65,7 @@ class Family:
         self._labels = (*labels, *optional)
         self._optional = len(optional)
 
-    def text(self) -> str:
+    def lines(self) -> Iterator[str]:
         """All series as they are now, in the order of their label values."""
         return exposition.family(self.name, self._help, self.kind, self._lines())
 

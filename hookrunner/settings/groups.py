@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from hookrunner.options import (
     COUNT,
+    COUNT_FROM_1,
     DURATION,
     ENDPOINT,
     MAYBE_PATH,
@@ -204,6 +205,18 @@ class WebSettings:
     )
     queue_actions: bool = setting(
         Option("queue-actions-metrics", UNLESS_NO, "true", "Export how long operations on queues take.", BARE)
+    )
+    hook_metric_samples: int = setting(
+        Option(
+            "hook-metric-samples",
+            COUNT_FROM_1,
+            "10000",
+            "How many samples (lines at `/metrics/hooks`) one metric of hooks may have; more are refused, and told in "
+            "the log. One with more than 512 characters of labels counts for more.",
+        )
+    )
+    hook_metrics_samples: int = setting(
+        Option("hook-metrics-samples", COUNT_FROM_1, "100000", "The same for all metrics of hooks together.")
     )
     debug_sockets: tuple[Path, ...] = setting(
         Option(

@@ -7,7 +7,9 @@ It knows nothing of the engine: what it shows comes from the functions of `Pages
 loaded, so that probes get an answer from the first second on; then it is alive, and not ready.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import orjson
@@ -21,14 +23,17 @@ from hookrunner.web import converging
 from hookrunner.web.discovery import discovery
 from hookrunner.web.formats import rfc3339
 
+SCRAPES = 8
+"""Scrapes at once. Each is work for the event loop, which probes and reviews wait for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What is shown: two texts in the Prometheus format, what the program needs to be ready, and how far the converge
-    is if there are modules. `unready` is the HTTP status of what is not ready."""
+    """What is shown: two texts in the Prometheus format, in pieces, what the program needs to be ready, and how far the
+    converge is if there are modules. `unready` is the HTTP status of what is not ready."""
 
-    metrics: Callable[[], bytes]
-    hook_metrics: Callable[[], bytes]
+    metrics: Callable[[], Iterable[bytes]]
+    hook_metrics: Callable[[], Iterable[bytes]]
     conditions: Callable[[], Sequence[Condition]]
     converge: Callable[[], ConvergeDump] | None = None
     unready: int = 503
@@ -54,12 +59,23 @@ def application(pages: Pages) -> web.Application:
 class _Routes:
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
+        self._scrapes = 0
 
-    async def metrics(self, _request: web.Request) -> web.Response:
-        return _exposition(self._pages.metrics())
+    async def metrics(self, request: web.Request) -> web.StreamResponse:
+        return await self._exposition(request, self._pages.metrics())
 
-    async def hook_metrics(self, _request: web.Request) -> web.Response:
-        return _exposition(self._pages.hook_metrics())
+    async def hook_metrics(self, request: web.Request) -> web.StreamResponse:
+        return await self._exposition(request, self._pages.hook_metrics())
+
+    async def _exposition(self, request: web.Request, pieces: Iterable[bytes]) -> web.StreamResponse:
+        if self._scrapes == SCRAPES:
+            text = f"{SCRAPES} scrapes are being answered, ask again\n"
+            return web.Response(text=text, status=503, headers={"Retry-After": "1"})
+        self._scrapes += 1
+        try:
+            return await _sent(request, pieces)
+        finally:
+            self._scrapes -= 1
 
     async def readyz(self, request: web.Request) -> web.Response:
         return _readiness(self._pages, request)
@@ -96,9 +112,22 @@ async def _alive(_request: web.Request) -> web.Response:
     return web.Response(text="ok\n")
 
 
-def _exposition(body: bytes) -> web.Response:
-    response = web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
+async def _sent(request: web.Request, pieces: Iterable[bytes]) -> web.StreamResponse:
+    """Each piece is made when the one before has been taken, and others have their turn in between. The first one is
+    made before the status is sent: an error there is a 500."""
+    if request.method == "HEAD":
+        return web.Response(headers={"Content-Type": CONTENT_TYPE})
+    rest = iter(pieces)
+    piece: bytes | None = next(rest, b"")
+    response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE})
     response.enable_compression()
+    with suppress(ConnectionResetError):  # the client has left meanwhile
+        await response.prepare(request)
+        while piece is not None:
+            await response.write(piece)
+            await asyncio.sleep(0)
+            piece = next(rest, None)
+        await response.write_eof()
     return response
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookrunner.metrics.exposition import encoded, family, label_text, line, number
+from hookrunner.metrics.exposition import family, label_text, line, number, pieces
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_numbers_look_as_in_go(value: float, text: str) -> None:
 
 
 def test_a_counter_keeps_its_name() -> None:
-    assert family("x", "help", "counter", [line("x", "", 1)]) == "# HELP x help\n# TYPE x counter\nx 1\n"
+    assert "".join(family("x", "help", "counter", [line("x", "", 1)])) == "# HELP x help\n# TYPE x counter\nx 1\n"
 
 
 def test_label_values_are_escaped() -> None:
@@ -36,12 +36,17 @@ def test_label_values_are_escaped() -> None:
 
 
 def test_help_is_escaped_but_for_quotes() -> None:
-    assert family("x", 'a\\b\n"c"', "gauge", ["x 1\n"]).splitlines()[0] == '# HELP x a\\\\b\\n"c"'
+    assert "".join(family("x", 'a\\b\n"c"', "gauge", ["x 1\n"])).splitlines()[0] == '# HELP x a\\\\b\\n"c"'
 
 
 def test_a_label_that_is_no_utf8_does_not_break_the_text() -> None:
-    assert encoded(["x", b"\xff.sh".decode(errors="surrogateescape")]) == b"x?.sh"
+    assert list(pieces(["x", b"\xff.sh".decode(errors="surrogateescape")])) == [b"x?.sh"]
 
 
 def test_a_metric_without_series_is_left_out() -> None:
-    assert family("x", "help", "gauge", []) == ""
+    assert list(family("x", "help", "gauge", [])) == []
+
+
+def test_a_long_text_comes_in_pieces() -> None:
+    made = list(pieces(["x" * 10_000] * 20))
+    assert (len(made), max(map(len, made)) < 80_000, sum(map(len, made))) == (3, True, 200_000)

@@ -18,7 +18,7 @@ UNREADY = Condition("watches", False, "g.sh: pods: forbidden", 0.0)
 
 
 def app(found: ConvergeDump, *conditions: Condition, unready: int = 503) -> web.Application:
-    return application(Pages(bytes, bytes, lambda: conditions, lambda: found, unready))
+    return application(Pages(list, list, lambda: conditions, lambda: found, unready))
 
 
 @pytest.mark.parametrize(
@@ -107,5 +107,5 @@ async def test_the_state_of_the_converge(browse: Browse, found: ConvergeDump, te
 
 
 async def test_without_modules_there_is_no_converge(browse: Browse) -> None:
-    async with browse(application(Pages(bytes, bytes, list))) as session:
+    async with browse(application(Pages(list, list, list))) as session:
         assert (await session.get("/status/converge")).status == 404

@@ -1,6 +1,7 @@
 """The public server, over a real socket: each page, and what readiness says to machines and to people."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import aiohttp
@@ -8,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from hookrunner.model.status import Condition
-from hookrunner.web.server import Pages, application
+from hookrunner.web.server import SCRAPES, Pages, application
 
 Browse = Callable[[web.Application], AbstractAsyncContextManager[aiohttp.ClientSession]]
 
@@ -17,7 +18,7 @@ WAITING = Condition("kubernetes", False, "no answer from https://10.0.0.1: conne
 
 
 def app(conditions: Sequence[Condition] = ()) -> web.Application:
-    return application(Pages(lambda: b"m 1\n", lambda: b"h 2\n", lambda: conditions))
+    return application(Pages(lambda: [b"m 1\n"], lambda: [b"h ", b"2\n"], lambda: conditions))
 
 
 async def test_metrics_of_both_kinds_are_plain_text_0_0_4(browse: Browse) -> None:
@@ -34,8 +35,8 @@ async def test_metrics_are_compressed_for_those_who_can_read_that(browse: Browse
 
 
 async def test_metrics_are_read_at_each_request(browse: Browse) -> None:
-    texts = iter([b"m 1\n", b"m 2\n"])
-    async with browse(application(Pages(lambda: next(texts), bytes, list))) as session:
+    texts = iter([[b"m 1\n"], [b"m 2\n"]])
+    async with browse(application(Pages(lambda: next(texts), list, list))) as session:
         assert [await (await session.get("/metrics")).text() for _ in range(2)] == ["m 1\n", "m 2\n"]
 
 
@@ -88,10 +89,48 @@ async def test_the_first_page_links_every_route_and_discovery_lists_them(browse:
 
 
 async def test_a_broken_page_is_a_500_and_the_server_lives_on(browse: Browse, caplog: pytest.LogCaptureFixture) -> None:
-    def broken() -> bytes:
+    def broken() -> list[bytes]:
         raise RuntimeError("boom")
 
-    async with browse(application(Pages(broken, bytes, list))) as session:
+    async with browse(application(Pages(broken, list, list))) as session:
         assert (await session.get("/metrics")).status == 500
         assert (await session.get("/healthz")).status == 200
     assert "boom" in caplog.text
+
+
+async def test_others_are_answered_while_metrics_are_written(browse: Browse) -> None:
+    alive = list[int]()
+
+    def until_alive() -> Iterator[bytes]:
+        while not alive:
+            yield b"m 1\n"
+
+    async with browse(application(Pages(until_alive, list, list))) as session, asyncio.timeout(60):
+        scrape = asyncio.create_task(session.get("/metrics"))
+        alive.append((await session.get("/healthz")).status)
+        await (await scrape).read()
+        assert alive == [200]
+
+
+async def test_of_too_many_scrapes_the_last_is_told_to_come_again(browse: Browse) -> None:
+    over = list[bool]()
+
+    def until_over() -> Iterator[bytes]:
+        while not over:
+            yield b"m 1\n"
+
+    async with browse(application(Pages(until_over, until_over, list))) as session, asyncio.timeout(60):
+        scrapes = [asyncio.create_task(session.get(path)) for path in ("/metrics", "/metrics/hooks") for _ in range(4)]
+        assert len([await scrape for scrape in scrapes]) == SCRAPES
+        async with session.get("/metrics") as refused:
+            assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+        over.append(True)
+        await asyncio.gather(*[(await scrape).read() for scrape in scrapes])
+        async with session.get("/metrics") as answer:
+            assert (answer.status, await answer.read()) == (200, b"")
+
+
+async def test_a_scraper_that_wants_the_head_alone_gets_no_body(browse: Browse) -> None:
+    async with browse(app()) as session:
+        answer = await session.head("/metrics")
+        assert (answer.status, await answer.read()) == (200, b"")

@@ -1,0 +1,89 @@
+"""How much hooks may export, and what is told of the rest."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.metrics.bounds import Bounds
+from hookrunner.metrics.hooks import HookMetrics
+from tests.metrics.test_hooks import lines, op
+
+
+def numbered(count: int, action: str = "set", **rest: Any) -> list[Any]:
+    """Operations on so many series of one metric."""
+    return [op(action, labels={"n": str(number)}, **rest) for number in range(count)]
+
+
+def test_a_metric_has_so_many_samples_and_the_rest_is_told_at_once() -> None:
+    metrics = HookMetrics(Bounds(metric=3))
+    (told,) = metrics.apply("h", numbered(10))
+    assert "m has the most samples that --hook-metric-samples allows (3)" in told
+    assert told.endswith(" (7 times)")
+    assert (len(lines(metrics)), metrics.refused["h", ""]) == (3, 7)
+
+
+def test_what_is_there_goes_on() -> None:
+    metrics = HookMetrics(Bounds(metric=3))
+    metrics.apply("h", numbered(3, "add"))
+    assert metrics.apply("h", numbered(3, "add")) == ()
+    assert lines(metrics)[0] == 'm{hook="h",n="0"} 2'
+
+
+def test_a_histogram_counts_with_all_its_lines() -> None:
+    metrics = HookMetrics(Bounds(metric=10))
+    metrics.apply("h", numbered(3, "observe", buckets=(1.0, 2.0)))
+    assert len(lines(metrics)) == 10
+    (told,) = metrics.apply("h", [op("observe", "many", buckets=tuple(map(float, range(1000))))])
+    assert "many has the most samples" in told
+
+
+def test_all_metrics_have_so_many_samples_together_names_included() -> None:
+    metrics = HookMetrics(Bounds(all=4))
+    refused = metrics.apply("h", [op("set", f"m{number}") for number in range(5)])
+    assert (len(lines(metrics)), metrics.samples, len(refused)) == (2, 4, 3)
+    assert "--hook-metrics-samples allows (4)" in refused[0]
+
+
+@pytest.mark.parametrize("rest", [{"group": "g"}, {}])
+def test_what_has_expired_makes_room(rest: dict[str, Any]) -> None:
+    metrics = HookMetrics(Bounds(metric=3, all=4))
+    for _ in range(3):
+        assert metrics.apply("h", numbered(3, **rest)) == ()
+        metrics.apply("h", [op("expire", "", **rest)])
+    assert (lines(metrics), metrics.samples) == ([], 1)
+
+
+def test_a_refused_name_is_free_for_others() -> None:
+    metrics = HookMetrics(Bounds(metric=3))
+    metrics.apply("h", [op("observe")])
+    assert metrics.apply("h", [op("set"), op("set", "m_sum")]) == ()
+
+
+def test_long_labels_count_for_more() -> None:
+    metrics = HookMetrics(Bounds(metric=4))
+    metrics.apply("h", [*numbered(3, group="x" * 10), op("set", labels={"n": "x" * 1100})])
+    assert len(lines(metrics)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "told"),
+    [
+        ("m" * 201, {}, "a name may have 200 characters, this one has 201"),
+        ("m", {"l" * 201: "x"}, "a name may have 200 characters"),
+        ("m", {"l": "x" * 2001}, "a label's value may have 2000 characters, that of 'l' has 2001"),
+        ("m", {f"l{number}": "x" for number in range(64)}, "m would have more than 64 labels"),
+    ],
+)
+def test_names_and_labels_have_a_length(name: str, labels: dict[str, str], told: str) -> None:
+    metrics = HookMetrics()
+    (refusal,) = metrics.apply("h", [op("set", name, labels=labels)])
+    assert told in refusal
+    assert len(refusal) < 500
+    assert metrics.exposition() == b""
+
+
+def test_labels_of_one_series_at_a_time_are_bounded_too() -> None:
+    """Each series shows all labels of its metric."""
+    metrics = HookMetrics()
+    refused = metrics.apply("h", [op("set", labels={f"l{number}": "x"}) for number in range(100)])
+    assert (len(lines(metrics)), sum("more than 64 labels" in told for told in refused)) == (63, 1)
