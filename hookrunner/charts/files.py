@@ -19,12 +19,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from hookrunner import gzips
 from hookrunner.charts.ignoring import Rule, ignored, rules
 from hookrunner.errors import BadChart
 
 CHART = "Chart.yaml"
 NOT_CHART = frozenset({"crds", "docs", "hooks", "images", "lib"})
 _LARGEST = 5 << 20
+_LARGEST_ARCHIVE = 100 << 20
+"""Bytes of a file, and of a packed chart when it is unpacked, as Helm has it."""
 _RENDERED = ("templates/", "charts/", CHART, "Chart.lock", "requirements.", "values.yaml", "values.schema.json")
 _FILES = re.compile(rb"\bFiles\b")
 _LOOKUP = re.compile(rb"\blookup\b")
@@ -89,18 +92,23 @@ def _texts(name: str, data: bytes) -> Iterator[bytes]:
 def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     """The files of a packed chart with their paths in it. Raises BadChart."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        with tarfile.open(fileobj=io.BytesIO(gzips.unpacked(data, _LARGEST_ARCHIVE)), mode="r:") as archive:
             yield from _members(name, archive)
-    except (tarfile.TarError, OSError, EOFError, KeyError) as error:  # KeyError: a link that leads nowhere
+    except (tarfile.TarError, OSError, ValueError, KeyError) as error:  # KeyError: a link that leads nowhere
         raise BadChart(f"{name} is not a packed chart: {error}") from None
 
 
 def _members(name: str, archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    total = 0
     for member in archive:
         if member.size > _LARGEST:
             raise BadChart(f"{name}: {member.name} is larger than Helm loads ({_LARGEST} bytes)")
         if file := archive.extractfile(member):
-            yield member.name.partition("/")[2], file.read()
+            data = file.read()
+            total += len(data)
+            if total > _LARGEST_ARCHIVE:  # by links to one file, or by files of holes
+                raise BadChart(f"{name}: its files are larger than Helm loads ({_LARGEST_ARCHIVE} bytes)")
+            yield member.name.partition("/")[2], data
 
 
 def _files(directory: Path) -> list[File]:

@@ -8,7 +8,6 @@ Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 wa
 import base64
 import binascii
 import gzip
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,7 +15,8 @@ from enum import StrEnum
 
 import orjson
 
-from hookrunner import json_values
+from hookrunner import gzips, json_values
+from hookrunner.bounds import DOCUMENT
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import HelmHook, Wanted
 from hookrunner.model.resources import JSON
@@ -27,6 +27,10 @@ APPLY_METHOD = "csa"
 changed since has no field that was applied (`writing`), and the server-side way would see a conflict in each."""
 
 _GZIP = b"\x1f\x8b\x08"
+
+MOST_UNPACKED = DOCUMENT.size
+"""Bytes of a document. Packed it has 768 KiB at most, since a Secret holds 1 MiB. Manifests shrink to a tenth or a
+twentieth, thousands of objects that are nearly alike to a hundredth; zeros, which nothing needs, to a thousandth."""
 
 
 class Status(StrEnum):
@@ -143,17 +147,24 @@ def recorded(wanted: Wanted, revision: int, status: Status, first_deployed: str 
 
 
 def packed(document: JSON) -> str:
-    """A document as Helm stores it; a Secret has the base64 of this text."""
-    return base64.b64encode(gzip.compress(orjson.dumps(document), mtime=0)).decode()
+    """A document as Helm stores it; a Secret has the base64 of this text. Raises ReleaseFailed if it is so large that
+    it would not be read again."""
+    text = orjson.dumps(document)
+    if len(text) > MOST_UNPACKED:
+        raise ReleaseFailed(
+            f"revision {document['version']} of release {document['name']} has {len(text):,} bytes, and a record may "
+            f"have {MOST_UNPACKED:,}: split the module, or make its manifest smaller"
+        )
+    return base64.b64encode(gzip.compress(text, mtime=0)).decode()
 
 
 def unpacked(text: str | bytes) -> JSON:
     """The document of a stored text. Raises ReleaseFailed if it is none."""
     try:
         raw = base64.b64decode(text, validate=True)
-        document = json_values.loads(gzip.decompress(raw) if raw.startswith(_GZIP) else raw)
+        document = json_values.loads(gzips.unpacked(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw)
         document["info"]["status"], document["name"], document["namespace"], int(document["version"])
-    except (binascii.Error, OSError, EOFError, zlib.error, ValueError, TypeError, KeyError) as error:
+    except (binascii.Error, ValueError, TypeError, KeyError) as error:
         raise ReleaseFailed(f"no release record of Helm: {error or type(error).__name__}") from None
     return document
 

@@ -98,12 +98,12 @@ class Records:
     async def read(self, revision: Revision) -> Record:
         """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
-            return Record(unpacked(kept.text), revision.labels, kept.objects)
+            return Record(await _document(kept.text), revision.labels, kept.objects)
         found = await self._answer(Call("GET", self._path(revision.namespace, revision.name, revision.number)))
         try:
             text = (found.get("data") or {})["release"]
             text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
-            record = Record(unpacked(text), revision.labels)
+            record = Record(await _document(text), revision.labels)
         except (KeyError, ValueError, ReleaseFailed) as error:
             raise ReleaseFailed(
                 f"{self.kind} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
@@ -213,6 +213,12 @@ def _is_record(object_name: str, name: str) -> bool:
 def _overtaken(record: Record) -> str:
     what = f"somebody else has written revision {record.revision} of it"
     return f"{what}; what there is will be looked at anew the next time"
+
+
+async def _document(text: str) -> JSON:
+    """What a text stores. A large one takes some tenths of a second, for which nothing else waits. Raises
+    ReleaseFailed."""
+    return unpacked(text) if len(text) <= _QUICK else await asyncio.to_thread(unpacked, text)
 
 
 async def _text(record: Record) -> str:

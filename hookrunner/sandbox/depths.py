@@ -7,9 +7,10 @@ itself. Managed fields have a few levels more than the fields that they name.
 
 from typing import Any
 
+from hookrunner.bounds import DEPTH
 from hookrunner.model.resources import JSON
 
-MOST = 200
+MOST = DEPTH
 """Levels of an object without its metadata."""
 MOST_IN_METADATA = MOST + 20
 WHY = f"exceeded max depth of {MOST} levels in the sandbox"
