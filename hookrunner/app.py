@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from hookrunner import __version__, log
+from hookrunner import __version__, descriptors, log
 from hookrunner.background import Background
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assembled
 from hookrunner.engine.queue_set import Queues
@@ -62,6 +62,7 @@ def run(settings: Settings, loading: Loading | None) -> int:
     too (`kube/environment.py`); None = to a sandbox, which is made first. Raises StartRefused, whose message is for the
     user."""
     log.configure(settings.log.type, settings.log.level, sys.stdout)
+    descriptors.raise_limit()
     try:
         return asyncio.run(serve(settings, loading))
     except BadConfig as error:
@@ -194,7 +195,7 @@ async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None
     unready = 500 if settings.compat is Compat.ADDON else 503
     pages = server.Pages(face.metrics.pieces, face.hook_metrics.pieces, face.conditions, converge, unready)
     public = listen.on_port(web.address, web.port, "--listen-port")
-    await stack.enter_async_context(listen.serve(server.application(pages), public))
+    await stack.enter_async_context(listen.serve(server.application(pages), public, most=web.connections))
     stack.enter_context(watched(public))
     private = await stack.enter_async_context(listen.on_path(web.debug_sockets))
     parameters = Parameters([log_level(settings.log.level)])

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Self
 
+from hookrunner import descriptors
+
 LENGTH = struct.Struct("!I")
 """What stands before each part of a message."""
 
@@ -47,6 +49,7 @@ class Worker:
             raise
         finally:
             theirs.close()
+        descriptors.restore(process.pid)
         return cls(process, reader, writer)
 
     @property

@@ -288,3 +288,16 @@ def test_webhooks_have_bounds_by_default() -> None:
     webhooks = load({}, OURS, {}).webhooks
     assert (webhooks.port, webhooks.concurrency, webhooks.queue) == (None, 4 * (os.cpu_count() or 1), 1000)
     assert load({"webhook-port": "9443", "webhook-concurrency": "1"}, OURS, {}).webhooks.port == 9443
+
+
+@pytest.mark.parametrize(
+    ("flags", "address"),
+    [
+        ({}, "0.0.0.0"),
+        ({"sandbox": "true"}, "127.0.0.1"),
+        ({"sandbox": "true", "listen-address": "0.0.0.0"}, "0.0.0.0"),
+        ({"sandbox": "true", "compat": "addon-operator"}, "127.0.0.1"),
+    ],
+)
+def test_with_a_sandbox_only_this_machine_reaches_the_metrics(flags: dict[str, str], address: str) -> None:
+    assert load(flags, "hookrunner", {}).web.address == address

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from hookrunner import descriptors
 from hookrunner.errors import BadKubeConfig
 from hookrunner.settings import KubeSettings
 
@@ -31,7 +32,9 @@ class Loading:
         pipe = subprocess.PIPE
         stdin = _pipe_with(settings.text) if settings.text else os.open(os.devnull, os.O_RDONLY)
         try:
-            self._child = subprocess.Popen(argv, stdin=stdin, stdout=pipe, stderr=pipe, process_group=0)
+            with descriptors.as_started(stdin):
+                self._child = subprocess.Popen(argv, stdin=stdin, stdout=pipe, stderr=pipe, process_group=0)
+            descriptors.restore(self._child.pid)
         finally:
             os.close(stdin)
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hookrunner import descriptors
 from hookrunner.errors import HookFailed
 
 _BUSY_TRIES = 20
@@ -70,15 +71,17 @@ def _spawn(command: Command) -> Spawned:
     try:
         ends += os.pipe()
         ends += os.pipe()
-        process = subprocess.Popen(
-            command.argv,
-            cwd=command.cwd,
-            env=command.env,
-            stdin=subprocess.DEVNULL,
-            stdout=ends[1],
-            stderr=ends[3],
-            process_group=0,
-        )
+        with descriptors.as_started(max(ends)):
+            process = subprocess.Popen(
+                command.argv,
+                cwd=command.cwd,
+                env=command.env,
+                stdin=subprocess.DEVNULL,
+                stdout=ends[1],
+                stderr=ends[3],
+                process_group=0,
+            )
+        descriptors.restore(process.pid)
     except BaseException:
         for end in ends:
             os.close(end)

@@ -112,6 +112,8 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
     values["validating"] = values["validating"].under(compat)
     values["modules"] = modules = values["modules"].under(compat)
+    if values["sandbox"].enabled and not given.text(options_of(WebSettings)["address"]):
+        values["web"] = replace(values["web"], address="127.0.0.1")
     unasked = not given.text(options_of(HooksSettings)["directory"])
     optional = unasked and bool(modules.directories or modules.global_hooks)
     values["hooks"] = replace(values["hooks"], environ=dict(environ), optional=optional)

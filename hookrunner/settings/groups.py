@@ -177,7 +177,7 @@ class WebSettings:
             "listen-address",
             TEXT,
             "0.0.0.0",
-            "Address of `/metrics`, `/healthz` and `/readyz`.",
+            "Address of `/metrics`, `/healthz` and `/readyz`. With --sandbox 127.0.0.1 unless it is given.",
             TWINS,
             also=("prometheus-listen-address",),
         )
@@ -191,6 +191,14 @@ class WebSettings:
             TWINS,
             compat=("9115", "9650"),
             also=("prometheus-listen-port",),
+        )
+    )
+    connections: int = setting(
+        Option(
+            "listen-connections",
+            COUNT_FROM_1,
+            "128",
+            "Open connections to that port; one more closes the one that has been idle for longest.",
         )
     )
     metrics_prefix: str = setting(

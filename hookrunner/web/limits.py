@@ -21,6 +21,8 @@ TREE = 4
 """How many times the largest body may be taken by a parsed one. A list of `{}` takes 25 times its own text, an object
 as people write them 6 times; those that come near the largest body are mostly long strings."""
 
+CONNECTIONS = 4096
+
 RETRY_AFTER = "1"
 """Seconds. The API server itself repeats a review that was answered 429 with this header, up to ten times within the
 timeout of the webhook (client-go, rest/with_retry.go), so that a short rush is not felt by anybody."""
@@ -40,7 +42,7 @@ class Limits:
     """From the first byte of a request to its last."""
     idle: float = 120.0
     """Between requests, and before the first."""
-    connections: int = 4096
+    connections: int = CONNECTIONS
     """Open ones, each of some 80 KiB. More than reviews in the queue, since each review in HTTP/1.1 has its own."""
     handshake: float = 10.0
     farewell: float = 5.0

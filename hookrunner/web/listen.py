@@ -20,9 +20,16 @@ from aiohttp.typedefs import Handler
 from hookrunner import log
 from hookrunner.errors import StartRefused
 from hookrunner.private_files import use_directory
+from hookrunner.web.crowd import Crowd
 
 TIMEOUT = 90.0
-"""Seconds for a client to send its request, and again for answering it (§10.1)."""
+"""Seconds for answering a request."""
+KEEP_ALIVE = 15.0
+"""Seconds for a client to send its request, and its next one. Clients ask anew, or have asked what may be repeated."""
+CONNECTIONS = 128
+"""Open ones at a time."""
+BACKLOG = 128
+"""Connections that wait to be accepted, and that are accepted at one go."""
 GRACE = 1.0
 """Seconds that a running answer gets when the program stops."""
 
@@ -69,17 +76,25 @@ async def on_path(places: Sequence[Path]) -> AsyncIterator[socket.socket]:
 
 
 @asynccontextmanager
-async def serve(app: web.Application, *sockets: socket.socket) -> AsyncIterator[None]:
-    """Answer on `sockets` inside the `with`. Idle connections are cut at its end, running answers get `GRACE`."""
+async def serve(app: web.Application, *sockets: socket.socket, most: int = CONNECTIONS) -> AsyncIterator[None]:
+    """Answer on `sockets` inside the `with`, on `most` connections at once. Idle ones are cut at its end, running
+    answers get `GRACE`."""
     app.middlewares.insert(0, _timed)
-    # The keep-alive timer of aiohttp also ends a connection on which no complete request head arrives.
-    runner = web.AppRunner(app, access_log=None, keepalive_timeout=TIMEOUT, shutdown_timeout=GRACE)
+    runner, loop, servers = web.AppRunner(app), asyncio.get_running_loop(), list[asyncio.Server]()
     await runner.setup()
+    assert runner.server is not None
+    # The keep-alive timer of aiohttp also ends a connection on which no complete request head arrives.
+    crowd = Crowd(runner.server, most, access_log=None, keepalive_timeout=KEEP_ALIVE)
     try:
         for sock in sockets:
-            await web.SockSite(runner, sock).start()
+            servers.append(await loop.create_server(crowd, sock=sock, backlog=BACKLOG))
         yield
     finally:
+        for server in servers:
+            server.close()
+        await asyncio.sleep(0)  # requests that have just come begin to be answered
+        crowd.pre_shutdown()
+        await crowd.shutdown(GRACE)
         await runner.cleanup()
 
 

@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
 
-from hookrunner import log
+from hookrunner import descriptors, log
 from hookrunner.certificates.files import files
 from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
@@ -17,7 +17,7 @@ from hookrunner.model.reviews import Reviewer
 from hookrunner.settings import Settings
 from hookrunner.web import listen
 from hookrunner.web.budget import Budget
-from hookrunner.web.limits import Bound, Limits
+from hookrunner.web.limits import CONNECTIONS, Bound, Limits
 from hookrunner.web.memory_limit import bytes_of
 from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
@@ -47,7 +47,11 @@ class Servers:
         self._part = part
         webhooks = settings.webhooks
         self._bound = Bound(webhooks.concurrency + webhooks.queue, Budget(bytes_of(webhooks.memory)), parts.metrics)
-        self._limits = Limits(admission_body=webhooks.admission_body, conversion_body=webhooks.conversion_body)
+        self._limits = Limits(
+            connections=min(CONNECTIONS, descriptors.limit() // 2),
+            admission_body=webhooks.admission_body,
+            conversion_body=webhooks.conversion_body,
+        )
         self._kinds: frozenset[ReviewKind] = frozenset()
         self._ports: dict[str, int] = {}
         self._opening = asyncio.Lock()

@@ -142,7 +142,7 @@ async def test_without_any_place_the_start_is_refused_and_all_reasons_are_told(t
 
 
 async def test_a_client_that_sends_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listen, "TIMEOUT", 0.05)
+    monkeypatch.setattr(listen, "KEEP_ALIVE", 0.05)
     sock = listen.on_port("127.0.0.1", 0, "--listen-port")
     async with asyncio.timeout(60), listen.serve(hello(), sock), reading(sock) as (reader, writer):
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")
@@ -166,7 +166,7 @@ async def test_a_client_that_does_not_read_its_answer_is_cut(monkeypatch: pytest
 
 
 async def test_idle_connections_do_not_hold_up_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TIMEOUT", "GRACE"):
+    for name in ("TIMEOUT", "KEEP_ALIVE", "GRACE"):
         monkeypatch.setattr(listen, name, 3600)
     sock = listen.on_port("127.0.0.1", 0, "--listen-port")
     async with aiohttp.ClientSession() as session, asyncio.timeout(60), listen.serve(hello(), sock):
