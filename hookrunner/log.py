@@ -34,13 +34,14 @@ from structlog.contextvars import bound_contextvars, get_contextvars
 from structlog.dev import ConsoleRenderer
 from structlog.processors import LogfmtRenderer
 
+from hookrunner import controls
+
 LogType = Literal["json", "text", "color"]
 LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50}
 
 _OWN_KEYS = frozenset({"level", "logger", "msg", "source", "stacktrace", "time"})
 _BACKLOG = 4 * 1024 * 1024  # bytes held for a reader that has stopped reading
 _WORDS = (PurePath, BaseException)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _NOT_IN_KEYS = re.compile(r'[\s="]+')
 _GREY, _GREEN, _YELLOW, _RED = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[31m"
 _COLORS = dict(zip(LEVELS, (_GREY, _GREY, _GREEN, _YELLOW, _RED, _RED), strict=True))
@@ -155,9 +156,10 @@ def _source() -> str:
 
 def _record(event: Event) -> str:
     try:
-        return orjson.dumps(event, default=_shown).decode()
+        text = orjson.dumps(event, default=_shown).decode()
     except TypeError:  # some value goes deeper than `default` reaches: a huge number, bad UTF-8, a cycle
-        return "{" + ",".join(f"{_json(_shown(key))}:{_json(value)}" for key, value in event.items()) + "}"
+        text = "{" + ",".join(f"{_json(_shown(key))}:{_json(value)}" for key, value in event.items()) + "}"
+    return text if text.isascii() else controls.shown_in_json(text)
 
 
 def _json(value: object) -> str:
@@ -181,7 +183,7 @@ def _flat(event: Event) -> dict[str, str]:
     """Keys without spaces and values as text, for the forms that people read; their terminals obey nothing in them."""
     texts = {_NOT_IN_KEYS.sub("_", key): _json(value) for key, value in event.items()}
     plain = {key: orjson.loads(text) if text.startswith('"') else text for key, text in texts.items()}
-    return {key: _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text) for key, text in plain.items()}
+    return {key: controls.shown(text) for key, text in plain.items()}
 
 
 def _text(event: Event) -> str:
@@ -191,7 +193,7 @@ def _text(event: Event) -> str:
 def _color(event: Event) -> str:
     stack = event.pop("stacktrace", [])
     lines = [str(_CONSOLE(None, "", _flat(event))).rstrip()]
-    return "\n".join([*lines, *(stack if isinstance(stack, list) else [])])
+    return "\n".join([*lines, *(map(controls.shown, stack) if isinstance(stack, list) else [])])
 
 
 _LOGFMT = LogfmtRenderer(key_order=["time", "level", "logger", "msg"], drop_missing=True)

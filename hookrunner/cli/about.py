@@ -7,14 +7,15 @@ import click
 from click.shell_completion import get_completion_class
 
 from hookrunner import __version__, settings
+from hookrunner.cli.output import echo
 
 
 @click.command()
 @click.pass_context
 def version(ctx: click.Context) -> None:
     """Print the version, and which jq it carries."""
-    click.echo(f"{ctx.find_root().info_name} {__version__}")
-    click.echo(f"jqFilter implementation: libjq of the Python package jq {version_of('jq')}")
+    echo(f"{ctx.find_root().info_name} {__version__}")
+    echo(f"jqFilter implementation: libjq of the Python package jq {version_of('jq')}")
 
 
 @click.command()
@@ -25,7 +26,7 @@ def shell_lib() -> None:
     A hook starts with:  source "$(hookrunner shell-lib)"
     In the image it is:  source /shell_lib.sh
     """
-    click.echo(files("hookrunner") / "shell" / "shell_lib.sh")
+    echo(files("hookrunner") / "shell" / "shell_lib.sh")
 
 
 @click.command()
@@ -42,16 +43,14 @@ def completion(ctx: click.Context, shell: str) -> None:
     name = root.info_name or "hookrunner"
     script = get_completion_class(shell)
     assert script is not None
-    click.echo(script(root.command, {}, name, f"_{name.replace('-', '_').upper()}_COMPLETE").source())
+    echo(script(root.command, {}, name, f"_{name.replace('-', '_').upper()}_COMPLETE").source())
 
 
 @click.command()
 @click.pass_context
 def debug_options(ctx: click.Context) -> None:
     """List the flags that `start --help` leaves out."""
-    click.echo(f"usage: {ctx.find_root().info_name} start [flags]\n\nDebug flags:")
+    echo(f"usage: {ctx.find_root().info_name} start [flags]\n\nDebug flags:")
     for option in settings.options():
         if option.hidden:
-            click.echo(
-                f"  --{option.flag} {option.kind.metavar}\n        {option.text} [{', '.join(option.variables)}]"
-            )
+            echo(f"  --{option.flag} {option.kind.metavar}\n        {option.text} [{', '.join(option.variables)}]")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from hookrunner.cli.hook_run import styled
+from hookrunner import controls
+from hookrunner.cli.output import echo, echo_styled, style, styled
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.cases import junit
@@ -38,15 +39,15 @@ def is_fine(told: Told, update: bool) -> bool:
 def show(told: Told, update: bool, first: bool) -> None:
     """Print how a case went: whether those that are stale are updated, whether it is the first of its file."""
     if first:
-        click.echo(click.style(told.path, bold=True))
-    word = click.style("ok", fg="green") if told.passed else click.style("FAILED", fg="red", bold=True)
+        echo_styled(style(str(told.path), bold=True))
+    word = style("ok", "green") if told.passed else style("FAILED", "red", bold=True)
     if update and told.stale:
-        word = click.style("updated", fg="yellow")
-    click.echo(f"  {word} {told.name} ({told.seconds * 1000:.0f} ms)")
+        word = style("updated", "yellow")
+    echo_styled(f"  {word} {controls.shown(told.name)} ({told.seconds * 1000:.0f} ms)")
     for note in told.notes:
-        click.echo(f"     note: {note}")
+        echo(f"     note: {note}")
     for line in styled(told.lines, margin=2):
-        click.echo(f"     {line}")
+        echo_styled(f"     {line}")
 
 
 def summary(all_told: Sequence[Told], update: bool, seconds: float) -> str:
@@ -55,7 +56,7 @@ def summary(all_told: Sequence[Told], update: bool, seconds: float) -> str:
     failed = sum(not is_fine(told, update) for told in all_told)
     counts = {"passed": len(all_told) - updated - failed, "updated": updated, "failed": failed}
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing ran"
-    return click.style(f"{words} in {seconds:.2f} s", fg="red" if failed else "green", bold=True)
+    return style(f"{words} in {seconds:.2f} s", "red" if failed else "green", bold=True)
 
 
 def document(all_told: Sequence[Told], results: Sequence[JSON], seconds: float) -> JSON:

@@ -9,6 +9,7 @@ import http.client
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -16,6 +17,7 @@ from urllib.parse import quote, urlencode
 import click
 
 from hookrunner import settings
+from hookrunner.cli.output import screen, show
 from hookrunner.options import DURATION
 
 TIMEOUT = 30.0
@@ -92,10 +94,6 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
 
 at = click.option("--debug-unix-socket", "sockets", metavar="PATH", callback=places, hidden=True)
 as_form = click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
-
-
-def show(text: str) -> None:
-    click.echo(text, nl=not text.endswith("\n"))
 
 
 @click.group()
@@ -208,13 +206,8 @@ def raw(path: str, sockets: Sockets) -> None:
 
 def _watch(fetch: Callable[[], str], seconds: float) -> None:
     """Show a text on the terminal's alternate screen, anew after each pause, until Ctrl-C."""
-    click.echo("\x1b[?1049h", nl=False)
-    try:
+    with suppress(KeyboardInterrupt), screen() as draw:
         while True:
             stamp = datetime.now().astimezone().isoformat(timespec="seconds")
-            click.echo(f"\x1b[H\x1b[J{stamp}\n{fetch()}")
+            draw(f"{stamp}\n{fetch()}")
             time.sleep(seconds)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        click.echo("\x1b[?1049l", nl=False)

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from hookrunner.cli.output import echo
 from hookrunner.linting import formats
 from hookrunner.linting.findings import Finding, Severity
 
@@ -26,11 +27,11 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
 def tell(subject: str, findings: Iterable[Finding], output: str, strict: bool, verbose: bool) -> int:
     """Print them, for a person with how many there are in `subject`; the exit code."""
     shown = [one for one in findings if verbose or one.code != "next-runs"]
-    click.echo(_FORMATS[output](shown), nl=False)
+    echo(_FORMATS[output](shown), nl=False)
     counts = {severity: sum(one.severity is severity for one in shown) for severity in Severity}
     if output == "text":
         words = ", ".join(many(count, severity) for severity, count in counts.items() if count)
-        click.echo(f"{subject}: {words or 'nothing to tell'}", err=True)
+        echo(f"{subject}: {words or 'nothing to tell'}", err=True)
     return int(bool(counts[Severity.ERROR] or (strict and counts[Severity.WARNING])))
 
 

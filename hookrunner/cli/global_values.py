@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
-from hookrunner.cli.debug import Sockets, ask, at, show
+from hookrunner.cli.debug import Sockets, ask, at
 from hookrunner.cli.module_files import Source, sourced
 from hookrunner.cli.module_seen import as_document, where
 from hookrunner.cli.module_values import as_explained, show_config, show_values, with_reasons
+from hookrunner.cli.output import show
 from hookrunner.model.values import GLOBAL
 
 

@@ -8,6 +8,7 @@ import orjson
 
 from hookrunner import settings
 from hookrunner.cli import ending
+from hookrunner.cli.output import echo, echo_json
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.resources import JSON
 from hookrunner.testing import shown
@@ -34,14 +35,14 @@ def hook_config(ctx: click.Context, paths: tuple[Path, ...], output: str) -> int
     found: list[JSON] = [{"hook": hook.name, **shown.config(hook.config)} for one in catalogs for hook in one.hooks]
     match output:
         case "json":
-            click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+            echo_json(found)
         case "yaml":
-            click.echo(as_yaml(found), nl=False)
+            echo(as_yaml(found), nl=False)
         case _:
-            click.echo("\n".join(f"{_table(config)}\n" for config in found).removesuffix("\n"), nl=bool(found))
+            echo("\n".join(f"{_table(config)}\n" for config in found).removesuffix("\n"), nl=bool(found))
     problems = [problem for one in catalogs for problem in one.problems]
     for problem in problems:
-        click.echo(f"Error: {problem}", err=True)
+        echo(f"Error: {problem}", err=True)
     return 1 if problems else 0
 
 

@@ -1,6 +1,5 @@
 """`hookrunner hook run`: one hook, one made-up event, and what the hook asks for; no cluster is touched."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import orjson
 
 from hookrunner import settings
 from hookrunner.cli import ending
+from hookrunner.cli.output import echo_styled, show, styled
 from hookrunner.model.resources import JSON
 from hookrunner.options import duration
 from hookrunner.testing import asking, manifests
@@ -71,7 +71,7 @@ class _Run(click.Command):
         if isinstance(found, _Ran):
             _show(found, output, ctx.params["show_context"])
             return WOULD_NOT_RUN if not found.result.ran else int(not found.result.ok)
-        click.echo(_written(found, output))
+        show(_written(found, output))
         return 0
 
 
@@ -185,9 +185,9 @@ def _given(ctx: click.Context) -> Given:
 
 def _show(ran: _Ran, output: str, with_context: bool) -> None:
     if output == "text":
-        click.echo("\n".join(styled(as_text(ran.result, ran.effects, with_context))))
+        echo_styled("\n".join(styled(as_text(ran.result, ran.effects, with_context))))
         return
-    click.echo(_written(as_json(ran.result, ran.effects), output))
+    show(_written(as_json(ran.result, ran.effects), output))
 
 
 def _written(document: JSON, output: str) -> str:
@@ -195,17 +195,3 @@ def _written(document: JSON, output: str) -> str:
     if output == "yaml":
         return as_yaml(document).removesuffix("\n")
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
-
-
-_COLORS = {"+": "green", "-": "red", "@": "cyan"}
-
-
-def styled(lines: Iterable[str], margin: int = 0) -> Iterator[str]:
-    """Colours for a terminal, of diffs that stand so far from the left; `click.echo` takes them out elsewhere."""
-    for line in lines:
-        text = line[margin:]
-        if text.startswith(("+++", "---")):
-            text = click.style(text, bold=True)
-        elif color := _COLORS.get(text[:1]):
-            text = click.style(text, fg=color)
-        yield line[:margin] + text

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-import orjson
 
 from hookrunner import settings
 from hookrunner.cli import cases, ending
 from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
+from hookrunner.cli.output import echo_json, echo_styled
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import golden, suite
 from hookrunner.testing.cases.reading import CaseFile
@@ -103,6 +103,6 @@ def _tell(output: str, outcomes: Sequence[Outcome], update: bool, seconds: float
     told = [outcome.told for outcome in outcomes]
     if output == "json":
         document = cases.document(told, [as_json(outcome.result) for outcome in outcomes], seconds)
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        echo_json(document)
     else:
-        click.echo(cases.summary(told, update, seconds))
+        echo_styled(cases.summary(told, update, seconds))

@@ -15,6 +15,7 @@ import click
 
 from hookrunner import __version__
 from hookrunner.cli.lazy import Lazy
+from hookrunner.cli.output import echo, show_error
 from hookrunner.errors import BadInput, BadSetting, HookrunnerError
 from hookrunner.options import Compat
 
@@ -81,17 +82,17 @@ def run(arguments: list[str], program: str) -> int:
         code = cli.main(arguments, prog_name=program, standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        echo(error.format_message())
         return 0
     except click.ClickException as error:
-        error.show()
+        show_error(error)
         return error.exit_code
     except BadSetting as error:
         command = "sandbox" if "sandbox" in arguments[:1] else "start"
-        click.echo(f"Error: {error}\nTry '{program} {command} --help' for all settings.", err=True)
+        echo(f"Error: {error}\nTry '{program} {command} --help' for all settings.", err=True)
         return 2
     except BadInput as error:
-        click.echo(f"Error: {error}", err=True)
+        echo(f"Error: {error}", err=True)
         return 2
     except (click.Abort, KeyboardInterrupt):
         return 130
@@ -99,7 +100,7 @@ def run(arguments: list[str], program: str) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         return 1
     except HookrunnerError as error:
-        click.echo(f"Error: {error}", err=True)
+        echo(f"Error: {error}", err=True)
         return 1
     except Exception as error:
         return _unexpected(error)
@@ -112,5 +113,5 @@ def _unexpected(error: Exception) -> int:
 
     log.get("cli").error("unexpected error", exc_info=error)
     log.flush(1)
-    click.echo(f"Error: unexpected {type(error).__name__}: {error}. This is a bug: please report it.", err=True)
+    echo(f"Error: unexpected {type(error).__name__}: {error}. This is a bug: please report it.", err=True)
     return 1

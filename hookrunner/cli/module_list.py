@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 import click
 import orjson
 
-from hookrunner.cli.debug import ask, show
+from hookrunner import controls
+from hookrunner.cli.debug import ask
 from hookrunner.cli.module_files import Files, Source, sourced
+from hookrunner.cli.output import echo_styled, show, style
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import some
 from hookrunner.options import Compat
@@ -43,9 +45,12 @@ def module_list(ctx: click.Context, output: str | None, source: Source) -> None:
         from hookrunner.cli import module_offline as files
 
         rows = files.rows(source)
-        show(table(rows, time.time()) if form == "table" else files.written(_document(rows), form))
+        if form == "table":
+            echo_styled(table(rows, time.time()))
+        else:
+            show(files.written(_document(rows), form))
     elif form == "table":
-        show(table(orjson.loads(ask(source, "/module/list.json"))["modules"], time.time()))
+        echo_styled(table(orjson.loads(ask(source, "/module/list.json"))["modules"], time.time()))
     else:
         show(ask(source, f"/module/list.{form}"))
 
@@ -78,10 +83,10 @@ def _document(rows: Sequence[JSON]) -> JSON:
 
 def table(rows: Sequence[JSON], now: float) -> str:
     """Modules as lines for a terminal. `now` is in epoch seconds."""
-    lines = [_TITLES, *(tuple(_cells(row, now)) for row in rows)]
+    lines = [_TITLES, *(tuple(map(controls.shown, _cells(row, now))) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_TITLES) - 1)]
     shown = (_line(line, widths) for line in lines)
-    return "\n".join([*shown, *_remarks(rows)]) + "\n"
+    return "\n".join([*shown, *map(controls.shown, _remarks(rows))]) + "\n"
 
 
 def _cells(row: JSON, now: float) -> Iterator[str]:
@@ -98,7 +103,7 @@ def _cells(row: JSON, now: float) -> Iterator[str]:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
-    padded[3] = click.style(padded[3], fg=_COLORS[cells[3]]) if cells[3] in _COLORS else padded[3]
+    padded[3] = style(padded[3], _COLORS[cells[3]]) if cells[3] in _COLORS else padded[3]
     return "  ".join([*padded, cells[-1]])
 
 

@@ -20,7 +20,7 @@ def _names(ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]
             sockets = ctx.params.get("sockets") or debug.places(ctx)
             rows = orjson.loads(debug.ask(sockets, "/module/list.json"))["modules"]
             found = [row["name"] for row in rows]
-        return [name for name in found if name.startswith(typed)]
+        return [name for name in found if name.startswith(typed) and name.isprintable()]
     return []
 
 

@@ -6,12 +6,12 @@ from urllib.parse import quote
 import click
 
 from hookrunner.cli import ending
-from hookrunner.cli.debug import ask, show
-from hookrunner.cli.hook_run import styled
+from hookrunner.cli.debug import ask
 from hookrunner.cli.module_cluster import Wanted, for_a_cluster
 from hookrunner.cli.module_files import Files, Source, sourced
 from hookrunner.cli.module_named import name
 from hookrunner.cli.module_seen import PATIENCE
+from hookrunner.cli.output import echo, echo_styled, show, styled
 
 DIFFERENT = 3
 """The exit code of --diff: something would change."""
@@ -49,9 +49,9 @@ def module_render(name: str, diff: bool, debug: bool, wanted: Wanted, source: So
         flags = "&".join(f"{flag}=true" for flag, on in {"diff": diff, "debug": debug}.items() if on)
         text = ask(source, f"/module/{quote(name, safe='')}/render" + f"?{flags}" * bool(flags), seconds=PATIENCE)
     if not text:
-        click.echo(f"{name} has no chart and no templates: there is nothing to render", err=True)
+        echo(f"{name} has no chart and no templates: there is nothing to render", err=True)
     elif diff:
-        show("\n".join(styled(text.splitlines())))
+        echo_styled("\n".join(styled(text.splitlines())))
     else:
         show(text)
     return DIFFERENT if diff and text and text.strip() != _NO_DIFF else 0

@@ -5,8 +5,9 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from hookrunner.cli.debug import Sockets, as_form, ask, at, show
+from hookrunner.cli.debug import Sockets, as_form, ask, at
 from hookrunner.cli.module_named import name
+from hookrunner.cli.output import show
 from hookrunner.model.values import GLOBAL
 
 PATIENCE = 1260.0

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-import orjson
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Limits, Renderer
@@ -15,6 +14,7 @@ from hookrunner.cli import cases, ending
 from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.cli.hook_test import rewrite as rewrite_hooks
+from hookrunner.cli.output import echo, echo_json, echo_styled
 from hookrunner.cli.quiet import quiet
 from hookrunner.errors import BadInput
 from hookrunner.modules.paths import modules_in
@@ -100,7 +100,7 @@ def _asked(ctx: click.Context) -> _Asked:
         raise BadInput(f"{', '.join(map(str, paths))}: no test cases: there is no tests/*.test.yaml in any module")
     for module in modules:
         if not reading.test_files(module):
-            click.echo(f"note: {module} has no test cases: {module / reading.TESTS}/*.test.yaml", err=True)
+            echo(f"note: {module} has no test cases: {module / reading.TESTS}/*.test.yaml", err=True)
     quiet = said["output"] == "json"
     return _Asked(loaded, files, suite.load(hooks), said["named"], said["at_once"], said["update"], quiet)
 
@@ -143,7 +143,7 @@ def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
 def _tell(outcomes: Sequence[ModuleOutcome | Outcome], asked: _Asked, seconds: float) -> None:
     told = [one.told for one in outcomes]
     if not asked.quiet:
-        click.echo(cases.summary(told, asked.update, seconds))
+        echo_styled(cases.summary(told, asked.update, seconds))
         return
     results = [as_json(one.result) if isinstance(one, Outcome) else one.made.as_json() for one in outcomes]
-    click.echo(orjson.dumps(cases.document(told, results, seconds), option=orjson.OPT_INDENT_2))
+    echo_json(cases.document(told, results, seconds))

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import click
 import orjson
 
-from hookrunner.cli.debug import ask, show
+from hookrunner.cli.debug import ask
 from hookrunner.cli.module_files import Files, Source, sourced
 from hookrunner.cli.module_named import name
 from hookrunner.cli.module_seen import as_document, where
+from hookrunner.cli.output import show
 from hookrunner.model.resources import JSON
 
 with_reasons = click.option("--explain", is_flag=True, help="Say of each value which layer has set it.")

@@ -6,6 +6,7 @@ from shlex import quote
 
 import click
 
+from hookrunner.cli.output import echo
 from hookrunner.testing.modules.starting import module_starter
 from hookrunner.testing.starting import KINDS, LANGUAGES, starter
 
@@ -103,4 +104,4 @@ def _tell(paths: Sequence[Path], steps: Mapping[str, str]) -> None:
     """What there is now, and what to do with it."""
     width = max(map(len, steps))
     listed = "\n".join(map(str, paths))
-    click.echo("\n".join([f"{listed}\n\nNext:", *(f"  {k.ljust(width)}   {v}" for k, v in steps.items())]))
+    echo("\n".join([f"{listed}\n\nNext:", *(f"  {k.ljust(width)}   {v}" for k, v in steps.items())]))

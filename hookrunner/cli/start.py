@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 import click
 
 from hookrunner import settings
+from hookrunner.cli.output import echo
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
 from hookrunner.private_files import require_directory
@@ -44,7 +45,7 @@ class _Start(click.Command):
         if not loaded.sandbox.enabled:
             _refuse_sandboxes_flags(flags)
         for warning in loaded.warnings:
-            click.echo(f"Warning: {warning}", err=True)
+            echo(f"Warning: {warning}", err=True)
         require_directory(loaded.hooks.tmp_dir, "--tmp-dir")
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
         # the application with all that it needs is imported. Each takes 0.3 s.

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import click
-import orjson
 
 from hookrunner import settings
 from hookrunner.cli import ending
+from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.start import click_option, given
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
@@ -89,9 +89,9 @@ class _List(click.Command):
         output = ctx.params.pop("output")
         found = ending.run(_found(_loaded(ctx)))
         if output == "json":
-            click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+            echo_json(found)
         else:
-            click.echo("\n".join(_lines(found)) or "no hookrunner has registered anything in this cluster")
+            echo("\n".join(_lines(found)) or "no hookrunner has registered anything in this cluster")
         return 0
 
 
@@ -174,13 +174,13 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
         ours = unwanted(client, nothing(asked, namespace))
         gone = [one async for one in ours if await _taken(client, one, dry_run)]
         if not gone:
-            click.echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
+            echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
         if dry_run or not gone:
             return 0
         await asyncio.sleep(_RETURN)
         back = [one for one in gone if isinstance(step(one, await read(client, one), Trust(), _BY_HAND), Write)]
     for one in back:
-        click.echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
+        echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
     return 1 if back else 0
 
 
@@ -191,12 +191,12 @@ async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     if not isinstance(found, Write):
         if existing and (elsewhere := _clients(existing)):
             left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {one.target}"
-            click.echo(f"{_named(one)}: {left}; if that is this installation, add {_given(one, elsewhere[0])}")
+            echo(f"{_named(one)}: {left}; if that is this installation, add {_given(one, elsewhere[0])}")
         return False
     while not dry_run and isinstance(found, Write | Outrun):
         found, _ = await advanced(client, one, Trust(), _BY_HAND)
     what = "webhooks" if isinstance(one, Configuration) else "conversion"
-    click.echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")
+    echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")
     return True
 
 
