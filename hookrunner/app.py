@@ -86,7 +86,7 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         hooks, connection = found
         kube = await _connect(settings, connection, face.metrics, stack)
         group = await stack.enter_async_context(_tasks())
-        background = Background(group)
+        background = face.background = Background(group)
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, face.metrics)
         built = assembled(settings, parts, face.hook_metrics, hooks)
@@ -144,6 +144,7 @@ class Face:
 
     metrics: Metrics
     hook_metrics: HookMetrics
+    background: Background | None = None
     status: Status | None = None
     left_out: str = ""
     webhooks: Answering | None = None
@@ -160,6 +161,8 @@ class Face:
         """For `/readyz`."""
         loaded = self.status is not None
         state = {"hooks": (loaded, self.left_out if loaded else "hooks are being loaded")}
+        if self.background:
+            state["background"] = self.background.condition()
         shown = (self.status, self.webhooks, self.modules)
         return self._conditions.of(state | {k: v for one in shown if one for k, v in one.conditions().items()})
 

@@ -1,38 +1,83 @@
 """Tasks that run beside everything else for as long as the process lives, and never die silently.
 
 All of them are children of the one `TaskGroup` in `app.py`; an unexpected error in one is logged with its traceback,
-counted, and the task starts again after a back-off, instead of taking the whole process down.
+counted, and the task starts again after a back-off, instead of taking the whole process down. One that fails again and
+again makes the program not ready: what it should do is not done, and nothing else would say so.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from contextvars import Context
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from hookrunner import log
+from hookrunner.errors import internal
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a crashed task starts again: doubled at each crash in a row."""
+STEADY = LONGEST_PAUSE
+"""Seconds for which a task has to run until its failures before count no more."""
+_MANY = 2
+"""Failures in a row from which a task counts as failing: once may be bad luck."""
+_SHOWN = 3
 
 _log = log.get("background")
 
 
+@dataclass(eq=False, slots=True)
+class _Kept:
+    """How a task fares: its failures in a row, the first of them (epoch seconds), the last one's reason, and since when
+    it runs (seconds of the event loop), None during a pause."""
+
+    name: str
+    failures: int = 0
+    since: float = 0.0
+    reason: str = ""
+    began: float | None = None
+
+    def begin(self, now: float) -> None:
+        self.began = now
+
+    def fail(self, now: float, reason: str) -> None:
+        if self.is_steady(now):
+            self.failures = 0
+        if not self.failures:
+            self.since = time.time()
+        self.failures += 1
+        self.reason, self.began = reason, None
+
+    def is_steady(self, now: float) -> bool:
+        return self.began is not None and now - self.began > STEADY
+
+    def is_failing(self, now: float) -> bool:
+        return self.failures >= _MANY and not self.is_steady(now)
+
+    def __str__(self) -> str:
+        since = datetime.fromtimestamp(self.since, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return f"{self.name} failed {self.failures} times since {since}: {self.reason}"
+
+
 class Background:
-    """Starts named tasks in a task group. `crashes` counts unexpected errors by name, for the metrics."""
+    """Starts named tasks in a task group. `crashes` counts unexpected ends by name, for the metrics."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], _Kept] = {}
         self.crashes: dict[str, int] = {}
 
-    def keep(self, name: str, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """Run `run()` for ever: if it raises, log and call it again; if it returns, it was done.
+    def keep(self, name: str, run: Callable[[], Awaitable[None]], *, ends: bool = False) -> asyncio.Task[None]:
+        """Run `run()` for ever: if it raises, or returns, log and call it again. With `ends` it may return: then it was
+        done.
 
         Cancel the returned task to end it.
         """
+        kept = _Kept(name)
         # In a context of its own: what whoever asks for it has bound to its log is no business of the task's.
-        task = self._group.create_task(self._kept(name, run), name=name, context=Context())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task = self._group.create_task(self._repeat(kept, run, ends), name=name, context=Context())
+        self._tasks[task] = kept
+        task.add_done_callback(self._tasks.pop)
         return task
 
     def stop(self) -> None:
@@ -40,18 +85,36 @@ class Background:
         for task in tuple(self._tasks):
             task.cancel()
 
-    async def _kept(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        pause = FIRST_PAUSE
+    def failing(self) -> Iterator[str]:
+        """The names of the tasks that fail again and again."""
+        return (kept.name for kept in self._failing())
+
+    def condition(self) -> tuple[bool, str]:
+        """For `/readyz`: whether no task fails again and again, and which do, since when, and why."""
+        failing = self._failing()
+        more = f"; and {len(failing) - _SHOWN} more" if len(failing) > _SHOWN else ""
+        shown = "; ".join(map(str, failing[:_SHOWN]))
+        return (False, f"{shown}{more}; the log has more, please report it") if failing else (True, "")
+
+    def _failing(self) -> list[_Kept]:
+        now = asyncio.get_running_loop().time()
+        return [kept for kept in self._tasks.values() if kept.is_failing(now)]
+
+    async def _repeat(self, kept: _Kept, run: Callable[[], Awaitable[None]], ends: bool) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            began = loop.time()
+            kept.begin(loop.time())
+            error: Exception | None = None
             try:
-                return await run()
-            except Exception:
-                self.crashes[name] = self.crashes.get(name, 0) + 1
-                pause = FIRST_PAUSE if loop.time() - began > LONGEST_PAUSE else pause
-                _log.error(
-                    f"{name} failed unexpectedly, starting it again in {pause:g}s: please report this", exc_info=True
-                )
+                await run()
+            except Exception as raised:
+                error = raised
+            if error is None and ends:
+                return
+            kept.fail(loop.time(), internal(error) if error else "it ended, which it never should")
+            self.crashes[kept.name] = self.crashes.get(kept.name, 0) + 1
+            pause = min(FIRST_PAUSE * 2 ** min(kept.failures - 1, 9), LONGEST_PAUSE)
+            what = "failed unexpectedly" if error else "ended unexpectedly"
+            _log.error(f"{kept.name} {what}, starting it again in {pause:g}s: please report this", exc_info=error)
+            del error  # or its traceback would hold what the task has seen
             await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)

@@ -50,7 +50,7 @@ class Ahead:
         for state in new[:_NEXT]:
             if state.module.name not in self._begun:
                 begun = self._begun[state.module.name] = asyncio.get_running_loop().create_future()
-                self._background.keep(f"hooks of {state.module.name}", partial(self._loaded, state, begun))
+                self._background.keep(f"hooks of {state.module.name}", partial(self._loaded, state, begun), ends=True)
 
     async def _loaded(self, state: State, begun: _Begun) -> None:
         found = await self._load(state.module)

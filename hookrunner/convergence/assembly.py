@@ -117,7 +117,8 @@ class Convergence:
         for namespace in {helm.namespace, *(state.module.traits.namespace for state in self.states)} - {""}:
             followed[f"records in {namespace}"] = partial(reactions.follow_records, helm.releases, namespace)
         for name, follow in followed.items():
-            background.keep(name, follow)
+            # What the cluster does not serve is not followed.
+            background.keep(name, follow, ends=name.startswith("served "))
 
 
 async def _look_for_predecessors(config: ConfigObject) -> None:

@@ -86,6 +86,7 @@ def assembled(settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks
     status = Status(engine, queues, executions, runs, clock)
     status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
+    metrics.background_failing.from_function(lambda: (((name,), 1.0) for name in set(parts.background.failing())))
     reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
     declared = Declared(hooks.hooks, HookReviewer(engine, reviews), lacking=bool(hooks.problems))
 

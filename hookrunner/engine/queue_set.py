@@ -34,7 +34,7 @@ class Queues:
         """Make sure that there is a queue of this name, with a worker that runs its tasks."""
         if name not in self._queues:
             queue = self._queues[name] = Queue(name, self._lacks, self._clock, self._compact_at)
-            self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run))
+            self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
 
     def put(self, order: Order) -> Task:
         """Add a task at the end of its queue."""

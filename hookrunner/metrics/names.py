@@ -175,6 +175,9 @@ class Metrics(ModuleMetrics):
     background_crashes = counter(
         "{}background_crashes_total", ("task",), "Unexpected ends of tasks that were started again: please report."
     )
+    background_failing = gauge(
+        "{}background_failing", ("task",), "1 for a task that fails again and again, which makes the program not ready."
+    )
     hook_running_seconds = gauge(
         "{}hook_running_seconds", _BINDING, "For how long the present run of a hook lasts.", optional=MODULE
     )

@@ -52,7 +52,7 @@ class Needed:
         if self._declared.kinds or self._settings.webhooks.port is not None:
             await self._serve()
         elif not self._declared.incomplete:
-            self._parts.background.keep("removal of registrations", self._withdraw)
+            self._parts.background.keep("removal of registrations", self._withdraw, ends=True)
 
     async def standing(self) -> bool:
         """Is anything registered that no hook asks for as far as that is known? Raises KubeError."""

@@ -95,7 +95,7 @@ class Servers:
             latest = Latest(str(server.certificates))
             return rotation.follow(latest, _materials(latest, server, self._parts.kube))
 
-        self._parts.background.keep(f"certificates of {server.name}", shown)
+        self._parts.background.keep(f"certificates of {server.name}", shown, ends=True)
         if server.client_cas:
             self._parts.background.keep(f"client CAs of {server.name}", listener.follow_client_cas)
 
