@@ -113,8 +113,12 @@ class Client:
         await self._session.close()
 
     async def get(self, path: str, params: _Params | None = None, accept: str = _JSON) -> JSON:
-        """The parsed answer to a GET."""
-        return orjson.loads(await self.send(Call("GET", path, params or {}, accept=accept)))
+        """The parsed answer to a GET. Raises KubeError, also for one that is not JSON or nested too deep."""
+        body = await self.send(Call("GET", path, params or {}, accept=accept))
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise KubeError(f"GET {path}: the answer cannot be read as JSON: {error}") from None
 
     async def send(self, call: Call) -> bytes:
         """The body of the answer."""

@@ -15,6 +15,8 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, ObjectKey, Resource
 from hookrunner.model.watching import Item, Listed, Report
 
+# In the words of orjson, whose bound it is.
+_TOO_DEEP = "depth limit exceeded"
 _CHANGES = {"ADDED": Change.ADDED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
 
 
@@ -43,8 +45,8 @@ class Story:
         for line in filter(None, lines):
             try:
                 event = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                return reports, Cut("the watch broke off in the middle of an event")
+            except orjson.JSONDecodeError as error:
+                return reports, _unreadable(error)
             if event["type"] == "ERROR":
                 return reports, self._error(event["object"])
             reports += self._told(event["type"], kind, event["object"])
@@ -78,6 +80,12 @@ class Story:
         if not isinstance(error, Throttled):
             self.version = None
         return error
+
+
+def _unreadable(error: orjson.JSONDecodeError) -> KubeError:
+    if _TOO_DEEP in str(error):
+        return KubeError(f"an object is nested deeper than can be read: {_TOO_DEEP}, of 1,024 levels")
+    return Cut("the watch broke off in the middle of an event")
 
 
 def _version(obj: JSON) -> str:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from hookrunner.errors import FilterFailed
 from hookrunner.jq.program import Filter, Jq
 from hookrunner.metrics.names import Metrics
@@ -56,7 +58,7 @@ class Projection:
     async def _entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:
         program = self._program
         if program is None:
-            return [Entry(item.key, self._object(item), None, item.version or item.raw) for item in items]
+            return [self._entry(item, None) for item in items]
         if program.simple:
             return [self._filtered_now(program, item) for item in items]
         results = await self._jq.apply(program, [item.obj for item in items])
@@ -69,9 +71,12 @@ class Projection:
             return failure
 
     def _filtered(self, item: Item, result: bytes | FilterFailed) -> Entry | FilterFailed:
-        if isinstance(result, FilterFailed):
-            return result
-        return Entry(item.key, self._object(item), result, result)
+        return result if isinstance(result, FilterFailed) else self._entry(item, result)
 
-    def _object(self, item: Item) -> bytes | None:
-        return item.raw if self._keep else None
+    def _entry(self, item: Item, result: bytes | None) -> Entry | FilterFailed:
+        """Fails for an object that is nested deeper than the encoder writes, which an API server may well hold."""
+        try:
+            obj = item.raw if self._keep else None
+            return Entry(item.key, obj, result, result or item.version or item.raw)
+        except orjson.JSONEncodeError as error:
+            return FilterFailed(f"the object cannot be written as JSON: {error}")

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import RawTestServer
 
-from hookrunner.errors import ApiError, Conflict, Cut, Denied, NotFound, Silent, Throttled, Unreachable
+from hookrunner.errors import ApiError, Conflict, Cut, Denied, KubeError, NotFound, Silent, Throttled, Unreachable
 from hookrunner.kube.client import Call, Client, template
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.pace import Pace
@@ -57,6 +57,13 @@ async def test_an_answer_that_is_no_status_says_who_answered_what(metrics: Metri
     async with balancer(502, "<html>Bad gateway</html>", []) as connection, client_of(connection, metrics) as client:
         with pytest.raises(ApiError, match="GET /api/v1/x: HTTP 502 Bad Gateway: <html>Bad gateway</html>"):
             await client.get("/api/v1/x")
+
+
+async def test_an_answer_that_cannot_be_read_is_an_error_of_the_api(metrics: Metrics) -> None:
+    for text in ("<html>Welcome</html>", "[" * 3000 + "]" * 3000):
+        async with balancer(200, text, []) as connection, client_of(connection, metrics) as client:
+            with pytest.raises(KubeError, match="GET /api/v1/x: the answer cannot be read as JSON"):
+                await client.get("/api/v1/x")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

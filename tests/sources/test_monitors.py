@@ -5,6 +5,7 @@ Not here: the watch itself (tests/kube), runs and queues (tests/engine).
 
 import random
 
+import orjson
 import pytest
 
 from hookrunner.model.bindings import Change, Kubernetes
@@ -223,6 +224,18 @@ async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher)
         await settle()
     assert await watcher.told() == [("Modified", "bad")]
     assert not monitor.broken
+
+
+@pytest.mark.parametrize("binding", [CONFIGMAPS, Kubernetes("cms", "ConfigMap", jq_filter=".")])
+async def test_an_object_that_is_too_deep_to_be_written_is_told_and_ends_nothing(
+    watcher: Watcher, binding: Kubernetes
+) -> None:
+    """Whoever may create such an object of a kind that keeps all fields would else crash the watch again and again."""
+    monitor = await watcher.unlocked(binding)
+    watcher.cluster.put(configmap("deep") | {"spec": orjson.loads(b"[" * 300 + b"]" * 300)})
+    watcher.cluster.put(configmap("a"))
+    assert await watcher.told() == [("broken", "deep"), ("Added", "a")]
+    assert [key.name for key in monitor.broken] == ["deep"]
 
 
 async def test_a_filter_that_fails_in_the_first_list_holds_back_this_binding(watcher: Watcher) -> None:
