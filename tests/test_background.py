@@ -9,6 +9,7 @@ from structlog.contextvars import get_contextvars
 from hookrunner import log
 from hookrunner.app import Face
 from hookrunner.background import STEADY, Background
+from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 
 pytestmark = pytest.mark.looptime
@@ -109,7 +110,7 @@ async def test_of_many_failing_tasks_some_are_named(background: Background) -> N
 
 
 async def test_readyz_names_the_task_that_fails_and_says_since_when(background: Background) -> None:
-    face = Face(Metrics())
+    face = Face(Metrics(), HookMetrics())
     face.background = background
     background.keep(WATCH, failing(99))
     await asyncio.sleep(5)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from hookrunner import cel
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, wrong
 from hookrunner.sandbox.structural import expressions
@@ -45,7 +46,7 @@ def compiled(text: str) -> Any:
     program = expressions.program(_environment(), text)
     kind = program.return_type()
     # The one boolean of `request`, whose fields have types in the API server.
-    if kind != expressions.cel().Type.BOOL and "request.dryRun" not in text:
+    if kind != cel.library().Type.BOOL and "request.dryRun" not in text:
         raise WrongExpression(f"must evaluate to bool but got {str(kind).lower()}")
     return program
 
@@ -79,7 +80,7 @@ def _seen(request: JSON) -> dict[str, JSON]:
 
 @cache
 def _environment() -> Any:
-    kind = expressions.cel().Type
+    kind = cel.library().Type
     narrowing = ("path", "group", "resource", "subresource", "namespace", "name", "fieldSelector", "labelSelector")
     functions = [
         *(_function(name, kind.MAP, [kind.STRING], lambda it, _: it) for name in (*narrowing, "check")),
@@ -93,4 +94,4 @@ def _environment() -> Any:
 
 
 def _function(name: str, result: Any, parameters: list[Any], body: Any) -> Any:
-    return expressions.function(name, result, [expressions.cel().Type.MAP, *parameters], body)
+    return expressions.function(name, result, [cel.library().Type.MAP, *parameters], body)

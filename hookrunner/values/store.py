@@ -12,7 +12,7 @@ from typing import NamedTuple
 import orjson
 
 from hookrunner import log
-from hookrunner.errors import BadValues
+from hookrunner.errors import BadValues, internal
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import explained, patches
@@ -100,15 +100,20 @@ class Store:
     def adopt(self, config: Config, secret: Config | None, validated: Set[str]) -> Adopted:
         """Takes over what a user has written, section by section. A section is judged if it is `global` or one of
         `validated`; if it is refused, it stays as it was."""
-        changed, refused = set(), {}
+        changed: set[str] = set()
+        refused: dict[str, BadValues] = {}
         for key, section in self._sections.items():
             try:
                 new = _configured(section, config, secret or Config(), key in validated)
+                is_new = not patches.same(new.config or {}, section.config or {})
             except BadValues as error:
                 refused[key] = error
+            except Exception as error:
+                # Raised, it would end the watch, and again after each restart: whoever may edit would stop the program.
+                _log.exception("a section cannot be judged, please report this", section=key)
+                refused[key] = BadValues(key, [f"cannot be judged: {internal(error)}; please report it"])
             else:
-                if not patches.same(new.config or {}, section.config or {}):
-                    changed.add(key)
+                changed |= {key} if is_new else set()
                 self._keep(new)
         self._refused = refused
         return Adopted(frozenset(changed), refused)

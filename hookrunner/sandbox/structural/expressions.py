@@ -1,9 +1,8 @@
-"""CEL, by Google's own C++ implementation (`cel-expr-python`, the extra `cel`), with what Kubernetes adds to it.
+"""CEL with what Kubernetes adds to it, by the library of `cel.py`.
 
-Loaded when the first definition with rules comes: not everybody has the library, and it takes 20 ms and 20 MB. What it
-lacks (`url`, `ip`, `cidr`, `quantity`, `semver`, comprehensions with two variables) does not compile, and so is told
-when the definition is made. Values are dynamically typed here: a rule that names a field that does not exist is found
-out when it is evaluated, not before as by a real API server.
+What that lacks (`url`, `ip`, `cidr`, `quantity`, `semver`, comprehensions with two variables) does not compile, and so
+is told when the definition is made. Values are dynamically typed here: a rule that names a field that does not exist is
+found out when it is evaluated, not before as by a real API server.
 
 https://kubernetes.io/docs/reference/using-api/cel/
 """
@@ -11,16 +10,14 @@ https://kubernetes.io/docs/reference/using-api/cel/
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from hookrunner import patterns
+from hookrunner import cel, patterns
 from hookrunner.model.resources import JSON
 from hookrunner.sandbox.structural import formats
 
-EXTENSIONS = {"strings": "ExtStrings", "optional": "ExtOptional"}
+EXTENSIONS = ("strings", "optional")
 ERROR = re.compile(r"^[A-Z_]+: (?:ERROR: <input>:(\d+:\d+): )?(.*)")
 # How Go's implementation says it.
 WORDS = (
@@ -30,6 +27,9 @@ WORDS = (
     (re.compile(r"No matching overloads found.*"), "no such overload"),
     (re.compile(r"Applying SELECT to non-message type"), "no such key"),  # of null; Go's names it
 )
+
+
+TOO_LONG = "the sandbox ends an expression after 10,000 steps of its loops"
 
 
 class WrongExpression(Exception):
@@ -53,7 +53,7 @@ class Expression(NamedTuple):
 
 def available() -> bool:
     """Whether the library is installed."""
-    return find_spec("cel_expr_python") is not None
+    return cel.available()
 
 
 @lru_cache(maxsize=4096)
@@ -70,17 +70,19 @@ def compiled(text: str) -> Expression:
 def program(environment: Any, text: str) -> Any:
     """An expression for `evaluated`. Raises `WrongExpression`."""
     try:
-        return environment.compile(text)
-    except RuntimeError as error:
+        return cel.program(environment, text)
+    except cel.WrongExpression as error:
         raise WrongExpression(_first(error)) from None
 
 
 def evaluated(program: Any, variables: Mapping[str, JSON]) -> JSON:
     """What an expression gives. Raises `Failed`."""
-    result = program.eval(data=variables)
-    if result.type() == cel().Type.ERROR:
-        raise Failed(_worded(str(result)))
-    return result.plain_value()
+    try:
+        return cel.evaluated(program, variables)
+    except cel.TooLong:
+        raise Failed(TOO_LONG) from None
+    except cel.NoValue as error:
+        raise Failed(_worded(str(error))) from None
 
 
 def _first(error: Exception) -> str:
@@ -99,30 +101,18 @@ def _worded(error: str) -> str:
 
 
 @cache
-def cel() -> Any:
-    """The library's module."""
-    # Not at the top: see the docstring.
-    return import_module("cel_expr_python.cel")
-
-
-@cache
 def _environment(*variables: str) -> Any:
     return environment(variables)
 
 
 def environment(variables: Sequence[str], functions: Sequence[Any] = ()) -> Any:
     """What expressions can use, with these variables and more functions (`function`)."""
-    extensions = [getattr(import_module(f"cel_expr_python.ext.ext_{key}"), name)() for key, name in EXTENSIONS.items()]
-    return cel().NewEnv(
-        variables=dict.fromkeys(variables, cel().Type.DYN),
-        extensions=extensions,
-        functions=[*_kubernetes_functions(), *functions],
-    )
+    return cel.environment(variables, EXTENSIONS, [*_kubernetes_functions(), *functions])
 
 
 def _kubernetes_functions() -> list[Any]:
     """Lists, sets and regular expressions, as Kubernetes adds them."""
-    kind = cel().Type
+    kind = cel.library().Type
     lists = [kind.LIST]
     two = [kind.LIST, kind.LIST]
     return [
@@ -145,7 +135,8 @@ def _kubernetes_functions() -> list[Any]:
 
 def function(name: str, result: Any, parameters: Sequence[Any], body: Callable[..., Any], member: bool = True) -> Any:
     """A function for `environment`: types of its result and of its parameters, the first of which is the receiver."""
-    return cel().FunctionDecl(name, [cel().Overload(f"kubernetes_{name}", result, parameters, member, body)])
+    overload = cel.library().Overload(f"kubernetes_{name}", result, parameters, member, body)
+    return cel.library().FunctionDecl(name, [overload])
 
 
 def _distinct(values: list[Any]) -> list[Any]:

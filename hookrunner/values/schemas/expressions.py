@@ -3,16 +3,16 @@
 All numbers are doubles, as they are for addon-operator; where a rule needs whole ones (`self.replicas % 2 == 1`) they
 are tried as they are. A rule about a key that is not there holds, one about `oldSelf` is left out where nothing was.
 
-The library is loaded when the first rule is asked: not everybody has it, and it takes 20 ms.
+A rule that has no value for what a user wrote refuses that, whatever the reason is (`cel.py`).
 """
 
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from hookrunner import cel
+from hookrunner.cel import NoValue, TooLong, WrongExpression
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.node import Node, Rule
 
@@ -25,17 +25,9 @@ class _Program(NamedTuple):
     uses_old: bool
 
 
-class _NoValue(Exception):
-    """An expression has no value; says why. `of_value`: it compiles, and has none for the values that it was given."""
-
-    def __init__(self, message: str, of_value: bool = False) -> None:
-        self.of_value = of_value
-        super().__init__(message)
-
-
 def available() -> bool:
     """Whether rules can be checked."""
-    return find_spec("cel_expr_python") is not None
+    return cel.available()
 
 
 def problems(node: Node, value: JSON, old: JSON, path: str = "") -> Iterator[str]:
@@ -57,31 +49,30 @@ def _said(rule: Rule, value: JSON, old: JSON) -> str:
         if program.uses_old and old is None:
             return ""
         result = _value(program, {"self": value, "oldSelf": old} if program.uses_old else {"self": value})
-    except _NoValue as error:
+    except (WrongExpression, NoValue, OverflowError) as error:
         return "" if _ABSENT.search(str(error)) else f"the rule `{rule.expression}` cannot be checked: {_reason(error)}"
     if isinstance(result, bool):
         return "" if result else rule.message
     return f"the rule `{rule.expression}` gives neither true nor false"
 
 
-def _reason(error: _NoValue) -> str:
+def _reason(error: Exception) -> str:
     """The library's message if it is about the rule; about a value it may quote that."""
-    if not error.of_value:
-        return str(error)
+    if isinstance(error, WrongExpression):
+        return str(error).partition("\n")[0]
+    if isinstance(error, TooLong):
+        return "it looks at more items than can be checked, 10,000 in all its loops"
     return "it takes values of other types" if _MISFIT in str(error) else "it has no result for this value"
 
 
 def _value(program: _Program, variables: dict[str, JSON]) -> JSON:
-    result = program.compiled.eval(data=_doubles(variables))
-    if _failed(result) and _MISFIT in str(result):
-        result = program.compiled.eval(data=variables)
-    if _failed(result):
-        raise _NoValue(str(result).partition("\n")[0], of_value=True)
-    return result.plain_value()
-
-
-def _failed(result: Any) -> bool:
-    return bool(result.type() == _cel().Type.ERROR)
+    """Raises `NoValue`; OverflowError for a whole number that is no double."""
+    try:
+        return cel.evaluated(program.compiled, _doubles(variables))
+    except NoValue as error:
+        if _MISFIT not in str(error):
+            raise
+    return cel.evaluated(program.compiled, variables)
 
 
 def _doubles(value: JSON) -> JSON:
@@ -94,25 +85,17 @@ def _doubles(value: JSON) -> JSON:
 
 @lru_cache(maxsize=1024)
 def _program(text: str) -> _Program:
-    """An expression on `self`, perhaps on `oldSelf`. Raises `_NoValue` if it cannot be compiled."""
+    """An expression on `self`, perhaps on `oldSelf`. Raises `WrongExpression`."""
     try:
-        return _Program(_environment("self").compile(text), uses_old=False)
-    except RuntimeError as error:
+        return _Program(cel.program(_environment("self"), text), uses_old=False)
+    except WrongExpression as error:
         why = error
     try:
-        return _Program(_environment("self", "oldSelf").compile(text), uses_old=True)
-    except RuntimeError:
-        raise _NoValue(str(why).partition("\n")[0]) from None
-
-
-@cache
-def _cel() -> Any:
-    # Not at the top: see the docstring.
-    return import_module("cel_expr_python.cel")
+        return _Program(cel.program(_environment("self", "oldSelf"), text), uses_old=True)
+    except WrongExpression:
+        raise why from None
 
 
 @cache
 def _environment(*variables: str) -> Any:
-    known = dict.fromkeys(variables, _cel().Type.DYN)
-    strings = import_module("cel_expr_python.ext.ext_strings").ExtStrings()
-    return _cel().NewEnv(variables=known, extensions=[strings])
+    return cel.environment(variables, ("strings",))
