@@ -30,9 +30,15 @@ def box(name: str, spec: str) -> bytes:
 @pytest.fixture
 async def boxes(client: Client) -> Client:
     """With a kind that keeps all fields, fields with a format, and an object `x` of it."""
-    spec = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {}}
+    spec: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {}}
     spec["properties"] = {
         form: {"type": "string", "format": form} for form in ("duration", "email", "uri", "date-time")
+    }
+    spec["properties"]["name"] = {"type": "string", "pattern": "^([a-z0-9]+-?)+$"}
+    spec["properties"]["words"] = {
+        "type": "array",
+        "items": {"type": "string"},
+        "x-kubernetes-validations": [{"rule": "self.all(a, self.exists(b, a == b))"}],
     }
     schema = {"type": "object", "properties": {"spec": spec}}
     versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
@@ -169,6 +175,8 @@ SLOW = {
     "a duration of digits": (BOXES, {"spec": {"duration": ONES}}, 422),
     "a duration of spaces": (BOXES, {"spec": {"duration": "1" + " " * 1_000_000}}, 422),
     "an address": (BOXES, {"spec": {"email": "a@" + "a." * 500_000}}, 422),
+    "a text that makes a pattern backtrack": (BOXES, {"spec": {"name": "a" * 40 + "!"}}, 422),
+    "a long list for a rule of a definition": (BOXES, {"spec": {"words": [str(n) for n in range(3000)]}}, 422),
     "a date": (BOXES, {"spec": {"date-time": "1t" * 500_000}}, 422),
     "a URI": (BOXES, {"spec": {"uri": "a" * 1_000_000}}, 422),
 }
