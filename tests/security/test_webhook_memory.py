@@ -7,6 +7,7 @@ import pytest
 
 from hookrunner.web.limits import Limits
 from tests.flows.scripts import HOLD, hook
+from tests.flows.waiting import until
 from tests.security.attacked import ALLOW, VALIDATING, admission, attacked
 from tests.web.connecting import connected, head
 from tests.web.reviewing import Setup, Told, conversion, served
@@ -29,7 +30,7 @@ async def test_reviews_of_many_small_values_take_no_more_than_is_said(tmp_path: 
         assert await target.reviews(*[empties(7 * MIB)] * 8) == [413] * 8
         waiting = [asyncio.create_task(target.review(empties(MIB))) for _ in range(20)]
         await target.program.has_run("h.sh", 4)
-        assert target.program.metric("webhook_running") == len(waiting)
+        await until(lambda: target.program.metric("webhook_running") == len(waiting), "all reviews wait")
         assert target.memory("VmHWM") - before < 2 * PARSED + 4 * len(waiting)
         target.program.tell("go")
         assert [status for status, _ in await asyncio.gather(*waiting)] == [200] * len(waiting)
