@@ -114,7 +114,7 @@ class Background:
             kept.fail(loop.time(), internal(error) if error else "it ended, which it never should")
             self.crashes[kept.name] = self.crashes.get(kept.name, 0) + 1
             pause = min(FIRST_PAUSE * 2 ** min(kept.failures - 1, 9), LONGEST_PAUSE)
-            what = "failed unexpectedly" if error else "ended unexpectedly"
-            _log.error(f"{kept.name} {what}, starting it again in {pause:g}s: please report this", exc_info=error)
+            what = f"{kept.name} {'failed' if error else 'ended'}"
+            _log.error(f"{what} unexpectedly, starting it again in {pause:g}s: please report this", exc_info=error)
             del error  # or its traceback would hold what the task has seen
             await asyncio.sleep(pause)

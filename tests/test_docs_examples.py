@@ -262,19 +262,11 @@ def test_every_flag_that_a_page_names_exists() -> None:
     flags = {name for option in options() for name in (option.flag, *option.also)} | set(flags_of(cli))
     others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
     others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
-    others |= {
-        "type",
-        "dry-run",
-        "replicas",
-        "as",
-        "as-group",
-        "overwrite",
-        "ignore-not-found",
-        "server-side",
-        "force",
-    }  # of kubectl
-    others |= {"pending", "failed"}  # of helm list
-    others |= {"from", "no-cache-dir", "no-install-recommends", "yes"}  # of Dockerfiles
+    others |= {"type", "dry-run", "replicas", "as", "as-group", "overwrite", "ignore-not-found"}  # of kubectl
+    others |= {"server-side", "force"}
+    others |= {"pending", "failed", "reset-then-reuse-values"}  # of helm
+    others |= {"from", "no-cache-dir", "no-install-recommends", "yes", "build-arg", "no-deps", "require-hashes"}
+    others |= {"requirement", "admission-control-config-file", "format"}  # of pip, kube-apiserver, docker
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 
 

@@ -4,9 +4,11 @@
 """
 
 import re
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
@@ -39,12 +41,36 @@ class Program:
         raise BadChart(message) if _LOADING.search(message) else RenderFailed(message)
 
     def _done(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        pipe = subprocess.PIPE
+        helm = None
         try:
-            return subprocess.run(
-                words, capture_output=True, encoding="utf-8", errors="replace", check=False, stdin=subprocess.DEVNULL
-            )
+            with _signals_waiting():
+                helm = subprocess.Popen(
+                    words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, encoding="utf-8", errors="replace"
+                )
+            output, complaints = helm.communicate()
         except OSError as error:
             raise RenderFailed(f"{self._path} cannot be run: {error.strerror}") from None
+        finally:
+            if helm:
+                helm.kill()
+        return subprocess.CompletedProcess(words, helm.returncode, output, complaints)
+
+
+@contextmanager
+def _signals_waiting() -> Iterator[None]:
+    """Signals that end us come through afterwards. One between the start of a process and the return of `Popen` would
+    leave behind a process that nobody knows."""
+    came: list[int] = []
+    ending = (signal.SIGTERM, signal.SIGALRM)
+    handlers = {number: signal.signal(number, lambda found, _: came.append(found)) for number in ending}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
 
 
 def _flags(options: Options) -> Iterator[str]:

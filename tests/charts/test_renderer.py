@@ -218,6 +218,19 @@ async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: P
     os.close(helm)
 
 
+async def test_a_signal_while_a_program_starts_leaves_nothing_behind(write: Write, tmp_path: Path) -> None:
+    os.mkfifo(told := tmp_path / "told")
+    directory = write({"helm": f"#!/bin/sh\nexec 3> {told}; kill -TERM $PPID; exec sleep 1000\n"})
+    (directory / "helm").chmod(0o755)
+    async with Renderer(program=str(directory / "helm")) as renderer:
+        reading = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
+        with pytest.raises(RenderFailed, match="the render worker died"):
+            await renderer.render(order(directory))
+    # The end of the file comes when nobody has it open for writing any more.
+    assert await asyncio.to_thread(select.select, [reading], [], [], 60) == ([reading], [], [])
+    os.close(reading)
+
+
 async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
     """As if it were gone, nobody here looks at the clock."""
     wanted = order(write({"templates/a.yaml": ENDLESS}))
