@@ -4,10 +4,10 @@ import html
 from collections.abc import Iterable
 from pathlib import Path
 
-from hookrunner import bounds
 from hookrunner.metrics.names import rows
 from hookrunner.options import TEXT, Compat, Option
 from hookrunner.settings import options
+from kubetypes import bounds
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hookrunner.errors import BadChart
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_2, BadDocument, documents
+from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 _VERSION, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookrunner import redaction
-from hookrunner.bounds import DOCUMENT, Tally
 from hookrunner.charts.text import dump
 from hookrunner.errors import BadManifest
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes.bounds import DOCUMENT, Tally
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 # fmt: off
 INSTALL_ORDER = (

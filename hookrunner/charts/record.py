@@ -10,7 +10,7 @@ from typing import Any
 
 from hookrunner.charts.files import CHART
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 _REQUIREMENTS = "requirements.yaml"
 _LOCKS, _VALUES, _SCHEMA = ("Chart.lock", "requirements.lock"), "values.yaml", "values.schema.json"

@@ -11,10 +11,10 @@ from contextlib import suppress
 
 import orjson
 
-from hookrunner import json_values, yaml_values
-from hookrunner.bounds import TOO_DEEP, TooLarge
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import BadDocument
+from kubetypes import json_values, yaml_values
+from kubetypes.bounds import TOO_DEEP, TooLarge
+from kubetypes.yaml_values import BadDocument
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 

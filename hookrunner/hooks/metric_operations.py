@@ -12,7 +12,7 @@ from hookrunner.hooks import documents
 from hookrunner.hooks.shapes import NUMBER, TEXT, TEXTS, Many, Problem, Table, check, suggestion
 from hookrunner.model.operations import MetricAction, MetricOperation
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import BadDocument
+from kubetypes.yaml_values import BadDocument
 
 _DOCUMENT = Table(
     {

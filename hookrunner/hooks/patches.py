@@ -13,7 +13,7 @@ from hookrunner.hooks import documents, steps
 from hookrunner.hooks.shapes import FLAG, TEXT, Problem, Table, Text, check
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import BadDocument
+from kubetypes.yaml_values import BadDocument
 
 _CREATES = (Verb.CREATE, Verb.CREATE_OR_UPDATE, Verb.CREATE_IF_NOT_EXISTS, Verb.APPLY)
 _PATCHES = (Verb.JQ_PATCH, Verb.MERGE_PATCH, Verb.JSON_PATCH)

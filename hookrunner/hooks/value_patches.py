@@ -6,7 +6,7 @@ from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
-from hookrunner.yaml_values import BadDocument
+from kubetypes.yaml_values import BadDocument
 
 _KNOWN = ("add", "remove", "test")
 _UNKNOWN = ("replace", "move", "copy")

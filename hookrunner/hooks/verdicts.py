@@ -9,7 +9,7 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping
 
-from hookrunner import json_values, log, redaction
+from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, NoAnswer
 from hookrunner.hooks import documents, steps
 from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
@@ -17,7 +17,8 @@ from hookrunner.model.contexts import ContextType
 from hookrunner.model.operations import Answer
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import DENIED, Converted, Verdict
-from hookrunner.yaml_values import BadDocument
+from kubetypes import json_values
+from kubetypes.yaml_values import BadDocument
 
 # Codes below 400 become 400 in the API server, and those beyond 599 are no refusal to any client.
 _CODE = Integer(400, 599)

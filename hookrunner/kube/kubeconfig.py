@@ -38,8 +38,8 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 from requests.utils import should_bypass_proxies
 
-from hookrunner.bounds import DIGITS, TOO_MANY_DIGITS, TooLarge
-from hookrunner.yaml_values import events
+from kubetypes.bounds import DIGITS, TOO_MANY_DIGITS, TooLarge
+from kubetypes.yaml_values import events
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

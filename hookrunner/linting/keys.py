@@ -9,10 +9,10 @@ from typing import TypeGuard
 
 import yaml
 
-from hookrunner import yaml_values
-from hookrunner.bounds import TooLarge
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Language, Source
+from kubetypes import yaml_values
+from kubetypes.bounds import TooLarge
 
 _HERE = re.compile(r"<<(-?)[ \t]*(['\"]?)(\w+)\2[^\n]*\n(.*?)^[ \t]*\3$", re.MULTILINE | re.DOTALL)
 _TABS = re.compile(r"^\t+", re.MULTILINE)

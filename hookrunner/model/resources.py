@@ -4,21 +4,10 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import orjson
-
-JSON: TypeAlias = Any
-"""A value as `orjson.loads` gives it. `Any` is allowed only under this name."""
-
-
-def written(value: JSON, option: int = 0) -> bytes:
-    """Compact JSON to be kept: `orjson.dumps`, in no more memory than it needs.
-
-    orjson never shrinks the buffer that it has written into (https://github.com/home-assistant/core/pull/181245): with
-    3.13 an object of 1 KB would hold 8 to 16 KB for as long as it lives. Raises `orjson.JSONEncodeError`.
-    """
-    return bytes(memoryview(orjson.dumps(value, option=option)))
+from kubetypes.json_values import JSON as JSON
+from kubetypes.json_values import written as written
 
 
 class ObjectKey(NamedTuple):

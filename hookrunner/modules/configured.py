@@ -16,7 +16,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.values import sections
 from hookrunner.values.sections import Config
-from hookrunner.yaml_values import BadDocument
+from kubetypes.yaml_values import BadDocument
 
 
 @dataclass(frozen=True, slots=True)

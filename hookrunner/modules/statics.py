@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner import log, redaction, yaml_values
+from hookrunner import log, redaction
 from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import Module
@@ -18,7 +18,8 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.modules.discovery import VALUES_FILE
 from hookrunner.values.layers import merged
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.yaml_values import BadDocument
 
 _log = log.get("modules.statics")
 

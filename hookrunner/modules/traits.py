@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from hookrunner import log, yaml_values
+from hookrunner import log
 from hookrunner.errors import BadModule
 from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
 from hookrunner.model.modules import Drift, Traits
 from hookrunner.model.resources import JSON
 from hookrunner.modules import versions
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.yaml_values import BadDocument
 
 MODULE_FILE = "module.yaml"
 HIGHEST_WEIGHT = 2**31 - 1

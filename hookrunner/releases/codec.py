@@ -15,12 +15,13 @@ from enum import StrEnum
 
 import orjson
 
-from hookrunner import gzips, json_values
-from hookrunner.bounds import DOCUMENT
+from hookrunner import gzips
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import HelmHook, Wanted
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes import json_values
+from kubetypes.bounds import DOCUMENT
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 APPLY_METHOD = "csa"
 """How a stock helm 4 is to go on with our releases: by merging on its side. An object that we have created and not

@@ -6,7 +6,6 @@ in which it is stored; those who write so change metadata.
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import reading, subresources
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind, Kinds
@@ -17,6 +16,7 @@ from hookrunner.sandbox.status import not_done_here
 from hookrunner.sandbox.store import Store
 from hookrunner.sandbox.structural import versions
 from hookrunner.sandbox.verbs import Step, Verbs, Written
+from kubetypes.json_values import JSON
 
 __all__ = ["Api", "Step", "Written"]
 

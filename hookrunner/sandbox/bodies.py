@@ -6,13 +6,13 @@ from http import HTTPStatus
 
 import orjson
 
-from hookrunner import json_values, yaml_values
-from hookrunner.bounds import TooLarge
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import depths
 from hookrunner.sandbox.builtin import decode, protobuf
 from hookrunner.sandbox.status import Refused, bad_request, unsupported_media_type
-from hookrunner.yaml_values import BadDocument
+from kubetypes import json_values, yaml_values
+from kubetypes.bounds import TooLarge
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import BadDocument
 
 LIMIT = 3 * 1024 * 1024
 """Bytes that a body may have, as in a real API server."""

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from hookrunner import cel
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, wrong
 from hookrunner.sandbox.structural import expressions
 from hookrunner.sandbox.structural.expressions import Failed, WrongExpression
+from kubetypes import cel
+from kubetypes.json_values import JSON
 
 MASTERS = "system:masters"
 # `namespaceObject` is declared in the API server too, but null for webhooks.

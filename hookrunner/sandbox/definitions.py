@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.api import Api, Step
 from hookrunner.sandbox.deleting import CLEANUP
 from hookrunner.sandbox.kinds import Kind
@@ -11,6 +10,7 @@ from hookrunner.sandbox.rules import DEFINITIONS, Object
 from hookrunner.sandbox.store import Change, Key
 from hookrunner.sandbox.structural import names, served
 from hookrunner.sandbox.times import rfc3339
+from kubetypes.json_values import JSON
 
 ENDING = {
     "type": "Terminating",

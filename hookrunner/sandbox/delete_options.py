@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import status
 from hookrunner.sandbox.parameters import flag, number
 from hookrunner.sandbox.requests import OPTIONS_OF, DeleteOptions, dry_run_problems
 from hookrunner.sandbox.status import About, bad_request
+from kubetypes.json_values import JSON
 
 PROPAGATIONS = ("Foreground", "Background", "Orphan")
 

@@ -7,8 +7,8 @@ itself. Managed fields have a few levels more than the fields that they name.
 
 from typing import Any
 
-from hookrunner.bounds import DEPTH
-from hookrunner.model.resources import JSON
+from kubetypes.bounds import DEPTH
+from kubetypes.json_values import JSON
 
 MOST = DEPTH
 """Levels of an object without its metadata."""

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import data
 from hookrunner.sandbox.kinds import Kind, Kinds, Subresource
 from hookrunner.sandbox.structural.versions import priority
+from kubetypes.json_values import JSON
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """The media type in which clients ask for everything at once: of `aggregated`."""

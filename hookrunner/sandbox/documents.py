@@ -6,10 +6,10 @@ from http import HTTPStatus
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import answers, discovery, openapi
 from hookrunner.sandbox.kinds import Kinds
 from hookrunner.sandbox.status import NoPage
+from kubetypes.json_values import JSON
 
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 JSON_TYPE = {"Content-Type": "application/json"}

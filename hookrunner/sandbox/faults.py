@@ -17,10 +17,10 @@ from typing import Any, Literal, get_args
 import orjson
 from aiohttp import web
 
-from hookrunner import json_values
 from hookrunner.sandbox import status
 from hookrunner.sandbox.status import Refused, bad_request
 from hookrunner.sandbox.watching import Event
+from kubetypes import json_values
 
 What = Literal["delay", "answer", "refuse", "stall", "drop", "garble"]
 REMEMBERED = 10_000

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.patches.printed import printed
 from hookrunner.sandbox.status import Refused, bad_request, shown
+from kubetypes.json_values import JSON
 
 NAME = "metadata.name"
 NAMESPACE = "metadata.namespace"

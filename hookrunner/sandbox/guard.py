@@ -4,8 +4,8 @@ import hmac
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from hookrunner import foreign_pages
 from hookrunner.sandbox.status import Refused
+from kubetypes import foreign_pages
 
 
 def check(headers: Mapping[str, str], host: str, token: str) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import data
 from hookrunner.sandbox.kinds import Kind, Kinds
+from kubetypes.json_values import JSON
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """The media type of OpenAPI v2 in protobuf. kubectl asks for `…v2@v1.0…`, which is none to answer with."""

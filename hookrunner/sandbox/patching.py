@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import depths
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.patches import json_patch, merge_patch, strategic
 from hookrunner.sandbox.status import bad_request, unsupported_media_type
+from kubetypes.json_values import JSON
 
 JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"

@@ -7,10 +7,10 @@ Paths: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uri
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import status
 from hookrunner.sandbox.parameters import flag, number, version, version_to_wait_for
 from hookrunner.sandbox.status import About, Cause
+from kubetypes.json_values import JSON
 
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 OPTIONS_OF = {

@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import conditions, status
 from hookrunner.sandbox.builtin import decode, metadata, strategy, validation
 from hookrunner.sandbox.builtin import defaults as builtin_defaults
@@ -25,6 +24,7 @@ from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.status import Cause, Refused, bad_request
 from hookrunner.sandbox.structural import defaults, definition, expressions, prune, scaling, validate
 from hookrunner.sandbox.structural import names as structural_names
+from kubetypes.json_values import JSON
 
 __all__ = ["admitted", "created_by_update", "default_propagation", "ending", "grace", "unconditional"]
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hookrunner import yaml_values
 from hookrunner.errors import BadConfig
 from hookrunner.sandbox.api import Api
 from hookrunner.sandbox.bodies import Body
@@ -17,7 +16,8 @@ from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place, WriteOptions
 from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Key
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.yaml_values import BadDocument
 
 FIRST = ("CustomResourceDefinition", "Namespace")
 SUFFIXES = (".yaml", ".yml", ".json")

@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 import orjson
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from hookrunner.model.resources import written
 from hookrunner.sandbox.status import Refused, expired
+from kubetypes.json_values import written
 
 LARGEST = 3 * 512 * 1024
 """Bytes that an object may have: etcd takes no more."""

@@ -5,7 +5,6 @@ Namespace is finished by `finalize`, a Pod leaves by `eviction` and gets its nod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import delete_options, reading, status
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.kinds import Kind
@@ -16,6 +15,7 @@ from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import bad_request
 from hookrunner.sandbox.structural import scaling
 from hookrunner.sandbox.verbs import Verbs, Written
+from kubetypes.json_values import JSON
 
 PLAIN = ("", "status")
 

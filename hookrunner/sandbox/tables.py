@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.columns import cluster, custom, events, network, pods, storage, workloads
 from hookrunner.sandbox.columns.parts import Cells, Object, Printer, at, name
 from hookrunner.sandbox.kinds import Kind
+from kubetypes.json_values import JSON
 
 PRINTERS: dict[str, Printer] = {
     **pods.CELLS,

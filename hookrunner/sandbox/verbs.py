@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import deleting, identity, names, reading, rules, status
 from hookrunner.sandbox.bodies import Body
 from hookrunner.sandbox.fields import writes as fields
@@ -24,6 +23,7 @@ from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import Cause, Refused
 from hookrunner.sandbox.store import Key, Store, Stored
 from hookrunner.sandbox.times import rfc3339
+from kubetypes.json_values import JSON
 
 PRIORITIES = "priorityclasses.scheduling.k8s.io"
 DEFINITION_ENDS = "create not allowed while custom resource definition is terminating"

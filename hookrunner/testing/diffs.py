@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import yaml
 
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_2
+from kubetypes.yaml_values import YAML_1_2
 
 
 class _Dumper(yaml.SafeDumper):

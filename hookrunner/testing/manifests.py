@@ -7,12 +7,12 @@ from pathlib import Path
 
 import yaml
 
-from hookrunner import yaml_values
-from hookrunner.bounds import TooLarge
 from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.bounds import TooLarge
+from kubetypes.yaml_values import BadDocument
 
 STDIN = "-"
 

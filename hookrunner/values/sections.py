@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 import orjson
 import yaml
 
-from hookrunner import redaction, yaml_values
-from hookrunner.bounds import SECTIONS, Tally
+from hookrunner import redaction
 from hookrunner.model.casing import camel, kebab
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.values import pointers
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.bounds import SECTIONS, Tally
+from kubetypes.yaml_values import BadDocument
 
 _MAINTENANCE = "Maintenance"
 _FLAGS = {"true": True, "false": False}

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import HttpVersion11, web
 
-from hookrunner import json_values
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionRequest
 from hookrunner.web.parsing_cost import ParsingCost
+from kubetypes import json_values
 
 _WORST = 40
 """No text takes more times its size when it is parsed."""

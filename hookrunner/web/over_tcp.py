@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from hookrunner import foreign_pages
+from kubetypes import foreign_pages
 
 WITHHELD = (
     "not shown over TCP (--debug-http-addr), since it may hold values of --config-secret: ask over the debug socket, "

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from hookrunner.certificates.issuing import service_names, url_names
 from hookrunner.errors import StartRefused
-from hookrunner.foreign_pages import is_loopback
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.registration.wanted import Target, own_namespace, targets
 from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
+from kubetypes.foreign_pages import is_loopback
 
 LOOPBACK = "127.0.0.1"
 _BOTH: frozenset[ReviewKind] = frozenset({"admission", "conversion"})

@@ -14,7 +14,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.releases import Rendered
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_1, documents
+from kubetypes.yaml_values import YAML_1_1, documents
 from tests.charts.conftest import CHART, Write, configmap, order
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

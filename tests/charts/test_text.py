@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hookrunner.charts.text import dump
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_1, documents
+from kubetypes.yaml_values import YAML_1_1, documents
 
 texts = st.text(max_size=12) | st.text(alphabet="ab-:#|>\n\t \"'\\yN012.=,[]{}&*!%@~", max_size=12)
 words = st.sampled_from(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hookrunner.hooks.documents import every, every_json, first, first_json, folded
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import BadDocument
+from kubetypes.yaml_values import BadDocument
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from hookrunner import cron, patterns
+from hookrunner import cron
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadConfig, BadOutput, ReleaseFailed, RenderFailed
 from hookrunner.hooks import metric_operations, patches, value_patches, verdicts
@@ -25,6 +25,7 @@ from hookrunner.values import sections
 from hookrunner.values.patches import applied
 from hookrunner.values.schemas import loading
 from hookrunner.web import bodies as reviews
+from kubetypes import patterns
 
 Refusals = tuple[type[Exception], ...]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner import json_values, yaml_values
-from hookrunner.bounds import DEPTH, DIGITS, DOCUMENT, SECTIONS, TooLarge
 from hookrunner.errors import BadKubeConfig
 from hookrunner.kube.credentials import loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.settings import KubeSettings
 from hookrunner.values import sections
-from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes import json_values, yaml_values
+from kubetypes.bounds import DEPTH, DIGITS, DOCUMENT, SECTIONS, TooLarge
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
 from tests.flows.waiting import until

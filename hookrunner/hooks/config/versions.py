@@ -8,7 +8,7 @@ from hookrunner.hooks.config import rules, v0, v1
 from hookrunner.hooks.config.kinds import HookKind
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import BadDocument
+from kubetypes.yaml_values import BadDocument
 
 _KEY = "configVersion"
 

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from hookrunner import yaml_values
 from hookrunner.charts.crds import crds
 from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE
@@ -14,7 +13,8 @@ from hookrunner.model.modules import Module
 from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.modules import traits
 from hookrunner.modules.traits import MODULE_FILE
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.yaml_values import BadDocument
 
 _VALUES = "values.yaml"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from hookrunner import yaml_values
-from hookrunner.bounds import TooLarge
 from hookrunner.values import pointers
+from kubetypes import yaml_values
+from kubetypes.bounds import TooLarge
 
 _POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")
 _BARE_POINTER = re.compile(r"(?:^|\s)#(/\S*)")

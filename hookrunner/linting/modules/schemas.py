@@ -12,7 +12,7 @@ from hookrunner.values.schemas import Schema, Schemas
 from hookrunner.values.schemas.checking import Terms, problems
 from hookrunner.values.schemas.loading import CONFIG, VALUES
 from hookrunner.values.schemas.node import Node
-from hookrunner.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 
 def check(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from hookrunner import json_values
 from hookrunner.sandbox.builtin.types import Type, type_of
 from hookrunner.sandbox.status import bad_request
+from kubetypes import json_values
 
 MAGIC = b"k8s\0"
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 UNKNOWN = "<unknown>"
 ZERO_TIME = "0001-01-01T00:00:00Z"

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.columns.ages import since
 from hookrunner.sandbox.columns.jsonpath import Path, PathError, parse
 from hookrunner.sandbox.columns.parts import Cells, Object
+from kubetypes.json_values import JSON
 
 # Go escapes these in JSON, so that it can stand in HTML.
 ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}

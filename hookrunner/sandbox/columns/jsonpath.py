@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 Step = Callable[[list[Any]], list[Any]]
 

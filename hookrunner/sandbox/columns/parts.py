@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.columns.ages import since
+from kubetypes.json_values import JSON
 
 Object = dict[str, Any]
 Cells = list[JSON]

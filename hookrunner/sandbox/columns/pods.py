@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.columns.ages import since
 from hookrunner.sandbox.columns.parts import NONE, Cells, Object, age, at, has_condition, name
+from kubetypes.json_values import JSON
 
 ENDED = ("Succeeded", "Failed")
 MESSAGES = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}

@@ -8,11 +8,11 @@ from http import HTTPStatus
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.elements import NoElement, element, shown, written
 from hookrunner.sandbox.fields.shapes import Shape, shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused, bad_request
+from kubetypes.json_values import JSON
 
 DUPLICATE = "duplicate entries for key"
 

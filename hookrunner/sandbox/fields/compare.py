@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.elements import element
 from hookrunner.sandbox.fields.sets import LEAF, SELF, Fields, union
 from hookrunner.sandbox.fields.shapes import Shape, deduced
+from kubetypes.json_values import JSON
 
 
 class Changes(NamedTuple):

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.compare import Changes, changes
 from hookrunner.sandbox.fields.entries import Entry
 from hookrunner.sandbox.fields.resets import ownable
@@ -12,6 +11,7 @@ from hookrunner.sandbox.fields.shapes import Shape, custom_shape, shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Refused
+from kubetypes.json_values import JSON
 
 
 def shape_in(kind: Kind, api_version: str) -> Shape | None:

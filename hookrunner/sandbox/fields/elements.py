@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.shapes import Shape
+from kubetypes.json_values import JSON
 
 ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 KINDS = {"f": 0, "k": 1, "v": 2, "i": 3}

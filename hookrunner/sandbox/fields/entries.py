@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.elements import canonical
 from hookrunner.sandbox.fields.sets import LEAF, SELF, Fields, member, node_of, ordered, union
 from hookrunner.sandbox.times import rfc3339
+from kubetypes.json_values import JSON
 
 APPLY = "Apply"
 UPDATE = "Update"

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.checks import problems
 from hookrunner.sandbox.fields.compare import changes
 from hookrunner.sandbox.fields.elements import written
@@ -18,6 +17,7 @@ from hookrunner.sandbox.fields.merge import owned
 from hookrunner.sandbox.fields.sets import Fields, difference
 from hookrunner.sandbox.fields.shapes import shape_of
 from hookrunner.sandbox.kinds import Kind
+from kubetypes.json_values import JSON
 
 KUBECTL = "kubectl"
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

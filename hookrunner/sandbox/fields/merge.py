@@ -3,11 +3,11 @@
 from collections import deque
 from collections.abc import Iterator
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.compare import indexed
 from hookrunner.sandbox.fields.elements import NoElement, element
 from hookrunner.sandbox.fields.sets import LEAF, SELF, Fields, member, node_of
 from hookrunner.sandbox.fields.shapes import Shape, deduced
+from kubetypes.json_values import JSON
 
 
 def owned(config: JSON, shape: Shape) -> Fields:

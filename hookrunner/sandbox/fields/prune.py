@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields.differences import shape_in
 from hookrunner.sandbox.fields.entries import Entries, Entry
 from hookrunner.sandbox.fields.merge import named, owned, removed
 from hookrunner.sandbox.fields.sets import Fields, difference, intersection, union
 from hookrunner.sandbox.fields.shapes import Shape
 from hookrunner.sandbox.kinds import Kind
+from kubetypes.json_values import JSON
 
 
 def pruned(merged: JSON, last: Entry | None, entries: Entries, kind: Kind) -> JSON:

@@ -9,7 +9,6 @@ https://github.com/kubernetes/kubernetes/issues/82046 has the design.
 from dataclasses import replace
 from http import HTTPStatus
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields import tracking
 from hookrunner.sandbox.fields.differences import shape_in
 from hookrunner.sandbox.fields.entries import Entries, read, written
@@ -19,6 +18,7 @@ from hookrunner.sandbox.fields.tracking import Write, managed, managed_by
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Refused
+from kubetypes.json_values import JSON
 
 REPLICAS = ("f:spec", "f:replicas")
 COUNT = {"type": "object", "default": {}, "properties": {"replicas": {"type": "integer"}}}

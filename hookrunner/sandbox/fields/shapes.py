@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.builtin.types import Field, Type, type_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
+from kubetypes.json_values import JSON
 
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 RAW_EXTENSION = "io.k8s.apimachinery.pkg.runtime.RawExtension"

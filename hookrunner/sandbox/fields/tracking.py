@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields import conflicts, last_applied
 from hookrunner.sandbox.fields.checks import check, check_live
 from hookrunner.sandbox.fields.differences import Differences, UnknownVersion, check_versions, shape_in
@@ -27,6 +26,7 @@ from hookrunner.sandbox.fields.sets import Fields, difference, intersection, of,
 from hookrunner.sandbox.fields.shapes import shape_of
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Refused
+from kubetypes.json_values import JSON
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 RESET: tuple[JSON, ...] = ([], [{}])

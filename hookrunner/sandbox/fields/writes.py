@@ -8,10 +8,10 @@ https://kubernetes.io/docs/reference/using-api/server-side-apply/ has the rules;
 was asked, and the tests ask it again.
 """
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.fields import scale, tracking
 from hookrunner.sandbox.fields.tracking import Write, settled
 from hookrunner.sandbox.kinds import Kind
+from kubetypes.json_values import JSON
 
 __all__ = ["Write", "applied", "settled", "updated"]
 

@@ -14,9 +14,9 @@ from http import HTTPStatus
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.patches.printed import wrong_type
 from hookrunner.sandbox.status import NOTHING, Refused, bad_request
+from kubetypes.json_values import JSON
 
 MOST_OPERATIONS = 10_000
 MOST_COPIED = 3 * 1024 * 1024

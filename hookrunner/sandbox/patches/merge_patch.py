@@ -6,9 +6,9 @@ the place of an object.
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.patches.printed import OBJECT, wrong_type
 from hookrunner.sandbox.status import bad_request
+from kubetypes.json_values import JSON
 
 
 def apply(document: JSON, patch: JSON) -> JSON:

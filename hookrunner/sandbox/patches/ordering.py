@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.patches.printed import OBJECT, go_type, printed
 from hookrunner.sandbox.status import Refused
+from kubetypes.json_values import JSON
 
 Identity = bytes
 """What two elements must share to be one: the merge key's value, or the whole of a plain value, as JSON."""

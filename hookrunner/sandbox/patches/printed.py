@@ -3,7 +3,7 @@
 `encoding/json` names JSON's types, `fmt`'s `%v` prints values (https://pkg.go.dev/fmt). Nothing here decides anything.
 """
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 OBJECT = "map[string]interface {}"
 LIST = "[]interface {}"

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.patches.ordering import failed, identity, in_order, not_a
 from hookrunner.sandbox.patches.printed import LIST, OBJECT, as_text, printed, wrong_type
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import bad_request
+from kubetypes.json_values import JSON
 
 DIRECTIVE = "$patch"
 RETAIN = "$retainKeys"

@@ -6,8 +6,8 @@ https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#strategy
 from collections.abc import Sequence
 from math import ceil, floor
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.rules import Object
+from kubetypes.json_values import JSON
 
 
 def surge(deployment: Object) -> int:

@@ -6,8 +6,8 @@ https://kubernetes.io/docs/reference/labels-annotations-taints/#api-approved-kub
 import re
 from collections.abc import Iterator
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, required, shown, wrong
+from kubetypes.json_values import JSON
 
 ANNOTATION = "api-approved.kubernetes.io"
 FIELD = f"metadata.annotations[{ANNOTATION}]"

@@ -11,10 +11,10 @@ from functools import partial
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.structural import numbers, texts
 from hookrunner.sandbox.structural.combinations import Enumeration, Step, all_of, any_of, negated, one_of, written
 from hookrunner.sandbox.structural.found import Found, invalid, missing, too_many, whole, wrong_type
+from kubetypes.json_values import JSON
 
 NAMES = {
     dict: "object",

@@ -5,9 +5,9 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from collections.abc import Iterator, Sequence
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, duplicate, required, wrong
 from hookrunner.sandbox.structural import paths
+from kubetypes.json_values import JSON
 
 TYPES = ("boolean", "date", "integer", "number", "string")
 FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")

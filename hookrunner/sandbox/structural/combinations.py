@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import shown
 from hookrunner.sandbox.structural.found import Found, not_one_of, remark
+from kubetypes.json_values import JSON
 
 Step: TypeAlias = Callable[[JSON, JSON, str, list[Found]], int]
 """Value, old value, path, where to put complaints → how many rules matched."""

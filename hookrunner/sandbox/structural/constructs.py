@@ -6,9 +6,9 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, forbidden_field, unsupported, wrong
 from hookrunner.sandbox.structural import checks, lists_and_maps, rules
+from kubetypes.json_values import JSON
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 TYPE_FIELDS = ("apiVersion", "kind", "metadata")

@@ -5,13 +5,13 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from collections.abc import Iterator
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Cause, wrong
 from hookrunner.sandbox.structural import embedded, prune
 from hookrunner.sandbox.structural.checks import NOTHING, Checks
 from hookrunner.sandbox.structural.found import Found, causes
 from hookrunner.sandbox.structural.metadata import Malformed
+from kubetypes.json_values import JSON
 
 
 def problems(schema: JSON, field: str) -> Iterator[Cause]:

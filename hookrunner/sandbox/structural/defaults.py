@@ -5,8 +5,8 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from copy import deepcopy
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.schemas import Schema
+from kubetypes.json_values import JSON
 
 
 def defaulted(obj: JSON, schema: Schema) -> JSON:

@@ -8,12 +8,12 @@ https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-reso
 
 from collections.abc import Iterator, Sequence
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import names, trust
 from hookrunner.sandbox.builtin.validation import webhooks
 from hookrunner.sandbox.status import Cause, forbidden_field, required, unsupported, wrong
 from hookrunner.sandbox.structural import approval, columns, constructs, rules, served, structure
 from hookrunner.sandbox.structural.names import ca_bundle, stored_versions
+from kubetypes.json_values import JSON
 
 MOVED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 SCOPES = ("Cluster", "Namespaced")

@@ -5,11 +5,11 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from collections.abc import Iterator
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin import metadata
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Cause, required, wrong
+from kubetypes.json_values import JSON
 
 
 def problems(value: JSON, schema: Schema, path: str = "") -> Iterator[Cause]:

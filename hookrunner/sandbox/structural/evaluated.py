@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, shown
 from hookrunner.sandbox.structural import expressions, paths
 from hookrunner.sandbox.structural.expressions import Expression, Failed
 from hookrunner.sandbox.structural.found import NOWHERE, value_shown
 from hookrunner.sandbox.structural.rules import KEY
+from kubetypes.json_values import JSON
 
 BLOCKING = ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid")
 SKIPPED = Cause(

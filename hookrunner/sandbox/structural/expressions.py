@@ -13,9 +13,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from hookrunner import cel, patterns
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.structural import formats
+from kubetypes import cel, patterns
+from kubetypes.json_values import JSON
 
 EXTENSIONS = ("strings", "optional")
 ERROR = re.compile(r"^[A-Z_]+: (?:ERROR: <input>:(\d+:\d+): )?(.*)")

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, shown
+from kubetypes.json_values import JSON
 
 LARGEST_EXACT = 2**53 - 1
 EPSILON = 1e-9

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Cause, duplicate, wrong
+from kubetypes.json_values import JSON
 
 
 def problems(value: JSON, schema: Schema, path: str = "") -> Iterator[Cause]:

@@ -5,8 +5,8 @@ https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
 
 from collections.abc import Iterator
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, forbidden_field, required, unsupported, wrong
+from kubetypes.json_values import JSON
 
 LIST_TYPE = "x-kubernetes-list-type"
 MAP_TYPE = "x-kubernetes-map-type"

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 JSON_NAMES = {str: "string", int: "number", float: "number", bool: "bool", dict: "object", list: "array"}
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)

@@ -8,10 +8,10 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from collections.abc import Iterable, Iterator
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import trust
 from hookrunner.sandbox.status import shown
 from hookrunner.sandbox.structural import approval
+from kubetypes.json_values import JSON
 
 CONFLICTS = {
     "plural": "PluralConflict",

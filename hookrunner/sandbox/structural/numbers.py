@@ -6,8 +6,8 @@ An integer is compared with the whole part of a limit, as Go does.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.structural.found import Found, factor_not_positive, invalid, number, remark, whole
+from kubetypes.json_values import JSON
 
 BITS = {"int32": 31, "int64": 63, "": 63}
 LARGEST_FLOAT = 3.4028234663852886e38

@@ -5,7 +5,7 @@ Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cust
 
 import re
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 TOKEN = re.compile(r"[.\[\]]|'(?:[^'\\]|\\.)*'|[^.\[\]]+")
 

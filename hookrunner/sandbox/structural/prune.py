@@ -7,10 +7,10 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from typing import NoReturn
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Refused, bad_request, shown
 from hookrunner.sandbox.structural.metadata import Malformed, decoded
+from kubetypes.json_values import JSON
 
 TYPE_FIELDS = ("apiVersion", "kind", "metadata")
 EMPTY = Schema({})

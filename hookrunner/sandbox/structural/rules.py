@@ -6,9 +6,9 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 import re
 from collections.abc import Iterator
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, required, unsupported, wrong
 from hookrunner.sandbox.structural import expressions, paths
+from kubetypes.json_values import JSON
 
 CANNOT = "the sandbox cannot evaluate this rule"
 TIMES = ("date", "date-time", "duration")

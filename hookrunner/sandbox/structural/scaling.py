@@ -6,9 +6,9 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from copy import deepcopy
 from dataclasses import dataclass
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.status import Cause, Refused, wrong
+from kubetypes.json_values import JSON
 
 LARGEST = 2**31 - 1
 METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")

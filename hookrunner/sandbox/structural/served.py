@@ -6,11 +6,11 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from collections.abc import Iterator
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import data
 from hookrunner.sandbox.kinds import ALL_VERBS, Kind, Subresource
 from hookrunner.sandbox.schemas import REFERENCE, Schema
 from hookrunner.sandbox.structural import versions
+from kubetypes.json_values import JSON
 
 SUBRESOURCE_VERBS = ("get", "patch", "update")
 SCALE = "io.k8s.api.autoscaling.v1.Scale"

@@ -5,10 +5,10 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from collections.abc import Iterator
 
-from hookrunner import patterns
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.status import Cause, forbidden_field, required, wrong
 from hookrunner.sandbox.structural import constructs, default_values
+from kubetypes import patterns
+from kubetypes.json_values import JSON
 
 INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 LEVELS = {"root": "at the root", "item": "for specified array items", "field": "for specified object fields"}

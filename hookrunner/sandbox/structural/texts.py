@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
-from hookrunner import patterns
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.structural.formats import FORMATS
 from hookrunner.sandbox.structural.found import Found, invalid, too_long, wrong_type
+from kubetypes import patterns
+from kubetypes.json_values import JSON
 
 Check = Callable[[JSON, JSON, str, list[Found]], int]
 

@@ -6,12 +6,12 @@ An object comes here pruned and defaulted. Its own apiVersion, kind and metadata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.status import Cause
 from hookrunner.sandbox.structural import embedded, evaluated, expressions, lists
 from hookrunner.sandbox.structural.checks import NOTHING, Checks
 from hookrunner.sandbox.structural.found import Found, causes
+from kubetypes.json_values import JSON
 
 
 def problems(obj: JSON, schema: Schema, old: JSON | None = None) -> list[Cause]:

@@ -8,10 +8,10 @@ import re
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.schemas import Schema
 from hookrunner.sandbox.structural import defaults, prune
+from kubetypes.json_values import JSON
 
 KUBE_LIKE = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?", re.ASCII)
 

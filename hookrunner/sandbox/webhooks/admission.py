@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from hookrunner import log
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import status
 from hookrunner.sandbox.kinds import Kind, Kinds
 from hookrunner.sandbox.outside import Converter
@@ -23,6 +22,7 @@ from hookrunner.sandbox.webhooks.failures import Unanswered
 from hookrunner.sandbox.webhooks.matching import Attempt, labels, matched, selected
 from hookrunner.sandbox.webhooks.mutations import Unusable, internal
 from hookrunner.sandbox.webhooks.replies import BadReply, BadReview, Reply
+from kubetypes.json_values import JSON
 
 _log = log.get("sandbox")
 

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import trust
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.store import Key, Store
 from hookrunner.sandbox.webhooks import failures
 from hookrunner.sandbox.webhooks.failures import Unanswered
+from kubetypes.json_values import JSON
 
 MOST_RETRIES = 10
 AGENT = "kube-apiserver-admission"

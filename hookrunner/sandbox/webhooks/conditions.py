@@ -3,11 +3,11 @@
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
 """
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import conditions
 from hookrunner.sandbox.structural import expressions
 from hookrunner.sandbox.structural.expressions import Failed, WrongExpression
 from hookrunner.sandbox.webhooks.configured import Webhook
+from kubetypes.json_values import JSON
 
 NO_LIBRARY = "the sandbox does not evaluate matchConditions until you pip install 'hookrunner[cel]'"
 

@@ -5,10 +5,10 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 
 from dataclasses import dataclass
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.selectors import LabelSelector, from_object
 from hookrunner.sandbox.store import Store
+from kubetypes.json_values import JSON
 
 GROUP = "admissionregistration.k8s.io"
 MUTATING, VALIDATING = f"mutatingwebhookconfigurations.{GROUP}", f"validatingwebhookconfigurations.{GROUP}"

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from uuid import uuid4
 
-from hookrunner.model.resources import written
 from hookrunner.sandbox import events, reading
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.rules import Object
@@ -23,6 +22,7 @@ from hookrunner.sandbox.webhooks.converted import BadObject
 from hookrunner.sandbox.webhooks.failures import Unanswered
 from hookrunner.sandbox.webhooks.replies import BadReply, BadReview
 from hookrunner.sandbox.webhooks.reviews import version_for
+from kubetypes.json_values import written
 
 SECONDS = 30
 """How long a webhook may take; a definition cannot say."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.builtin import metadata
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.webhooks.replies import BadReview, parsed
+from kubetypes.json_values import JSON
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
 OBJECT, TYPE, METADATA = "object", "object at index 0", "metadata"

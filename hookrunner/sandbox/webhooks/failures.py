@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 import aiohttp
 
-from hookrunner import json_values
+from kubetypes import json_values
 
 UNTRUSTED = "tls: failed to verify certificate: x509: "
 WRONG_HOST, EXPIRED = 62, (9, 10)

@@ -6,11 +6,11 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.kinds import Kind
 from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.webhooks.configured import Webhook
+from kubetypes.json_values import JSON
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 

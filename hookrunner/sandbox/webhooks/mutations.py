@@ -9,8 +9,6 @@ from http import HTTPStatus
 
 import orjson
 
-from hookrunner import json_values
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox import depths, rules
 from hookrunner.sandbox.fields.entries import Unreadable, read_foreign
 from hookrunner.sandbox.kinds import Kind
@@ -19,6 +17,8 @@ from hookrunner.sandbox.requests import Place
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import Cause, Refused
 from hookrunner.sandbox.webhooks.replies import Reply
+from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 UNDECODABLE = "received undecodable patch in webhook response"
 BROKEN_FIELDS = (

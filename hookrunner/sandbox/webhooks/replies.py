@@ -8,11 +8,11 @@ import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hookrunner import json_values
-from hookrunner.model.resources import JSON
 from hookrunner.sandbox.rules import Object
 from hookrunner.sandbox.status import About, Cause, Refused
 from hookrunner.sandbox.webhooks.reviews import GROUP, VERSIONS
+from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 KIND = "AdmissionReview"
 TYPES: dict[str, tuple[type, str]] = {

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 import orjson
 
-from hookrunner import yaml_values
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import Effects, Result
@@ -13,7 +12,8 @@ from hookrunner.testing.cases.expect import Difference, actual
 from hookrunner.testing.cases.places import Place, Places
 from hookrunner.testing.cases.reading import Sheet, overwrite
 from hookrunner.testing.diffs import as_yaml
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.yaml_values import BadDocument
 
 _FIRST = ("patches", "metrics", "verdict", "values", "configValues")
 """What a case is given that expects nothing yet, where there is something of it."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import yaml
 
-from hookrunner import yaml_values
+from kubetypes import yaml_values
 
 
 @dataclass(slots=True)

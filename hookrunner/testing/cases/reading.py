@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner import yaml_values
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Problem
 from hookrunner.model.resources import JSON
@@ -16,7 +15,8 @@ from hookrunner.testing.asking import Words
 from hookrunner.testing.cases.format import SUFFIX, problems, spelled_out
 from hookrunner.testing.cases.places import Places, line_of, places
 from hookrunner.testing.happenings import Given
-from hookrunner.yaml_values import BadDocument
+from kubetypes import yaml_values
+from kubetypes.yaml_values import BadDocument
 
 
 @dataclass(frozen=True, slots=True)

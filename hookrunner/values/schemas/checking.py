@@ -16,7 +16,7 @@ from hookrunner import redaction
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.keywords import suggestion
 from hookrunner.values.schemas.node import KINDS, Allowed, Node
-from hookrunner.yaml_values import YAML_1_2
+from kubetypes.yaml_values import YAML_1_2
 
 _WORDS = re.compile(r"[\w-]+")
 

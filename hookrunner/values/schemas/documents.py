@@ -8,9 +8,9 @@ the predecessor looks.
 import os
 from pathlib import Path
 
-from hookrunner import yaml_values
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
+from kubetypes import yaml_values
 
 
 class NotThere(LookupError):

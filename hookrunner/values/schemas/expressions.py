@@ -3,7 +3,7 @@
 All numbers are doubles, as they are for addon-operator; where a rule needs whole ones (`self.replicas % 2 == 1`) they
 are tried as they are. A rule about a key that is not there holds, one about `oldSelf` is left out where nothing was.
 
-A rule that has no value for what a user wrote refuses that, whatever the reason is (`cel.py`).
+A rule that has no value for what a user wrote refuses that, whatever the reason is (`kubetypes/cel.py`).
 """
 
 import re
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from hookrunner import cel
-from hookrunner.cel import NoValue, TooLong, WrongExpression
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.node import Node, Rule
+from kubetypes import cel
+from kubetypes.cel import NoValue, TooLong, WrongExpression
 
 _ABSENT = re.compile(r"Key not found in map|Applying SELECT to non-message type")
 _MISFIT = "No matching overloads found"

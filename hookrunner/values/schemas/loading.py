@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from hookrunner import yaml_values
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
@@ -20,6 +19,7 @@ from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.reading import RULES, Reader
 from hookrunner.values.schemas.schema import Schema
 from hookrunner.values.schemas.slips import FOR_HELM, Slip
+from kubetypes import yaml_values
 
 CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
 _ENABLED_MODULES = "enabledModules"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from hookrunner.model.resources import JSON
-from hookrunner.patterns import Pattern
+from kubetypes.patterns import Pattern
 
 KINDS: Mapping[type, str] = {
     dict: "object",

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 
-from hookrunner import patterns
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas import keywords, slips
 from hookrunner.values.schemas.documents import Documents, NotThere
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, Rule
 from hookrunner.values.schemas.slips import FOR_HELM, Slip, names, number
+from kubetypes import patterns
 
 RULES = "x-deckhouse-validations"
 

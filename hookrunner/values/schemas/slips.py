@@ -8,10 +8,10 @@ here; observed with go-openapi/validate 0.25.1, as addon-operator calls it.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from hookrunner import patterns
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.keywords import suggestion
 from hookrunner.values.schemas.node import KINDS
+from kubetypes import patterns
 
 FOR_HELM = "x-required-for-helm"
 

@@ -8,11 +8,11 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hookrunner import yaml_values
 from hookrunner.errors import BadInput
 from hookrunner.testing.cases.golden import rewritten
 from hookrunner.testing.cases.places import places
 from hookrunner.testing.cases.reading import read
+from kubetypes import yaml_values
 
 KEYS = st.sampled_from(
     ["name", "given", "when", "expect", "event", "object", "objects", "patches", "contain", "kind", "run"]

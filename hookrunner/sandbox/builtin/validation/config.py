@@ -2,10 +2,10 @@
 
 import base64
 
-from hookrunner import json_values
 from hookrunner.sandbox import names
 from hookrunner.sandbox.builtin.validation.common import UNCHANGEABLE, Causes, Object, named
 from hookrunner.sandbox.status import forbidden_field, required, too_long, wrong
+from kubetypes import json_values
 
 LIMIT = 1024 * 1024
 LOCKED = "field is immutable when `immutable` is set"

@@ -3,7 +3,7 @@
 import pytest
 
 from hookrunner.model.resources import JSON
-from hookrunner.yaml_values import YAML_1_1, YAML_1_2, BadDocument, documents
+from kubetypes.yaml_values import YAML_1_1, YAML_1_2, BadDocument, documents
 
 
 def value(text: str, old_words: bool = False) -> JSON:

@@ -7,11 +7,14 @@ that no float holds.
 """
 
 import re
+from typing import Any, TypeAlias
 
 import orjson
 
-from hookrunner.bounds import DEPTH, DOCUMENT, TOO_DEEP, Bounds, Tally, TooLarge
-from hookrunner.model.resources import JSON
+from kubetypes.bounds import DEPTH, DOCUMENT, TOO_DEEP, Bounds, Tally, TooLarge
+
+JSON: TypeAlias = Any
+"""A value as `orjson.loads` gives it. `Any` is allowed only under this name."""
 
 _OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
 _NO_SHAPE = bytes(set(range(256)) - set(_OPENING + _CLOSING + _COMMA))
@@ -31,6 +34,15 @@ def loads(text: bytes | bytearray | str, bounds: Bounds = DOCUMENT) -> JSON:
     if len(shape) > DEPTH and _is_deep(shape) and _is_deep(_STRING.sub(b"", raw).translate(None, _NO_SHAPE)):
         raise TooLarge(TOO_DEEP)
     return value
+
+
+def written(value: JSON, option: int = 0) -> bytes:
+    """Compact JSON to be kept: `orjson.dumps`, in no more memory than it needs.
+
+    orjson never shrinks the buffer that it has written into (https://github.com/home-assistant/core/pull/181245): with
+    3.13 an object of 1 KB would hold 8 to 16 KB for as long as it lives. Raises `orjson.JSONEncodeError`.
+    """
+    return bytes(memoryview(orjson.dumps(value, option=option)))
 
 
 def _checked_shape(text: bytes | bytearray, bounds: Bounds) -> bytes:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 _BUDGET = "Iteration budget exceeded"
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 
 import yaml
 
-from hookrunner.bounds import DEPTH, DIGITS, DOCUMENT, SECTIONS, TOO_DEEP, TOO_MANY_DIGITS, Bounds, Tally, TooLarge
-from hookrunner.model.resources import JSON
+from kubetypes.bounds import DEPTH, DIGITS, DOCUMENT, SECTIONS, TOO_DEEP, TOO_MANY_DIGITS, Bounds, Tally, TooLarge
+from kubetypes.json_values import JSON
 
 _WORDS = (
     r"(?P<null>~|null|Null|NULL|)|(?P<bool>{bools})"

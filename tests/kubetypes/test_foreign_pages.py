@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookrunner.foreign_pages import objection
+from kubetypes.foreign_pages import objection
 
 OURS = ("10.1.2.3", "debug.example.com")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookrunner.patterns import InvalidInGo, NotDoneHere, compiled
+from kubetypes.patterns import InvalidInGo, NotDoneHere, compiled
 
 
 @pytest.mark.parametrize(
