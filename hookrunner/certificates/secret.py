@@ -17,7 +17,7 @@ from hookrunner.errors import BadCertificate
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 
@@ -75,7 +75,7 @@ class Followed:
 
     async def news(self, patience: float | None) -> None:
         """Return when something was heard, or after so many seconds."""
-        # Not `wait_for`: what is cancelled in the middle of a story has ended it.
+        # Not `wait_for`: cancelling a generator in the middle of a step ends it.
         self._coming = self._coming or asyncio.ensure_future(anext(self._story))
         done, _ = await asyncio.wait({self._coming}, timeout=patience)
         if done:
@@ -85,20 +85,20 @@ class Followed:
 
     def _hear(self, report: Report) -> None:
         match report:
-            case Listing():
+            case RelistStarted():
                 self._missing = True
-            case Item(change=Change.DELETED):
+            case ObjectSeen(change=Change.DELETED):
                 self.contents = replace(self.contents, obj=None)
-            case Item():
+            case ObjectSeen():
                 self.contents, self._missing = replace(self.contents, obj=report.obj), False
-            case Listed():
+            case Synced():
                 self.contents = replace(self.contents, obj=None) if self._missing else self.contents
                 self.known, self.lost = True, ""
-            case Found():
+            case WatchRestored():
                 self.lost = ""
-            case Lost(brief=False):
+            case WatchLost(brief=False):
                 self.lost = f"{report.reason}: a Role in its namespace must allow to get, list and watch it"
-            case Lost() if not self.known:
+            case WatchLost() if not self.known:
                 self.lost = report.reason
 
 

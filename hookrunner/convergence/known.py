@@ -12,7 +12,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import Resource, Selection
-from hookrunner.model.watching import Item, Listed
+from hookrunner.model.watching import ObjectSeen, Report, Synced
 
 _SOURCES = (
     Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False),
@@ -64,9 +64,7 @@ class KnownCapabilities:
         async with aclosing(self._watches.open(selection)) as story:
             async for reports in story:
                 # What came between the first question and the first list is known from the list alone.
-                if any(
-                    isinstance(report, Listed) or (isinstance(report, Item) and report.change) for report in reports
-                ):
+                if any(_is_news(report) for report in reports):
                     self._suspect()
 
     def _suspect(self) -> None:
@@ -88,3 +86,8 @@ class KnownCapabilities:
             if served != self._told:
                 self._told = served
                 yield
+
+
+def _is_news(report: Report) -> bool:
+    """Objects in a list are no news; the end of the list is."""
+    return isinstance(report, Synced) or (isinstance(report, ObjectSeen) and report.change is not None)

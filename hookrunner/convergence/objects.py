@@ -23,7 +23,7 @@ from hookrunner.kube.client import Call, Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Resource, Selection
-from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.values.sections import NO_TEXT
 from hookrunner.web.formats import rfc3339
 
@@ -106,26 +106,26 @@ class ConfigObject:
     def _take_in(self, report: Report) -> bool:
         """Does it tell what the object holds now?"""
         match report:
-            case Listing():
+            case RelistStarted():
                 self._listed = Contents()
                 return False
-            case Item(change=None, obj=obj):
+            case ObjectSeen(change=None, obj=obj):
                 self._listed = self._contents(obj)
                 return False
-            case Lost(reason):
+            case WatchLost(reason):
                 self.unseen = reason
                 _log.error(f"{self} cannot be read.", error=reason)
                 return False
-            case Listed():
+            case Synced():
                 self.unseen, self.is_known, self._written = "", True, 0
                 self._is(self._listed)
-            case Item(change=Change.DELETED):
+            case ObjectSeen(change=Change.DELETED):
                 self._is(Contents())
-            case Item(obj=obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
+            case ObjectSeen(obj=obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
                 self._is(self._contents(obj))
-            case Item():  # from before our last write, with which it was answered
+            case ObjectSeen():  # from before our last write, with which it was answered
                 return False
-            case Found():
+            case WatchRestored():
                 self.unseen = ""
                 return False
         return True

@@ -1,18 +1,18 @@
-"""The objects of a selection and every change of them, for as long as somebody asks.
+"""The objects of a selection and every change of them, until the reader closes the watch.
 
     watches = Watches(client, discovery, metrics, idle=75.0)
-    async with aclosing(watches.open(selection)) as story:
-        async for reports in story: ...        # lists of the reports of `model/watching.py`
+    async with aclosing(watches.open(selection)) as batches:
+        async for reports in batches: ...        # lists of the reports of `model/watching.py`
 
-A story never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
+A watch never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
 with bookmarks, resuming after a lost or silent connection, a new list when the server no longer has our version (410),
-and pauses: its own after answers that led nowhere (`back_off.py`), those of all watches together while the server is
-away (`outage.py`). It remembers one version, no objects; who listens finds out what a repeated list means.
+and pauses: the watch's own after answers that led nowhere (`back_off.py`), and those of all watches together while the
+server is away (`outage.py`). A watch keeps one version and no objects; `informer.py` knows what a repeated list means.
 
-Bookmarks come about once a minute, so a longer silence means a dead connection (user-pains.md R1); a silence is resumed
-without a word and is `Lost` only if that fails. A 410 comes as a status or as an event (R2), also after the server has
-accepted the watch: so what was `Lost` is `Found` when a list is complete, or when a resumed watch has sent something or
-was quiet for a moment.
+Bookmarks come about once a minute, so a longer silence means a dead connection. A silent watch is resumed without a
+report; it is `WatchLost` only if that fails. A 410 comes as a status or as an event, also after the server has accepted
+the watch. So a lost watch is `WatchRestored` when a list is complete, or when a resumed watch has sent something or was
+quiet for a moment.
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """
 
@@ -38,21 +38,22 @@ from hookrunner.kube import rights
 from hookrunner.kube.back_off import BackOff, moment
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.story import Story
+from hookrunner.kube.watch_cursor import WatchCursor
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Resource, Selection
-from hookrunner.model.watching import Found, Listing, Lost, Report
+from hookrunner.model.watching import RelistStarted, Report, WatchLost, WatchRestored
 
 _LOG = log.get("kube.watch")
 _PAGE = "500"
 _LIFETIME = (300, 600)
-"""Seconds after which the server ends a watch; spread, so that not all come back at once."""
+"""Seconds after which the server ends a watch; random, so that not all watches reconnect at once."""
 
-_SHORT, _STANDING = 1.0, 5.0
-"""A watch that stood for so many seconds counts as one that works, even if nothing was to be said."""
+_SHORT, _ESTABLISHED = 1.0, 5.0
+"""Seconds. A watch that ended sooner than the first is resumed after a moment only. One that stood for the second
+counts as working, even without an event."""
 
-_AGAIN_AFTER = 5.0
-"""Seconds in which an API server has taken in that a CRD has changed."""
+_RELIST_AFTER = 5.0
+"""Seconds in which API servers apply that a CRD has changed."""
 
 _STUBBORN = 3
 """After so many answers that led nowhere, begin again with a list: the version itself may be what is wrong."""
@@ -63,9 +64,11 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-on
 
 _NO_STREAMED_LIST = frozenset({400, 403, 405, 422})
 
+_Batches = AsyncGenerator[list[Report], None]
+
 
 class Watches:
-    """Opens watches on one cluster. `idle` is the silence in seconds that no healthy watch has."""
+    """Opens watches on one cluster. `idle`: seconds of silence after which a watch counts as dead."""
 
     def __init__(self, client: Client, discovery: Discovery, metrics: Metrics, idle: float) -> None:
         self._client = client
@@ -74,29 +77,29 @@ class Watches:
         self._idle = idle
         self._open = WeakSet[_Watch]()
 
-    def again(self, group: str, plural: str) -> None:
-        """Let every open watch of a resource list its objects once more: the server has come to show them otherwise.
-
-        Not at once, for it may still be at it, but at the first sign of life after a few seconds; it gives one every
-        minute.
-        """
-        for watch in self._open:
-            watch.again(group, plural)
-
-    async def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
-        """The story of a selection, told from the beginning. Close it with `aclosing`."""
+    def open(self, selection: Selection) -> _Batches:
+        """The reports of a selection in batches, beginning with a list. Close it with `aclosing`."""
         watch = _Watch(selection, self._client, self._discovery, self._metrics, self._idle)
         self._open.add(watch)
-        async with aclosing(watch.story()) as story:
-            async for reports in story:
-                if reports:
-                    yield reports
-                del reports  # or the last objects would live until the next change
+        return watch.run()
+
+    def relist(self, group: str, plural: str) -> None:
+        """Relist every open watch of this resource: the server now returns its objects in another shape (a CRD gained a
+        conversion).
+
+        Each watch waits for the next sign of life after `_RELIST_AFTER`, because API servers apply CRD changes with a
+        delay; the server gives one every minute.
+        """
+        for watch in self._open:
+            watch.relist(group, plural)
 
 
 class _Watch:
-    """One selection's attempts. Of the current one, `_accepted` is the time at which the server began to tell, `_lists`
-    the number of complete lists before it, and `_otherwise` says that the next one will be made in another way."""
+    """One selection's attempts.
+
+    Of the current attempt: `_accepted` is the loop time at which the server began to send, `_lists` the number of
+    complete lists before it, and `_retries_differently` says that the next attempt will ask in another way.
+    """
 
     def __init__(
         self, selection: Selection, client: Client, discovery: Discovery, metrics: Metrics, idle: float
@@ -106,127 +109,115 @@ class _Watch:
         self._discovery = discovery
         self._metrics = metrics
         self._idle = idle
-        self._story = Story()
+        self._cursor = WatchCursor()
         self._labels = ("", selection.namespace)
         self._page = _PAGE
         self._streams_lists = True
         self._back_off = BackOff()
         self._accepted: float | None = None
-        self._otherwise = False
+        self._retries_differently = False
         self._lists = 0
         self._lost = ""
         self._polls = False
         self._resource: Resource | None = None
-        self._again = math.inf
+        self._relist_at = math.inf
 
-    def again(self, group: str, plural: str) -> None:
-        """List once more, if it is this resource that is watched."""
+    def relist(self, group: str, plural: str) -> None:
+        """List once more, if this resource is watched."""
         if self._resource and (self._resource.group, self._resource.plural) == (group, plural):
-            self._again = _now() + _AGAIN_AFTER
+            self._relist_at = _now() + _RELIST_AFTER
 
-    async def story(self) -> AsyncGenerator[list[Report], None]:
-        """Attempt after attempt, for ever."""
+    async def run(self) -> _Batches:
+        """Attempt after attempt, until the generator is closed. After a failed one: what it teaches, then a pause."""
         while True:
-            self._story.heard, self._accepted, self._otherwise = False, None, False
-            self._lists = self._story.lists
-            async with aclosing(self._attempt()) as attempt:
-                async for reports in attempt:
-                    yield reports
-                    del reports
+            self._begin_attempt()
+            problem: KubeError | None = None
+            try:
+                for step in await self._steps():
+                    async with aclosing(step):
+                        async for reports in step:
+                            if reports:
+                                yield reports
+                            del reports  # or the last objects would live until the next change
+            except KubeError as error:
+                problem = error
+            if problem is not None and (losses := self._fail(problem)):
+                yield losses
+            await self._pause(problem)
 
-    async def _attempt(self) -> AsyncGenerator[list[Report], None]:
-        """One attempt, what is learned if it fails, and the pause after it."""
-        problem: KubeError | None = None
-        try:
-            async with aclosing(self._told()) as told:
-                async for reports in told:
-                    yield reports
-                    del reports
-        except KubeError as error:
-            problem = error
-        if problem is not None:
-            polled = self._is_polled(problem)
-            self._learn(problem)
-            if polled:
-                self._poll(problem)
-            else:
-                yield self._news(problem)
-        await self._pause(problem)
+    def _begin_attempt(self) -> None:
+        self._cursor.has_events, self._accepted, self._retries_differently = False, None, False
+        self._lists = self._cursor.lists
 
-    async def _told(self) -> AsyncGenerator[list[Report], None]:
-        """A list if one is needed, then a watch until it ends."""
+    async def _steps(self) -> list[_Batches]:
+        """A list if one is needed and the watch cannot begin with it, then a watch until it ends."""
         resource = await self._discovery.resolve(self._selection.api_version, self._selection.kind)
         self._resource = resource
         self._labels = (f"{resource.api_version}/{resource.plural}", self._selection.namespace)
-        steps = [self._followed(resource)]
-        if self._story.version is None and not self._streams_lists:
-            steps.insert(0, self._paged(resource))
-        for step in steps:
-            async with aclosing(step):
-                async for reports in step:
-                    yield reports
-                    del reports
+        if self._cursor.version is None and not self._streams_lists:
+            return [self._list_pages(resource), self._watch(resource)]
+        return [self._watch(resource)]
 
-    async def _paged(self, resource: Resource) -> AsyncGenerator[list[Report], None]:
+    async def _list_pages(self, resource: Resource) -> _Batches:
         """The whole list, page by page, all of the same version; one parsed page at a time."""
         path = resource.path(self._selection.namespace)
         params = self._selectors() | {"limit": self._page}
         reports: list[Report] = [self._begin_list()]
-        while self._story.version is None:
+        while self._cursor.version is None:
             page = await self._client.get(path, params, self._accept("PartialObjectMetadataList"))
             params["continue"] = page["metadata"].get("continue", "")
-            reports += self._story.page(resource, page)
+            reports += self._cursor.read_page(resource, page)
             del page
             yield reports + self._restored()
             reports = []
 
-    async def _followed(self, resource: Resource) -> AsyncGenerator[list[Report], None]:
+    async def _watch(self, resource: Resource) -> _Batches:
         """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted; a
         second one: and not refused by its first event."""
         path = resource.path(self._selection.namespace)
         accept = self._accept("PartialObjectMetadata")
         async with aclosing(self._client.stream(path, self._watch_params(), self._idle, accept)) as chunks:
             async for lines in chunks:
-                reports, error = self._heard(resource.kind, lines)
+                reports, error = self._read(resource.kind, lines)
                 yield reports
                 del reports
                 if error is not None:
                     raise error
-                if _now() > self._again:
-                    self._again, self._story.version = math.inf, None
+                if _now() > self._relist_at:
+                    self._relist_at, self._cursor.version = math.inf, None
                     return
         self._metrics.kubernetes_client_watch_errors.inc("eof")
-        if not self._worked():
+        if not self._has_worked():
             raise Cut(f"watch of {self._selection}: closed at once by the server, or by something in between")
 
-    def _heard(self, kind: str, lines: list[bytes]) -> tuple[list[Report], KubeError | None]:
-        """Reports of a chunk, and the error that it ended with."""
+    def _read(self, kind: str, lines: list[bytes]) -> tuple[list[Report], KubeError | None]:
+        """The reports of a chunk, and the error that it ended with."""
         if self._accepted is None:
-            return self._opened(), None
-        reports, error = self._story.chunk(kind, lines)
+            return self._accept_watch(), None
+        reports, error = self._cursor.read_lines(kind, lines)
         return reports + (self._restored() if error is None else []), error
 
-    def _opened(self) -> list[Report]:
+    def _accept_watch(self) -> list[Report]:
         self._accepted, self._polls = _now(), False
         self._back_off.note_acceptance()
-        return [self._begin_list()] if self._story.version is None else []
+        return [self._begin_list()] if self._cursor.version is None else []
 
     def _restored(self) -> list[Report]:
-        """The end of a loss, once what is known is up to date: never in the middle of a list."""
-        if not self._lost or self._story.version is None:
+        """The end of a loss, once the reports are up to date: never in the middle of a list."""
+        if not self._lost or self._cursor.version is None:
             return []
         _LOG.info("watch restored", selection=str(self._selection))
         self._lost = ""
-        return [Found()]
+        return [WatchRestored()]
 
-    def _worked(self) -> bool:
-        """Did the current attempt lead to a watch that was good for something?"""
-        return self._story.heard or (self._accepted is not None and _now() - self._accepted > _STANDING)
+    def _has_worked(self) -> bool:
+        """Did the current attempt lead to a watch that sent events or stood for a while?"""
+        return self._cursor.has_events or (self._accepted is not None and _now() - self._accepted > _ESTABLISHED)
 
-    def _begin_list(self) -> Listing:
-        if self._story.lists:
+    def _begin_list(self) -> RelistStarted:
+        if self._cursor.lists:
             self._metrics.kubernetes_watch_relists.inc(*self._labels)
-        return Listing()
+        return RelistStarted()
 
     def _watch_params(self) -> dict[str, str]:
         params = self._selectors() | {
@@ -234,9 +225,9 @@ class _Watch:
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(random.randint(*_LIFETIME)),
         }
-        if self._story.version is None:
+        if self._cursor.version is None:
             return params | {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        return params | ({"resourceVersion": self._story.version} if self._story.version else {})
+        return params | ({"resourceVersion": self._cursor.version} if self._cursor.version else {})
 
     def _accept(self, metadata: str) -> str:
         return _METADATA.format(metadata) if self._selection.metadata_only else "application/json"
@@ -244,6 +235,15 @@ class _Watch:
     def _selectors(self) -> dict[str, str]:
         wanted = {"labelSelector": self._selection.labels, "fieldSelector": self._selection.fields}
         return {name: value for name, value in wanted.items() if value}
+
+    def _fail(self, error: KubeError) -> list[Report]:
+        """Learn from a failed attempt; the loss to report, if there is one."""
+        polled = self._is_polled(error)
+        self._learn(error)
+        if polled:
+            self._note_polling(error)
+            return []
+        return self._new_loss(error)
 
     def _learn(self, error: KubeError) -> None:
         """Count a failure and draw conclusions for the next attempt."""
@@ -256,39 +256,42 @@ class _Watch:
             return  # a server that starts refuses everything for a moment
         accepted = self._accepted is not None
         stubborn = self._back_off.failures(error, accepted) >= _STUBBORN
-        if self._story.version is None:
+        if self._cursor.version is None:
             self._learn_to_list(error)
         elif _refused(error) or (stubborn and (accepted or _is_internal(error))):
-            self._story.version = None
+            self._cursor.version = None
 
     def _learn_to_list(self, error: KubeError) -> None:
         if isinstance(error, Expired):
             self._page = "0"  # the list outlived its version, so pages are too slow here: take it whole
         refused = isinstance(error, ApiError) and error.status in _NO_STREAMED_LIST
         if self._streams_lists and (refused or isinstance(error, Silent)):
-            self._streams_lists, self._otherwise = False, True
+            self._streams_lists, self._retries_differently = False, True
 
     def _is_polled(self, error: KubeError) -> bool:
-        """Was a list read just now that may not be followed by a watch?"""
-        return self._story.lists > self._lists and self._accepted is None and rights.is_forbidden(error)
+        """Was a list read just now that cannot be followed by a watch, for want of a right?"""
+        return self._cursor.lists > self._lists and self._accepted is None and rights.is_forbidden(error)
 
-    def _poll(self, error: KubeError) -> None:
+    def _note_polling(self, error: KubeError) -> None:
         """Without a right to watch, the list is read again after each pause: late, but not lost."""
         if not self._polls:
             reason = self._explained(error, "watch")
             _LOG.warn("no right to watch, listing now and then instead", selection=str(self._selection), error=reason)
         self._polls = True
 
-    def _news(self, error: KubeError) -> list[Report]:
-        """A loss that was not told yet. A watch that stops is none before an attempt to resume it has failed."""
+    def _new_loss(self, error: KubeError) -> list[Report]:
+        """A loss that was not reported yet. A watch that ends counts as lost only if an attempt to resume it fails.
+
+        `brief`, unless a person has to act: install a CRD, give rights, correct a selector.
+        """
         first = self._accepted is not None and not self._back_off
-        resumable = first or self._worked() or self._otherwise or isinstance(error, Expired)
+        resumable = first or self._has_worked() or self._retries_differently or isinstance(error, Expired)
         if resumable or self._lost == str(error):
             return []
         self._lost = str(error)
         error = self._explained(error, "list and watch")
         _LOG.warn("watch lost", selection=str(self._selection), error=error)
-        return [_loss(error)]
+        return [WatchLost(str(error), error.brief)]
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:
         """A missing right is reported with all verbs that a watch needs."""
@@ -298,10 +301,10 @@ class _Watch:
         return rights.explained(error, f"{verbs} {plural}", rights.rule(self._resource, ["list", "watch"]))
 
     async def _pause(self, error: KubeError | None) -> None:
-        """Longer after each failure of a kind; a moment between lists and after a very short watch."""
-        if self._worked() or self._otherwise:
+        """Wait: longer after each failure of a kind; a moment between lists and after a very short watch."""
+        if self._has_worked() or self._retries_differently:
             self._back_off.reset()
-            if isinstance(error, Expired) or (self._story.heard and _now() - (self._accepted or 0) < _SHORT):
+            if isinstance(error, Expired) or (self._cursor.has_events and _now() - (self._accepted or 0) < _SHORT):
                 await asyncio.sleep(moment())
         elif error is not None:
             pause = self._back_off.pause(error, self._accepted is not None)
@@ -314,7 +317,7 @@ def _now() -> float:
 
 
 def _refused(error: KubeError) -> bool:
-    """Will the same watch be refused again? Credentials may be renewed, and a pause may be over."""
+    """Will the same watch be refused again? Not if credentials may be renewed, or a pause may be over."""
     passing = isinstance(error, Throttled) or (isinstance(error, Denied) and not rights.is_forbidden(error))
     return isinstance(error, ApiError) and 400 <= error.status < 500 and not passing
 
@@ -324,13 +327,8 @@ def _is_internal(error: KubeError) -> bool:
     return isinstance(error, ApiError) and error.status == 500
 
 
-def _loss(error: KubeError) -> Lost:
-    """Short, unless a person has to act: install a CRD, give rights, correct a selector."""
-    return Lost(str(error), error.brief)
-
-
 def _error_type(error: KubeError) -> str:
-    """The words of shell-operator.md §4.5, and `stall`."""
+    """The metric's label: the values of shell-operator, and `stall`."""
     match error:
         case Expired():
             return "expired"

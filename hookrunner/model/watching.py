@@ -1,9 +1,9 @@
 """What a watch yields, in the order in which it happened.
 
-A watch tells a story that a snapshot can follow without knowing why it is told again:
-`Listing`, then an `Item` for every object there is, then `Listed`, then an `Item` for every change, and now and then
-`Listing` again (after a 410, a restart of the watch, or for a newcomer), from which the reader finds out itself what
-was deleted meanwhile. `Lost` and `Found` say whether the story is up to date.
+`RelistStarted`, then an `ObjectSeen` for every object, then `Synced`; from then on an `ObjectSeen` for every change.
+At any time `RelistStarted` may come again: after a 410, after a restart of the watch, or for a reader that joins late.
+What the new list does not mention was deleted meanwhile; `kube/informer.py` finds that out, so that readers need not
+know why a list is repeated. `WatchLost` and `WatchRestored` say whether the reports are up to date.
 """
 
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from hookrunner.model.resources import JSON, ObjectKey, written
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """A complete list begins: what has no `Item` before the next `Listed` is gone."""
+class RelistStarted:
+    """A complete list begins. Objects without an `ObjectSeen` before the next `Synced` no longer exist."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Synced:
     """The list is complete, as of this resourceVersion."""
 
     version: str
 
 
 @dataclass(slots=True)
-class Item:
-    """An object as it is now, complete (`apiVersion` and `kind` filled in). `change` is None inside a list, else what
-    the server called it. `version` is its resourceVersion."""
+class ObjectSeen:
+    """An object as it is now, complete (`apiVersion` and `kind` filled in). `change` is None inside a list, otherwise
+    the server's word. `version` is its resourceVersion."""
 
     change: Change | None
     key: ObjectKey
@@ -45,18 +45,18 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """Nothing more is known for now. `brief` means that it may mend itself at once (no connection, a restart of the
-    server), otherwise somebody has to act (no such kind, forbidden). The watch goes on trying."""
+class WatchLost:
+    """The connection to the API broke; the watch keeps trying. `brief` means that it may recover without help (no
+    connection, a restart of the server); otherwise a person has to act (unknown kind, forbidden)."""
 
     reason: str
     brief: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The watch is up to date again after `Lost`."""
+class WatchRestored:
+    """The reports are up to date again after `WatchLost`."""
 
 
-Report: TypeAlias = Listing | Listed | Item | Lost | Found
-"""One step. Watches yield lists of them, as many as arrived together."""
+Report: TypeAlias = RelistStarted | Synced | ObjectSeen | WatchLost | WatchRestored
+"""One thing that a watch tells. Watches yield lists of them, as many as arrived together."""

@@ -20,7 +20,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.registration.challenge import Challenge
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import Registration
@@ -144,20 +144,20 @@ class Registered:
     def _heard(self, report: Report, missing: bool) -> bool:
         """One report. `missing`, also the answer: is there a list under way without the object?"""
         match report:
-            case Listing():
+            case RelistStarted():
                 return True
-            case Item():
+            case ObjectSeen():
                 self._see(None if report.change is Change.DELETED else report.obj)
                 return False
-            case Listed():
+            case Synced():
                 self._unwatched = ""
                 if missing:
                     self._see(None)
-            case Found():
+            case WatchRestored():
                 self._unwatched = ""
-            case Lost(reason, brief):
+            case WatchLost(reason, brief):
                 self._unwatched = "" if brief else f"not watched, so not repaired: {reason}"
-        return missing and not isinstance(report, Listed)
+        return missing and not isinstance(report, Synced)
 
     def _see(self, obj: JSON | None) -> None:
         """The object as the watch shows it, perhaps older than our last write: whoever repairs reads it again."""

@@ -22,7 +22,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item, Report
+from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import CONVERSION, DEFINITION, Definition, Registration, registrations
 from hookrunner.registration.registered import Registered
@@ -153,7 +153,7 @@ class Registrar:
     def _unasked(self, reports: Sequence[Report]) -> Iterator[Definition]:
         """Those that still lead to us; most will be other installations'."""
         for report in reports:
-            if isinstance(report, Item) and report.change is not Change.DELETED:
+            if isinstance(report, ObjectSeen) and report.change is not Change.DELETED:
                 definition = Definition(report.key.name, self._wish.conversion, None)
                 asked = definition.name in self._wish.conversions
                 if not asked and isinstance(step(definition, report.obj, Trust(), self._claim), Write):
@@ -192,4 +192,4 @@ async def _list_again(one: Registered, watches: Watches) -> None:
     while True:
         await one.converts_anew.wait()
         one.converts_anew.clear()
-        watches.again(group, plural)
+        watches.relist(group, plural)

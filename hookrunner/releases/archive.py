@@ -20,7 +20,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
-from hookrunner.model.watching import Item, Listed, Listing, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.releases.ledger import Ledger, Revision, revision_of
 from hookrunner.releases.records import Records
 from hookrunner.releases.release import Release
@@ -136,18 +136,18 @@ class _Reader:
 
     def _heard(self, report: Report) -> set[str]:
         match report:
-            case Listing():
+            case RelistStarted():
                 self._listing = {}
-            case Listed(version) if self._listing is not None:
+            case Synced(version) if self._listing is not None:
                 listed, self._listing = self._listing, None
                 told = self._ledger.relisted(listed.values(), int(version))
                 silent, self._silent = self._silent, False
                 return set() if silent else told
-            case Item() if revision := revision_of(report.obj["metadata"]):
+            case ObjectSeen() if revision := revision_of(report.obj["metadata"]):
                 return self._item(report, revision)
         return set()
 
-    def _item(self, item: Item, revision: Revision) -> set[str]:
+    def _item(self, item: ObjectSeen, revision: Revision) -> set[str]:
         if self._listing is None:
             return {revision.name} if self._ledger.hear(item.change, revision) else set()
         if item.change is Change.DELETED:

@@ -30,7 +30,7 @@ from hookrunner.model import modules
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Finding
 from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import Item, Listed, Lost, Report
+from hookrunner.model.watching import ObjectSeen, Report, Synced, WatchLost
 from hookrunner.releases.edited import METADATA_PARTS, edited
 from hookrunner.releases.followed import Followed, Kind, Release
 from hookrunner.releases.kinds import Kinds
@@ -127,14 +127,14 @@ class Drift:
     def _hear(self, kind: Kind, report: Report, shown: Shown) -> None:
         """Suspect what a report gives reason to suspect."""
         match report:
-            case Item(change, key, obj):
+            case ObjectSeen(change, key, obj):
                 for one in self._followed.named(kind, key):
                     self._see(one, None if change is Change.DELETED else obj["metadata"])
-            case Listed():
+            case Synced():
                 for one in self._followed.of(kind):
                     if not shown.has(one.namespace, one.name):
                         self._suspects.add(one)
-            case Lost(brief=False):  # the kind itself may be gone
+            case WatchLost(brief=False):  # the kind itself may be gone
                 for one in self._followed.of(kind):
                     self._suspects.add(one)
 

@@ -20,7 +20,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, ObjectKey, Selection
 from hookrunner.model.status import some
-from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 from hookrunner.releases.kstatus.rules import may_wait, verdict
 from hookrunner.releases.kstatus.verdicts import Verdict, fails, waits
 from hookrunner.releases.ownership import MANAGED_BY
@@ -114,15 +114,15 @@ class _Awaited:
     def hear(self, report: Report) -> None:
         """One report of the watch."""
         match report:
-            case Listing():
+            case RelistStarted():
                 self._unlisted = set(self._found)
-            case Listed():
+            case Synced():
                 for key in self._unlisted:
                     self._found[key] = self._rule(None)
-            case Item(change, key, obj) if key in self._found:
+            case ObjectSeen(change, key, obj) if key in self._found:
                 self._unlisted.discard(key)
                 self._found[key] = self._rule(None if change is Change.DELETED else obj)
-            case Lost(reason):
+            case WatchLost(reason):
                 for key, _ in self.not_ready():
                     self._found[key] = waits(f"cannot be watched: {reason}")
 

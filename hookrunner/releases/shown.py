@@ -1,7 +1,7 @@
 """What a metadata-only watch shows of the objects of one kind: which are there. No objects are kept, only names."""
 
 from hookrunner.model.bindings import Change
-from hookrunner.model.watching import Item, Listed, Listing, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
 
 Place = tuple[str, str]
 """Namespace ("" for kinds without) and name."""
@@ -27,13 +27,13 @@ class Shown:
     def hear(self, report: Report) -> None:
         """Follow one step of the watch's story."""
         match report:
-            case Listing():
+            case RelistStarted():
                 self._unlisted = set(self._there)
-            case Listed():
+            case Synced():
                 self.listed = True
                 self._there -= self._unlisted
-            case Item(change=Change.DELETED, key=key):
+            case ObjectSeen(change=Change.DELETED, key=key):
                 self._there.discard((key.namespace, key.name))
-            case Item(key=key):
+            case ObjectSeen(key=key):
                 self._there.add((key.namespace, key.name))
                 self._unlisted.discard((key.namespace, key.name))

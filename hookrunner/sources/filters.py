@@ -15,7 +15,7 @@ from hookrunner.jq.program import Filter, Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.contexts import Entry
-from hookrunner.model.watching import Item
+from hookrunner.model.watching import ObjectSeen
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Projection:
         self._jq = jq
         self._duration = metrics.kube_jq_filter_duration_seconds
 
-    async def entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:
+    async def entries(self, items: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
         """One entry or failure for each item, in order."""
         if not items:
             return []
@@ -55,7 +55,7 @@ class Projection:
         self._duration.observe((time.perf_counter() - began) / len(items), *self.labels.values, times=len(items))
         return results
 
-    async def _entries(self, items: Sequence[Item]) -> list[Entry | FilterFailed]:
+    async def _entries(self, items: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
         program = self._program
         if program is None:
             return [self._entry(item, None) for item in items]
@@ -64,16 +64,16 @@ class Projection:
         results = await self._jq.apply(program, [item.obj for item in items])
         return [self._filtered(item, result) for item, result in zip(items, results, strict=True)]
 
-    def _filtered_now(self, program: Filter, item: Item) -> Entry | FilterFailed:
+    def _filtered_now(self, program: Filter, item: ObjectSeen) -> Entry | FilterFailed:
         try:
             return self._filtered(item, program.apply_now(item.obj))
         except FilterFailed as failure:
             return failure
 
-    def _filtered(self, item: Item, result: bytes | FilterFailed) -> Entry | FilterFailed:
+    def _filtered(self, item: ObjectSeen, result: bytes | FilterFailed) -> Entry | FilterFailed:
         return result if isinstance(result, FilterFailed) else self._entry(item, result)
 
-    def _entry(self, item: Item, result: bytes | None) -> Entry | FilterFailed:
+    def _entry(self, item: ObjectSeen, result: bytes | None) -> Entry | FilterFailed:
         """Fails for an object that is nested deeper than the encoder writes, which an API server may well hold."""
         try:
             obj = item.raw if self._keep else None

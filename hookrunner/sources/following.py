@@ -14,7 +14,7 @@ from hookrunner.background import Background
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 from hookrunner.sources.monitor import Monitor, Scope
 from hookrunner.sources.streams import Streams
 
@@ -67,7 +67,7 @@ class Following:
             try:
                 await read(scope)
             except Exception as error:
-                self.monitor.progress(scope, Lost(f"its monitor died: {error}", brief=False))
+                self.monitor.progress(scope, WatchLost(f"its monitor died: {error}", brief=False))
                 raise
 
         name = f"monitor {self.monitor.id} {scope.selection}"
@@ -82,7 +82,7 @@ class Following:
     async def _take(self, scope: Scope, reports: list[Report]) -> None:
         began = self._clock()
         await self.monitor.take(scope, reports, began)
-        changes = sum(isinstance(report, Item) and report.change is not None for report in reports)
+        changes = sum(isinstance(report, ObjectSeen) and report.change is not None for report in reports)
         if changes:
             seconds = (self._clock() - began) / changes
             self._duration.observe(seconds, *self.monitor.projection.labels.values, times=changes)
@@ -97,15 +97,15 @@ class Following:
 
     def _namespace(self, report: Report, unseen: set[str]) -> None:
         match report:
-            case Listing():
+            case RelistStarted():
                 unseen |= self._namespaces
-            case Listed():
+            case Synced():
                 for name in tuple(unseen):
                     self._leave(name)
                 unseen.clear()
-            case Item(change=Change.DELETED, key=key) if key.name in self._namespaces:
+            case ObjectSeen(change=Change.DELETED, key=key) if key.name in self._namespaces:
                 self._leave(key.name)
-            case Item(key=key) if report.change is not Change.DELETED:
+            case ObjectSeen(key=key) if report.change is not Change.DELETED:
                 unseen.discard(key.name)
                 if key.name not in self._namespaces:
                     self._namespaces.add(key.name)

@@ -17,7 +17,7 @@ from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.contexts import Entry
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Obstacle, Progressed
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.sources.filters import Projection
 from hookrunner.sources.snapshots import Snapshot
 
@@ -59,7 +59,7 @@ class Scope:
     selection: Selection
     name: str = ""
     listed: bool = False
-    lost: Lost | None = None
+    lost: WatchLost | None = None
     unseen: set[ObjectKey] | None = None
 
     def covers(self, key: ObjectKey) -> bool:
@@ -90,7 +90,7 @@ class Monitor:
     snapshot: Snapshot = field(default_factory=Snapshot)
     scopes: dict[Selection, Scope] = field(default_factory=dict)
     namespaces: Scope | None = None
-    broken: dict[ObjectKey, Item] = field(default_factory=dict)
+    broken: dict[ObjectKey, ObjectSeen] = field(default_factory=dict)
     decided: asyncio.Event = field(default_factory=asyncio.Event)
     opened: bool = False
     locked: bool = True
@@ -150,14 +150,14 @@ class Monitor:
 
     async def take(self, scope: Scope, reports: list[Report], seen_at: float) -> None:
         """Follow one batch of a stream of objects."""
-        entries = iter(await self.projection.entries([report for report in reports if isinstance(report, Item)]))
+        entries = iter(await self.projection.entries([report for report in reports if isinstance(report, ObjectSeen)]))
         for report in reports:
             match report:
-                case Item():
+                case ObjectSeen():
                     self._item(scope, report, next(entries), seen_at)
-                case Listing():
+                case RelistStarted():
                     scope.unseen = {key for key in self.snapshot if scope.covers(key)}
-                case Listed():
+                case Synced():
                     for key in scope.unseen or ():
                         self._gone(key, seen_at)
                     scope.unseen = None
@@ -166,11 +166,11 @@ class Monitor:
     def progress(self, scope: Scope, report: Report) -> None:
         """Note how far a stream's story has come; objects do not matter here."""
         match report:
-            case Listed():
+            case Synced():
                 scope.listed, scope.lost = True, None
-            case Lost():
+            case WatchLost():
                 scope.lost = report
-            case Found():
+            case WatchRestored():
                 scope.lost = None
             case _:
                 return
@@ -197,7 +197,7 @@ class Monitor:
             yield self.namespaces
         yield from self.scopes.values()
 
-    def _item(self, scope: Scope, item: Item, result: Entry | FilterFailed, seen_at: float) -> None:
+    def _item(self, scope: Scope, item: ObjectSeen, result: Entry | FilterFailed, seen_at: float) -> None:
         if scope.unseen is not None:
             scope.unseen.discard(item.key)
         if item.change is Change.DELETED:

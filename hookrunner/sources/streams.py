@@ -15,7 +15,7 @@ from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 
 Reports: TypeAlias = list[Report]
 Watch: TypeAlias = Callable[[Selection], AsyncGenerator[Reports, None]]
@@ -54,7 +54,7 @@ class Streams:
         return len(self._streams)
 
     async def read(self, selection: Selection) -> AsyncGenerator[Reports, None]:
-        """The whole story of a selection, as told in `model/watching.py`. Close the generator to leave."""
+        """The reports of a selection, beginning with a list (`model/watching.py`). Close the generator to leave."""
         stream = self._streams.get(selection) or self._open(selection)
         late = stream.begun
         queue: _Queue = asyncio.Queue(0 if late else BACKLOG)
@@ -78,7 +78,7 @@ class Streams:
                 del reports
 
     async def _list(self, selection: Selection) -> AsyncGenerator[Reports, None]:
-        """A story of one's own, up to the end of its list."""
+        """A watch of this reader alone, up to the end of its list."""
         async with aclosing(self._watch(selection)) as own:
             async for reports in own:
                 listed = _listed(reports)
@@ -101,7 +101,7 @@ class Streams:
         except Exception as error:
             selection = stream.selection
             self._deaths.inc(f"{selection.api_version}/{selection.kind}", selection.namespace)
-            await _tell(stream, [Lost(f"the watch died: {error}", brief=False)])
+            await _tell(stream, [WatchLost(f"the watch died: {error}", brief=False)])
             raise
 
     def _leave(self, stream: _Stream, queue: _Queue) -> None:
@@ -141,7 +141,7 @@ def _take_out(stream: _Stream, queue: _Queue) -> None:
 
 def _listed(reports: Reports) -> str:
     """The version of a completed list among these reports, else empty."""
-    return next((report.version for report in reports if isinstance(report, Listed)), "")
+    return next((report.version for report in reports if isinstance(report, Synced)), "")
 
 
 async def _after(version: str, queue: _Queue) -> AsyncIterator[Reports]:
@@ -161,12 +161,12 @@ def _fresh(reports: Reports, version: str) -> tuple[Reports, str]:
     https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
     """
     for place, report in enumerate(reports):
-        if isinstance(report, Listing):
+        if isinstance(report, RelistStarted):
             return [one for one in reports[:place] if not _older(one, version)] + reports[place:], ""
     return [one for one in reports if not _older(one, version)], version
 
 
 def _older(report: Report, version: str) -> bool:
-    if not isinstance(report, Item):
+    if not isinstance(report, ObjectSeen):
         return False
     return report.version.isdigit() and version.isdigit() and int(report.version) <= int(version)

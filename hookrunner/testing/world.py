@@ -16,7 +16,7 @@ from hookrunner.model.contexts import Entry
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
 from hookrunner.model.resources import JSON, Selection, key_of
 from hookrunner.model.tasks import HookRun
-from hookrunner.model.watching import Item, Listed, Listing, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.sources.filters import Projection
 from hookrunner.sources.monitor import Monitor, Outbox
 from hookrunner.sources.monitors import labels_of
@@ -85,7 +85,7 @@ async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON],
         return monitor
     scope = monitor.add_scope(Selection(binding.api_version, binding.kind))
     items: list[Report] = [_item(obj) for obj in _matching(binding, given, objects)]
-    await monitor.take(scope, [Listing(), *items, Listed("")], 0.0)
+    await monitor.take(scope, [RelistStarted(), *items, Synced("")], 0.0)
     return monitor
 
 
@@ -98,9 +98,9 @@ def _matching(binding: Kubernetes, given: Given, objects: Sequence[JSON]) -> lis
     return [*(found | {key_of(obj): obj for obj in own}).values()]
 
 
-def _item(obj: JSON, change: Change | None = None) -> Item:
+def _item(obj: JSON, change: Change | None = None) -> ObjectSeen:
     """Without a version: made-up objects have the same one before and after, and the monitor compares them whole."""
-    return Item(change, key_of(obj), obj, "")
+    return ObjectSeen(change, key_of(obj), obj, "")
 
 
 async def _tell(monitor: Monitor, happening: Changed, objects: Sequence[JSON]) -> ObjectChanged | FilterBroke | None:

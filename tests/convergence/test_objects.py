@@ -12,7 +12,7 @@ from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.errors import NotFound
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.model.watching import Found, Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 
 
 class Story:
@@ -29,9 +29,9 @@ class Story:
         self.reports.put_nowait(list(reports))
 
 
-def item(version: int, change: Change | None = Change.MODIFIED, **data: str) -> Item:
+def item(version: int, change: Change | None = Change.MODIFIED, **data: str) -> ObjectSeen:
     obj: Any = {"metadata": {"name": "hookrunner", "resourceVersion": str(version)}, "data": data}
-    return Item(change, ObjectKey("ConfigMap", "ops", "hookrunner"), obj, str(version))
+    return ObjectSeen(change, ObjectKey("ConfigMap", "ops", "hookrunner"), obj, str(version))
 
 
 async def heard() -> None:
@@ -57,32 +57,33 @@ def followed(story: Story, grace: float) -> ConfigObject:
 
 
 async def test_what_it_holds_is_told_once_it_is_listed_and_at_each_change(config: ConfigObject, story: Story) -> None:
-    story.tell(Listing(), item(1, None, a="x: 1"), Listed("1"), item(2, a="x: 2"), item(3, Change.DELETED))
+    story.tell(RelistStarted(), item(1, None, a="x: 1"), Synced("1"), item(2, a="x: 2"), item(3, Change.DELETED))
     states = config.states()
     told = [(await anext(states)).data for _ in range(3)]
     assert told == [{"a": "x: 1"}, {"a": "x: 2"}, {}]
 
 
 async def test_what_was_deleted_while_nobody_looked_is_gone(config: ConfigObject, story: Story) -> None:
-    story.tell(Listing(), item(1, None, a="x: 1"), Listed("1"), Listing(), Listed("5"))
+    story.tell(RelistStarted(), item(1, None, a="x: 1"), Synced("1"), RelistStarted(), Synced("5"))
     states = config.states()
     assert [await anext(states) for _ in range(2)][1] == Contents()
 
 
 async def test_it_says_why_it_cannot_be_read_for_as_long_as_that_is_so(config: ConfigObject, story: Story) -> None:
     reading = asyncio.ensure_future(anext(config.states()))
-    for report, unseen in ((Lost("forbidden", False), "forbidden"), (Found(), ""), (Lost("away", True), "away")):
+    reports = ((WatchLost("forbidden", False), "forbidden"), (WatchRestored(), ""), (WatchLost("away", True), "away"))
+    for report, unseen in reports:
         story.tell(report)
         await heard()
         assert config.unseen == unseen
-    story.tell(Listing(), Listed("1"))
+    story.tell(RelistStarted(), Synced("1"))
     await reading
     assert config.unseen == ""
 
 
 async def test_who_writes_does_not_see_what_nobody_has_taken_over_yet(config: ConfigObject, story: Story) -> None:
     """Else it would write over it, with its resourceVersion: what is written comes from what was taken over."""
-    story.tell(Listing(), item(1, None, a="x: 1"), Listed("1"))
+    story.tell(RelistStarted(), item(1, None, a="x: 1"), Synced("1"))
     states = config.states()
     before = await anext(states)
     async with config.writing:
@@ -116,7 +117,7 @@ class Followed:
 async def patiently(story: Story, *first: Report) -> AsyncIterator[Followed]:
     """With a grace of 30 s, from when it was created with `x: 1`. No fixture: those have a clock of their own."""
     one = Followed(story, 30.0)
-    story.tell(*(first or (Listing(), item(1, None, a="x: 1"), Listed("1"))))
+    story.tell(*(first or (RelistStarted(), item(1, None, a="x: 1"), Synced("1"))))
     await heard()
     yield one
     await one.close()
@@ -149,9 +150,9 @@ async def test_what_is_created_again_within_the_grace_was_edited(story: Story) -
 @pytest.mark.looptime
 async def test_a_delete_that_nobody_saw_has_its_grace_from_when_it_is_noticed(story: Story) -> None:
     async with patiently(story) as patient:
-        story.tell(Lost("away", True))
+        story.tell(WatchLost("away", True))
         await asyncio.sleep(60.0)
-        story.tell(Listing(), Listed("9"))
+        story.tell(RelistStarted(), Synced("9"))
         await asyncio.sleep(40.0)
         assert patient.heard[-1] == (90.0, {})
 
@@ -168,7 +169,7 @@ async def test_nothing_is_written_while_it_is_missed(story: Story) -> None:
 
 @pytest.mark.looptime
 async def test_what_was_never_seen_is_missed_if_it_should_exist(story: Story) -> None:
-    async with patiently(story, Listing(), Listed("1")) as patient:
+    async with patiently(story, RelistStarted(), Synced("1")) as patient:
         patient.config.expect()
         await asyncio.sleep(29.0)
         assert patient.config.grace.running

@@ -11,7 +11,7 @@ from typing import Any
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection, key_of
-from hookrunner.model.watching import Item, Listed, Listing, Lost, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 
 
 async def settle() -> None:
@@ -81,10 +81,10 @@ class FakeCluster:
         queue: asyncio.Queue[list[Report] | Exception] = asyncio.Queue()
         self.watches.append(selection)
         if selection.kind in self.forbidden:
-            yield [Lost(f"forbidden: {selection.kind}", brief=False)]
+            yield [WatchLost(f"forbidden: {selection.kind}", brief=False)]
             await asyncio.Event().wait()
         if selection.kind in self.unreachable:
-            yield [Lost(f"unreachable: {selection.kind}", brief=True)]
+            yield [WatchLost(f"unreachable: {selection.kind}", brief=True)]
             await asyncio.Event().wait()
         await self.listing.wait()
         self._open.append((selection, queue))
@@ -105,17 +105,17 @@ class FakeCluster:
 
     def _list(self, selection: Selection) -> list[Report]:
         found = [(key, obj) for key, obj in self.objects.items() if _matches(selection, obj)]
-        items: list[Report] = [Item(None, key, obj, obj["metadata"]["resourceVersion"]) for key, obj in found]
-        return [Listing(), *items, Listed(str(next(self._version)))]
+        items: list[Report] = [ObjectSeen(None, key, obj, obj["metadata"]["resourceVersion"]) for key, obj in found]
+        return [RelistStarted(), *items, Synced(str(next(self._version)))]
 
     def _tell(self, key: ObjectKey, version: str, old: Any, new: Any) -> None:
         """What comes to match a selection is Added to its watch; what ceases to is Deleted, in its last state there."""
         for selection, queue in self._open:
             before, after = (state is not None and _matches(selection, state) for state in (old, new))
             if after:
-                queue.put_nowait([Item(Change.MODIFIED if before else Change.ADDED, key, new, version)])
+                queue.put_nowait([ObjectSeen(Change.MODIFIED if before else Change.ADDED, key, new, version)])
             elif before:
-                queue.put_nowait([Item(Change.DELETED, key, old, version)])
+                queue.put_nowait([ObjectSeen(Change.DELETED, key, old, version)])
 
 
 def _set(event: asyncio.Event) -> asyncio.Event:

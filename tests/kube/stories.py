@@ -1,9 +1,9 @@
-"""Reads what a watch tells, in words: `a` for an object in a list, `Added a`, `Listing`, `Lost: why` …"""
+"""Reads what a watch tells, in words: `a` for an object in a list, `Added a`, `RelistStarted`, `WatchLost: why` …"""
 
 import asyncio
 from collections.abc import AsyncGenerator
 
-from hookrunner.model.watching import Item, Lost, Report
+from hookrunner.model.watching import ObjectSeen, Report, WatchLost
 
 Story = AsyncGenerator[list[Report], None]
 
@@ -14,12 +14,12 @@ def words(reports: list[Report]) -> list[str]:
 
 def word(report: Report) -> str:
     match report:
-        case Item(change=None, key=key):
+        case ObjectSeen(change=None, key=key):
             return key.name
-        case Item(change=change, key=key):
+        case ObjectSeen(change=change, key=key):
             return f"{change} {key.name}"
-        case Lost(reason=reason):
-            return f"Lost: {reason}"
+        case WatchLost(reason=reason):
+            return f"WatchLost: {reason}"
     return type(report).__name__
 
 

@@ -18,7 +18,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item, Report
+from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.faults.proxy import Proxy
@@ -57,7 +57,7 @@ async def hear(story: Story, last: str) -> list[str]:
 
 async def hear_events(story: Story, last: str) -> list[str]:
     """Without losses, which on a busy machine may last long enough to be told."""
-    return [said for said in await hear(story, last) if not said.startswith(("Lost", "Found"))]
+    return [said for said in await hear(story, last) if not said.startswith(("WatchLost", "WatchRestored"))]
 
 
 POD = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
@@ -100,7 +100,7 @@ async def test_list_and_changes(direct: Client, metrics: Metrics, namespace: str
         await thing.create(name)
     selection = Selection("v1", plural, namespace, metadata_only=only)
     async with aclosing(stories(direct, metrics).open(selection)) as story:
-        assert sorted(await hear(story, "Listed")) == ["Listed", "Listing", "a", "b", "c"]
+        assert sorted(await hear(story, "Synced")) == ["RelistStarted", "Synced", "a", "b", "c"]
         await thing.create("d")
         await thing.label("a", color="red")
         await thing.delete("b")
@@ -119,7 +119,7 @@ async def test_a_server_without_streamed_lists_is_listed_in_pages(
 
     await asyncio.gather(*map(create, range(510)))
     async with aclosing(stories(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as story:
-        assert len(await hear(story, "Listed")) == 512
+        assert len(await hear(story, "Synced")) == 512
         await maps.delete("m7")
         assert await hear(story, "Deleted") == ["Deleted m7"]
     assert len(await proxy.seen("configmaps limit=500")) == 2
@@ -135,8 +135,8 @@ async def test_listed_objects_are_as_those_that_are_read(
     selection = Selection("v1", "ConfigMap", namespace, fields="metadata.name=a")
     item: Report | None = None
     async with asyncio.timeout(PATIENCE), aclosing(stories(proxied, metrics).open(selection)) as story:
-        while not isinstance(item, Item):
-            item = next((report for report in await anext(story) if isinstance(report, Item)), None)
+        while not isinstance(item, ObjectSeen):
+            item = next((report for report in await anext(story) if isinstance(report, ObjectSeen)), None)
     assert item.obj == await proxied.get(f"{maps.path}/a")
 
 
@@ -145,7 +145,7 @@ async def test_r1_a_stalled_watch_is_resumed(
 ) -> None:
     """The proxy keeps the connection open and acknowledges, but forwards nothing."""
     async with aclosing(stories(proxied, metrics, idle=2).open(Selection("v1", "cm", namespace))) as story:
-        await hear(story, "Listed")
+        await hear(story, "Synced")
         await maps.create("before")
         await hear(story, "Added before")
         proxy.stall("watch=")
@@ -165,7 +165,7 @@ async def test_r2_an_expired_version_costs_one_list(
     for name in ("changed", "deleted", "same"):
         await templates.create(name)
     async with aclosing(stories(proxied, metrics).open(Selection("v1", "PodTemplate", namespace))) as story:
-        await hear(story, "Listed")
+        await hear(story, "Synced")
         await proxy.refuse()
         proxy.cut()
         await templates.create("new")
@@ -174,8 +174,8 @@ async def test_r2_an_expired_version_costs_one_list(
         await asyncio.to_thread(cluster.compact)
         proxy.requests.clear()
         await proxy.accept()
-        told = await hear_events(story, "Listed")
-    assert sorted(told) == ["Listed", "Listing", "changed", "new", "same"]
+        told = await hear_events(story, "Synced")
+    assert sorted(told) == ["RelistStarted", "Synced", "changed", "new", "same"]
     lists = [request for request in proxy.requests if "sendInitialEvents" in str(request) or "limit=" in str(request)]
     assert 1 <= len(lists) <= 2
 
@@ -187,7 +187,7 @@ async def test_r3_nothing_old_is_told_again(
         await maps.create(name)
     await maps.label("a-young", color="red")
     async with aclosing(stories(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as story:
-        await hear(story, "Listed")
+        await hear(story, "Synced")
         await proxy.streaming("watch=")
         proxy.cut("watch=")
         await maps.create("next")
@@ -201,15 +201,15 @@ async def test_a_kind_whose_definition_comes_goes_and_comes_back(
     watches = stories(direct, metrics)
     path = f"/apis/{group}/v1/namespaces/{namespace}/{plural}"
     async with aclosing(watches.open(Selection(f"{group}/v1", "Widget", namespace))) as story:
-        assert "CustomResourceDefinition" in (await until(story, "Lost", PATIENCE))[-1]
+        assert "CustomResourceDefinition" in (await until(story, "WatchLost", PATIENCE))[-1]
         for name in ("one", "two"):
             await define(direct, group, plural)
-            await until(story, "Listed", PATIENCE)
+            await until(story, "Synced", PATIENCE)
             body = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}}
             await direct.send(Call("POST", path, body=body))
             await until(story, f"Added {name}", PATIENCE)
             await direct.send(Call("DELETE", f"{DEFINITIONS}/{plural}.{group}"))
-            told = await until(story, "Lost", PATIENCE)
+            told = await until(story, "WatchLost", PATIENCE)
             assert f"Deleted {name}" in told
 
 
@@ -232,10 +232,10 @@ async def test_missing_rights_are_told_and_their_coming_noticed(
         client = await stack.enter_async_context(client_of(user.kubeconfig, metrics))
         watches = stories(client, metrics)
         story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
-        (lost,) = await until(story, "Lost", PATIENCE)
+        (lost,) = await until(story, "WatchLost", PATIENCE)
         assert 'add {apiGroups: [""], resources: [configmaps], verbs: [list, watch]}' in lost
         await grant(direct, namespace)
-        assert (await until(story, "Listed", PATIENCE))[-2:] == ["Listed", "Found"]
+        assert (await until(story, "Synced", PATIENCE))[-2:] == ["Synced", "WatchRestored"]
 
 
 async def grant(client: Client, namespace: str) -> None:
@@ -323,13 +323,13 @@ async def test_a_server_that_was_killed_is_found_again_and_nothing_is_lost(
         maps = Thing(client, "default")
         await maps.create("before")
         async with aclosing(stories(client, metrics).open(Selection("v1", "ConfigMap", "default"))) as story:
-            await hear(story, "Listed")
+            await hear(story, "Synced")
             await asyncio.to_thread(own_cluster.stop_apiserver)
-            assert (await hear(story, "Lost"))[-1].startswith(f"Lost: {own_cluster.url}: Cannot connect")
+            assert (await hear(story, "WatchLost"))[-1].startswith(f"WatchLost: {own_cluster.url}: Cannot connect")
             if compacted:
                 await asyncio.to_thread(own_cluster.compact)
             await asyncio.to_thread(own_cluster.start_apiserver)
             await maps.create("after")
-            told = await hear(story, "Found")
+            told = await hear(story, "WatchRestored")
             told += [] if {"after", "Added after"} & {*told} else await hear(story, "Added after")
-            assert ("Listed" in told) == compacted
+            assert ("Synced" in told) == compacted

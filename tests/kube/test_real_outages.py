@@ -66,7 +66,7 @@ def watches(client: Client, metrics: Metrics) -> Watches:
 
 async def listed(stack: AsyncExitStack, watches: Watches, selection: Selection) -> Story:
     story = await stack.enter_async_context(aclosing(watches.open(selection)))
-    await until(story, "Listed", PATIENCE)
+    await until(story, "Synced", PATIENCE)
     return story
 
 
@@ -81,15 +81,16 @@ async def test_expired_watches_list_at_once_when_the_server_is_back(
         ]
         await asyncio.to_thread(own_cluster.stop_apiserver)
         for story in stories:
-            await until(story, "Lost", PATIENCE)
-        reading = [asyncio.create_task(until(story, "Found", PATIENCE)) for story in stories]
+            await until(story, "WatchLost", PATIENCE)
+        reading = [asyncio.create_task(until(story, "WatchRestored", PATIENCE)) for story in stories]
         await asyncio.to_thread(own_cluster.compact)
         before = outage.failures
         await waiting.until(lambda: outage.failures >= before + 5, "pauses that have grown")
         outage.pauses.clear()
         await asyncio.to_thread(own_cluster.start_apiserver)
         for told in await asyncio.gather(*reading):
-            assert [word for word in told if word in ("Listing", "Listed", "Found")][-2:] == ["Listed", "Found"]
+            states = [word for word in told if word in ("RelistStarted", "Synced", "WatchRestored")]
+            assert states[-2:] == ["Synced", "WatchRestored"]
     assert max(outage.pauses) <= 1
     assert len(outage.pauses) <= 4 * count
 
@@ -100,14 +101,14 @@ async def test_a_definition_that_is_deleted_and_created_again_is_watched_at_once
     things = definition("example.com", "Thing", "v1")
     await client.send(Call("POST", DEFINITIONS, body=things))
     async with aclosing(watches.open(Selection("example.com/v1", "Thing"))) as story:
-        await until(story, "Listed", PATIENCE)
+        await until(story, "Synced", PATIENCE)
         await client.send(Call("DELETE", f"{DEFINITIONS}/things.example.com"))
-        await until(story, "Lost: the server knows no kind", PATIENCE)
-        reading = asyncio.create_task(until(story, "Found", PATIENCE))
+        await until(story, "WatchLost: the server knows no kind", PATIENCE)
+        reading = asyncio.create_task(until(story, "WatchRestored", PATIENCE))
         before = len(outage.pauses)
         await waiting.until(lambda: len(outage.pauses) >= before + 3, "pauses that have grown")
         outage.pauses.clear()
         await client.send(Call("POST", DEFINITIONS, body=things))
-        assert (await reading)[-3:] == ["Listing", "Listed", "Found"]
+        assert (await reading)[-3:] == ["RelistStarted", "Synced", "WatchRestored"]
     assert max(outage.pauses, default=0) <= 2.5
     assert sum(outage.pauses) <= 5

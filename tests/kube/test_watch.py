@@ -15,7 +15,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item, Listed, Lost, Report
+from hookrunner.model.watching import ObjectSeen, Report, Synced, WatchLost
 from hookrunner.sandbox.faults import Fault
 from tests.flows import waiting
 from tests.kube.server import ApiServer, config_map, definition
@@ -54,7 +54,7 @@ async def test_tells_the_list_and_then_each_change(api: ApiServer, story: Story,
     if not streams:
         cannot_stream_lists(api)
     api.put(config_map("a"))
-    assert await until(story, "Listed") == ["Listing", "a", "Listed"]
+    assert await until(story, "Synced") == ["RelistStarted", "a", "Synced"]
     api.put(config_map("b"))
     api.put(config_map("a", color="red"))
     api.delete(config_map("b"))
@@ -64,14 +64,14 @@ async def test_tells_the_list_and_then_each_change(api: ApiServer, story: Story,
 async def test_listed_objects_are_complete(api: ApiServer, story: Story) -> None:
     cannot_stream_lists(api)
     sent = api.put(config_map("a", color="red"))
-    items = [report async for reports in _to_listed(story) for report in reports if isinstance(report, Item)]
+    items = [report async for reports in _to_listed(story) for report in reports if isinstance(report, ObjectSeen)]
     assert [(item.obj, item.version) for item in items] == [(sent, sent["metadata"]["resourceVersion"])]
 
 
 async def _to_listed(story: Story) -> AsyncIterator[list[Report]]:
     async for reports in story:
         yield reports
-        if any(isinstance(report, Listed) for report in reports):
+        if any(isinstance(report, Synced) for report in reports):
             return
 
 
@@ -79,7 +79,7 @@ async def test_lists_in_pages_where_the_server_cannot_stream(api: ApiServer, sto
     cannot_stream_lists(api)
     for number in range(1001):
         api.put(config_map(f"m{number}"))
-    told = await until(story, "Listed")
+    told = await until(story, "Synced")
     assert len(told) == 1003
     assert [request.params["limit"] for request in api.asked("list")] == ["500"] * 3
     assert len({request.params.get("continue") for request in api.asked("list")}) == 3
@@ -89,16 +89,16 @@ async def test_takes_the_list_whole_when_pages_outlive_their_version(api: ApiSer
     cannot_stream_lists(api)
     for number in range(501):
         api.put(config_map(f"m{number}"))
-    assert words(await anext(story))[0] == "Listing"
+    assert words(await anext(story))[0] == "RelistStarted"
     api.put(config_map("new"))
     api.compact()
-    assert len(await until(story, "Listed")) == 504
+    assert len(await until(story, "Synced")) == 504
     assert [request.params["limit"] for request in api.asked("list")] == ["500", "500", "0"]
 
 
 async def test_silence_is_resumed_without_loss_or_repetition(api: ApiServer, story: Story, metrics: Metrics) -> None:
     """R1: the server stops sending and keeps the connection."""
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.put(config_map("before"))
     await until(story, "Added before")
     api.faults.add(Fault("stall", LISTING))
@@ -111,10 +111,10 @@ async def test_silence_is_resumed_without_loss_or_repetition(api: ApiServer, sto
 
 
 async def test_silence_that_cannot_be_resumed_is_told_once(api: ApiServer, story: Story) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.faults.add(Fault("stall", LISTING))
     api.faults.add(Fault("answer", RESUMING, times=3, status=503))
-    assert await until(story, "Found") == [f"Lost: {DOWN}", "Found"]
+    assert await until(story, "WatchRestored") == [f"WatchLost: {DOWN}", "WatchRestored"]
 
 
 @pytest.mark.parametrize("told", ["in the middle", "at the beginning", "as a status"])
@@ -122,7 +122,7 @@ async def test_an_expired_version_leads_to_one_more_list(api: ApiServer, story: 
     """R2, all forms of 410."""
     for name in ("changed", "deleted", "same"):
         api.put(config_map(name))
-    await until(story, "Listed")
+    await until(story, "Synced")
     if told == "in the middle":
         await api.faults.expire()
     if told == "as a status":
@@ -132,7 +132,7 @@ async def test_an_expired_version_leads_to_one_more_list(api: ApiServer, story: 
     api.put(config_map("new"))
     api.delete(config_map("deleted"))
     api.compact()
-    assert sorted(await until(story, "Listed")) == ["Listed", "Listing", "changed", "new", "same"]
+    assert sorted(await until(story, "Synced")) == ["RelistStarted", "Synced", "changed", "new", "same"]
     lists = [request for request in api.asked("watch") if "sendInitialEvents" in request.params]
     assert len(lists) == 2
 
@@ -144,7 +144,7 @@ async def test_lists_that_expire_at_once_are_spaced(
     """Less, but still, where each was of use for a moment."""
     began = asyncio.get_running_loop().time()
     for number in range(8):
-        await until(story, "Listed")
+        await until(story, "Synced")
         if of_use:
             api.put(config_map(f"m{number}"))
             await until(story, "Added")
@@ -159,7 +159,7 @@ async def test_resumes_from_the_version_of_the_list(api: ApiServer, story: Story
         cannot_stream_lists(api)
     api.put(config_map("b-old"))
     listed = api.put(config_map("a-young"))["metadata"]["resourceVersion"]
-    assert await until(story, "Listed") == ["Listing", "a-young", "b-old", "Listed"]
+    assert await until(story, "Synced") == ["RelistStarted", "a-young", "b-old", "Synced"]
     api.faults.cut()
     api.put(config_map("next"))
     assert await until(story, "Added") == ["Added next"]
@@ -167,7 +167,7 @@ async def test_resumes_from_the_version_of_the_list(api: ApiServer, story: Story
 
 
 async def test_resumes_from_a_bookmark(api: ApiServer, story: Story) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.put(config_map("a"))
     await until(story, "Added a")
     assert api.asked("watch")[0].params["allowWatchBookmarks"] == "true"
@@ -183,7 +183,7 @@ async def test_resumes_from_a_bookmark(api: ApiServer, story: Story) -> None:
 async def test_a_quiet_server_is_not_taken_for_a_dead_connection(
     api: ApiServer, story: Story, metrics: Metrics
 ) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     reading = asyncio.ensure_future(until(story, "Added"))
     await asyncio.wait([reading], timeout=200)
     assert (len(api.asked("watch")), b"kubernetes_watch_stalls_total{" in metrics.exposition()) == (1, False)
@@ -194,18 +194,18 @@ async def test_a_quiet_server_is_not_taken_for_a_dead_connection(
 async def test_an_unknown_kind_is_awaited(api: ApiServer, watches: Watches) -> None:
     async with aclosing(watches.open(WIDGETS)) as story:
         (lost,) = await anext(story)
-        assert isinstance(lost, Lost)
+        assert isinstance(lost, WatchLost)
         assert not lost.brief
         assert "CustomResourceDefinition" in lost.reason
         api.put(definition("example.com", "Widget", "v1"))
-        assert await until(story, "Listed") == ["Listing", "Listed", "Found"]
+        assert await until(story, "Synced") == ["RelistStarted", "Synced", "WatchRestored"]
 
 
 async def test_a_kind_that_comes_late_is_found_within_seconds(api: ApiServer, watches: Watches) -> None:
     loop = asyncio.get_running_loop()
     async with aclosing(watches.open(WIDGETS)) as story:
         await anext(story)
-        reading = asyncio.ensure_future(until(story, "Listed"))
+        reading = asyncio.ensure_future(until(story, "Synced"))
         await asyncio.wait([reading], timeout=300)
         api.put(definition("example.com", "Widget", "v1"))
         began = loop.time()
@@ -215,30 +215,30 @@ async def test_a_kind_that_comes_late_is_found_within_seconds(api: ApiServer, wa
 
 @pytest.mark.parametrize(("status", "brief"), [(403, False), (400, False), (500, True), (503, True)])
 async def test_a_refused_list_is_told_and_tried_again(api: ApiServer, story: Story, status: int, brief: bool) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.faults.add(Fault("answer", times=1, status=410))
     api.faults.add(Fault("answer", times=3, status=status))
     api.faults.cut()
     api.put(config_map("a"))
     (lost,) = await anext(story)
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, WatchLost)
     assert (lost.reason.startswith(TOLD), lost.brief) == (True, brief)
-    assert "Listed" in await until(story, "Listed")
+    assert "Synced" in await until(story, "Synced")
 
 
 async def test_without_a_right_to_watch_lists_tell_of_changes(api: ApiServer, story: Story) -> None:
     """As client-go does. Nothing is lost, and once the right is given the watch begins."""
     refused = api.faults.add(Fault("answer", "watch=true", status=403))
-    assert await until(story, "Listed") == ["Listing", "Listed"]
+    assert await until(story, "Synced") == ["RelistStarted", "Synced"]
     api.put(config_map("a"))
-    assert await until(story, "Listed") == ["Listing", "a", "Listed"]
+    assert await until(story, "Synced") == ["RelistStarted", "a", "Synced"]
     api.faults.remove(refused)
     api.put(config_map("b"))
     assert await until(story, "Added b") == ["Added b"]
 
 
 async def test_retry_after_is_honoured(api: ApiServer, story: Story) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.faults.add(Fault("answer", times=1, status=429, retry_after=33))
     began = asyncio.get_running_loop().time()
     api.faults.cut()
@@ -248,44 +248,44 @@ async def test_retry_after_is_honoured(api: ApiServer, story: Story) -> None:
 
 
 async def test_a_long_outage_is_asked_about_rarely_and_told_once(api: ApiServer, story: Story) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.faults.add(Fault("answer", times=20, status=503))
     api.faults.cut()
     before = len(api.requests)
     began = asyncio.get_running_loop().time()
-    assert await until(story, "Found") == [f"Lost: {DOWN}", "Found"]
+    assert await until(story, "WatchRestored") == [f"WatchLost: {DOWN}", "WatchRestored"]
     assert asyncio.get_running_loop().time() - began > 150
     assert len(api.requests) - before == 21
 
 
 async def test_half_an_event_is_not_lost(api: ApiServer, story: Story) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.faults.add(Fault("garble", times=1))
     api.put(config_map("a"))
     assert await until(story, "Added a") == ["Added a"]
 
 
 async def test_a_version_that_cannot_be_resumed_is_given_up_for_a_list(api: ApiServer, story: Story) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.faults.add(Fault("garble", LISTING, times=1))
     api.faults.add(Fault("garble", RESUMING))
     api.put(config_map("a"))
-    assert (await until(story, "Listed"))[-3:] == ["a", "Listed", "Found"]
+    assert (await until(story, "Synced"))[-3:] == ["a", "Synced", "WatchRestored"]
 
 
 async def test_events_before_an_error_in_the_same_chunk_are_told(api: ApiServer, story: Story) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     added = {"type": "ADDED", "object": api.get(api.put(config_map("a")))}
     error = {"type": "ERROR", "object": {"kind": "Status", "code": 500, "reason": "InternalError"}}
     api.faults.add(Fault("drop"))
     await api.faults.inject(orjson.dumps(added) + b"\n" + orjson.dumps(error) + b"\n")
-    assert (await until(story, "Listed"))[0] == "Added a"
+    assert (await until(story, "Synced"))[0] == "Added a"
 
 
 async def test_only_the_selected_is_asked_for(api: ApiServer, watches: Watches) -> None:
     selection = Selection("v1", "cm", namespace="x", labels="app=web", fields="metadata.name=a")
     async with aclosing(watches.open(selection)) as story:
-        await until(story, "Listed")
+        await until(story, "Synced")
     (request,) = api.asked("watch")
     assert request.path == "/api/v1/namespaces/x/configmaps"
     assert (request.params["labelSelector"], request.params["fieldSelector"]) == ("app=web", "metadata.name=a")
@@ -297,9 +297,9 @@ async def test_of_metadata_alone_nothing_else_is_told(api: ApiServer, watches: W
         cannot_stream_lists(api)
     listed = api.put(config_map("a", color="red"))
     async with aclosing(watches.open(Selection("v1", "ConfigMap", metadata_only=True))) as story:
-        told = [report async for reports in _to_listed(story) for report in reports if isinstance(report, Item)]
+        told = [report async for reports in _to_listed(story) for report in reports if isinstance(report, ObjectSeen)]
         changed = api.put(config_map("a", color="blue"))
-        told += [report for report in await anext(story) if isinstance(report, Item)]
+        told += [report for report in await anext(story) if isinstance(report, ObjectSeen)]
     assert [(str(item.key), set(item.obj)) for item in told] == [
         ("default/ConfigMap/a", {"apiVersion", "kind", "metadata"})
     ] * 2
@@ -307,9 +307,9 @@ async def test_of_metadata_alone_nothing_else_is_told(api: ApiServer, watches: W
 
 
 async def test_failures_are_counted_by_type(api: ApiServer, story: Story, metrics: Metrics) -> None:
-    await until(story, "Listed")
+    await until(story, "Synced")
     api.faults.cut()
-    reading = asyncio.ensure_future(until(story, "Listed"))
+    reading = asyncio.ensure_future(until(story, "Synced"))
     await waiting.until(lambda: len(api.asked("watch")) == 2 and api.faults.watching(), "it is resumed")
     await api.faults.expire()
     await reading
@@ -323,14 +323,14 @@ async def test_lists_once_more_when_the_server_shows_objects_otherwise(
     api: ApiServer, watches: Watches, story: Story
 ) -> None:
     api.put(config_map("a"))
-    await until(story, "Listed")
-    watches.again("", "configmaps")
-    watches.again("example.com", "configmaps")
+    await until(story, "Synced")
+    watches.relist("", "configmaps")
+    watches.relist("example.com", "configmaps")
     api.put(config_map("b"))
     assert await until(story, "Added b") == ["Added b"]
     await asyncio.sleep(6)  # there may be a bookmark by now, or not
     api.put(config_map("c"))
-    told = await until(story, "Listed")
-    assert told[told.index("Listing") :] == ["Listing", "a", "b", "c", "Listed"]
+    told = await until(story, "Synced")
+    assert told[told.index("RelistStarted") :] == ["RelistStarted", "a", "b", "c", "Synced"]
     api.put(config_map("d"))
     assert await until(story, "Added d") == ["Added d"]

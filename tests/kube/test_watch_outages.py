@@ -33,7 +33,7 @@ async def watches(client: Client, discovery: Discovery, metrics: Metrics) -> Wat
 @pytest.fixture
 async def story(watches: Watches) -> AsyncIterator[Story]:
     async with aclosing(watches.open(CONFIG_MAPS)) as story:
-        await until(story, "Listed")
+        await until(story, "Synced")
         yield story
 
 
@@ -41,7 +41,7 @@ async def pass_outage(api: ApiServer, *stories: Story, seconds: float = 60) -> l
     """Take the server away for so long; what reads each story on, up to the next complete list."""
     away = api.faults.add(Fault("refuse"))
     api.faults.cut()
-    reading = [asyncio.create_task(until(story, "Listed")) for story in stories]
+    reading = [asyncio.create_task(until(story, "Synced")) for story in stories]
     await asyncio.sleep(seconds)
     api.faults.remove(away)
     api.faults.requests.clear()
@@ -67,7 +67,7 @@ async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServ
     (reading,) = await pass_outage(api, story)
     lose_history(api)
     with soon():
-        assert (await reading)[-4:] == ["Listing", "late", "Listed", "Found"]
+        assert (await reading)[-4:] == ["RelistStarted", "late", "Synced", "WatchRestored"]
     assert ["watch" if RESUMING in line else "list" for line in api.faults.requests] == ["watch", "list"]
 
 
@@ -99,16 +99,17 @@ async def test_a_watch_that_the_server_takes_and_then_refuses_is_not_restored(ap
     (reading,) = await pass_outage(api, story)
     lose_history(api)
     told = await reading
-    assert [word for word in told if not word.startswith("Lost")] == ["Listing", "late", "Listed", "Found"]
+    reports = [word for word in told if not word.startswith("WatchLost")]
+    assert reports == ["RelistStarted", "late", "Synced", "WatchRestored"]
 
 
 async def test_a_resumed_watch_that_is_quiet_is_restored_without_a_bookmark(api: ApiServer, story: Story) -> None:
     away = api.faults.add(Fault("refuse"))
     api.faults.cut()
-    await until(story, "Lost")
+    await until(story, "WatchLost")
     api.faults.remove(away)
     with soon():
-        assert (await until(story, "Found"))[-1] == "Found"
+        assert (await until(story, "WatchRestored"))[-1] == "WatchRestored"
     assert "sendInitialEvents" not in api.asked("watch")[-1].params
 
 
@@ -119,7 +120,7 @@ async def test_many_watches_ask_a_missing_server_as_rarely_as_one_and_return_tog
         stories = [await opened(stack, watches, f"n{number}") for number in range(200)]
         away = api.faults.add(Fault("refuse"))
         api.faults.cut()
-        reading = [asyncio.create_task(until(story, "Listed")) for story in stories]
+        reading = [asyncio.create_task(until(story, "Synced")) for story in stories]
         await asyncio.sleep(10)
         api.faults.requests.clear()
         await asyncio.sleep(50)
@@ -135,7 +136,7 @@ async def test_many_watches_ask_a_missing_server_as_rarely_as_one_and_return_tog
 
 async def opened(stack: AsyncExitStack, watches: Watches, namespace: str) -> Story:
     story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
-    await until(story, "Listed")
+    await until(story, "Synced")
     return story
 
 
@@ -154,7 +155,7 @@ async def test_failures_that_take_turns_are_spaced_as_one(api: ApiServer, story:
     for status in [500, 503] * 20:
         api.faults.add(Fault("answer", times=1, status=status))
     api.faults.cut()
-    reading = asyncio.create_task(until(story, "Listed"))
+    reading = asyncio.create_task(until(story, "Synced"))
     await asyncio.sleep(60)
     assert len(api.requests) < 30
     reading.cancel()
@@ -164,11 +165,11 @@ async def test_a_definition_that_is_deleted_and_created_again_is_watched_soon(ap
     widgets = definition("example.com", "Widget", "v1")
     api.put(widgets)
     async with aclosing(watches.open(WIDGETS)) as story:
-        await until(story, "Listed")
+        await until(story, "Synced")
         api.delete(widgets)
         api.faults.cut()
-        await until(story, "Lost: the server knows no kind")
-        reading = asyncio.create_task(until(story, "Listed"))
+        await until(story, "WatchLost: the server knows no kind")
+        reading = asyncio.create_task(until(story, "Synced"))
         await asyncio.sleep(60)
         api.faults.add(Fault("answer", "/widgets", times=1, status=404))  # discovery is ahead of what serves it
         api.put(widgets)

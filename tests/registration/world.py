@@ -24,7 +24,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig
 from hookrunner.model.resources import Resource, Selection
-from hookrunner.model.watching import Item, Report
+from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.registration.claims import claim
 from hookrunner.registration.merging import DEFINITION, MUTATING, VALIDATING
 from hookrunner.registration.registrar import Registrar
@@ -173,5 +173,5 @@ def entry_names(obj: JSON) -> list[str]:
 
 
 def _objects(reports: Sequence[Report]) -> list[JSON]:
-    items = [report for report in reports if isinstance(report, Item)]
+    items = [report for report in reports if isinstance(report, ObjectSeen)]
     return [None if item.change is Change.DELETED else item.obj for item in items]

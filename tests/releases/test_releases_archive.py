@@ -15,7 +15,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item
+from hookrunner.model.watching import ObjectSeen
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.records import Records
 from hookrunner.sandbox.faults import Fault
@@ -43,7 +43,7 @@ class Late(Client):
     async def watch(self) -> None:
         """For ever."""
         async for reports in Watches(self, Discovery(self), Metrics(""), 75).open(Selection("v1", "Secret", "default")):
-            self.seen |= {report.version for report in reports if isinstance(report, Item)}
+            self.seen |= {report.version for report in reports if isinstance(report, ObjectSeen)}
 
 
 async def told(changes: AsyncGenerator[str, None]) -> str:

@@ -17,7 +17,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model import modules
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import Item
+from hookrunner.model.watching import ObjectSeen
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import Identity
@@ -53,7 +53,7 @@ class World:
         selection = Selection(obj["apiVersion"], obj["kind"], self.identity.namespace, fields=f"metadata.name={name}")
         async with aclosing(self.watches.open(selection)) as story:
             async for reports in story:
-                if any(isinstance(report, Item) for report in reports):
+                if any(isinstance(report, ObjectSeen) for report in reports):
                     return
 
     async def create(self, obj: JSON) -> None:

@@ -23,7 +23,7 @@ from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.contexts import Entry
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
 from hookrunner.model.resources import JSON, Selection, key_of
-from hookrunner.model.watching import Found, Lost, Report
+from hookrunner.model.watching import Report, WatchLost, WatchRestored
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.streams import Streams
@@ -154,9 +154,9 @@ class World:
             case "crash":
                 self.cluster.crash()
             case "lose":
-                self.cluster.tell(Lost("no connection", brief=True))
+                self.cluster.tell(WatchLost("no connection", brief=True))
             case "find":
-                self.cluster.tell(Found())
+                self.cluster.tell(WatchRestored())
             case "settle":
                 await settle()
             case "wait":

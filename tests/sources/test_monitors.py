@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.events import BindingId, ObjectChanged
-from hookrunner.model.watching import Found, Lost
+from hookrunner.model.watching import WatchLost, WatchRestored
 from tests.fakes.cluster import configmap, namespace, settle
 from tests.sources.conftest import Watcher
 
@@ -200,11 +200,11 @@ async def test_a_forbidden_list_is_an_obstacle_that_needs_somebody(watcher: Watc
 
 async def test_a_short_loss_after_the_first_list_is_no_obstacle_but_shown(watcher: Watcher) -> None:
     monitor = await watcher.unlocked(CONFIGMAPS)
-    watcher.cluster.tell(Lost("connection refused", brief=True))
+    watcher.cluster.tell(WatchLost("connection refused", brief=True))
     await settle()
     assert monitor.obstacle is None
     assert monitor.lost == "connection refused"
-    watcher.cluster.tell(Found())
+    watcher.cluster.tell(WatchRestored())
     await settle()
     assert monitor.lost == ""
 

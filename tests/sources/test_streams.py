@@ -10,15 +10,15 @@ from hookrunner.background import Background
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.model.watching import Item, Listed, Listing, Report
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.sources.streams import BACKLOG, Streams
 from tests.fakes.cluster import FakeCluster, configmap, settle, until
 
 CONFIGMAPS = Selection("v1", "ConfigMap")
 
 
-def item(name: str, version: int, change: Change | None = None) -> Item:
-    return Item(change, ObjectKey("default", "ConfigMap", name), {}, str(version))
+def item(name: str, version: int, change: Change | None = None) -> ObjectSeen:
+    return ObjectSeen(change, ObjectKey("default", "ConfigMap", name), {}, str(version))
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ async def background() -> AsyncIterator[Background]:
 
 
 def shown(report: Report) -> str:
-    return f"{report.key.name}{report.version}" if isinstance(report, Item) else type(report).__name__
+    return f"{report.key.name}{report.version}" if isinstance(report, ObjectSeen) else type(report).__name__
 
 
 async def collect(streams: Streams, told: list[str]) -> None:
@@ -48,11 +48,11 @@ async def test_who_comes_in_the_middle_of_a_list_is_not_told_what_its_own_list_k
     stories: Iterator[list[list[Report]]] = iter(
         [
             [
-                [Listing(), item("x", 1)],
-                [item("a", 3), item("gone", 4), Listed("10")],
+                [RelistStarted(), item("x", 1)],
+                [item("a", 3), item("gone", 4), Synced("10")],
                 [item("gone", 15, Change.DELETED)],
             ],
-            [[Listing(), item("x", 1), item("a", 12), Listed("20")]],
+            [[RelistStarted(), item("x", 1), item("a", 12), Synced("20")]],
         ]
     )
 
@@ -63,7 +63,7 @@ async def test_who_comes_in_the_middle_of_a_list_is_not_told_what_its_own_list_k
         for reports in rest:
             yield list(reports)
         yield [item("a", 21, Change.MODIFIED), item("b", 5)]
-        yield [Listing(), item("b", 5), Listed("22")]
+        yield [RelistStarted(), item("b", 5), Synced("22")]
         await asyncio.Event().wait()
 
     streams, told = Streams(watch, background, Metrics("")), list[str]()
@@ -76,7 +76,7 @@ async def test_who_comes_in_the_middle_of_a_list_is_not_told_what_its_own_list_k
         await settle()
         early.cancel()
         late.cancel()
-    assert told == ["Listing", "x1", "a12", "Listed", "Listed", "a21", "Listing", "b5", "Listed"]
+    assert told == ["RelistStarted", "x1", "a12", "Synced", "Synced", "a21", "RelistStarted", "b5", "Synced"]
 
 
 async def test_a_reader_that_is_stuck_does_not_stop_the_others_and_misses_nothing(background: Background) -> None:

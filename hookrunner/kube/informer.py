@@ -1,0 +1,185 @@
+"""Turns the reports of a watch into facts: what was added, modified and deleted, also while the watch was lost.
+
+    informer = Informer(known)                       # the keys that the reader keeps: a set, a dict, a snapshot
+    async for reports in watches.open(selection):
+        for fact in informer.facts(reports): ...     # apply each fact to `known` before the next one
+
+    async with aclosing(follow_object(watches, selection)) as states:
+        async for state in states: ...               # ObjectState, WatchLost, WatchRestored
+
+An object that a repeated list does not mention was deleted meanwhile: that rule is `Relist`, here and nowhere else. No
+key is kept twice, except for the unmentioned ones while a list is in progress.
+"""
+
+from collections.abc import AsyncGenerator, Hashable, Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from hookrunner.model.bindings import Change
+from hookrunner.model.resources import JSON, ObjectKey, Selection
+from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Relist(Generic[Key]):
+    """What a list leaves out: the known keys that it has not mentioned when it is complete."""
+
+    def __init__(self) -> None:
+        self._unseen: set[Key] | None = None
+
+    @property
+    def is_in_progress(self) -> bool:
+        """Has a list begun that is not complete?"""
+        return self._unseen is not None
+
+    @property
+    def unseen(self) -> Iterable[Key]:
+        """The known keys that the list in progress has not mentioned so far."""
+        return self._unseen or ()
+
+    def begin(self, known: Iterable[Key]) -> None:
+        """A list begins; an unfinished one before it says nothing."""
+        self._unseen = set(known)
+
+    def see(self, key: Key) -> None:
+        """The key was mentioned, in the list or as a change during it."""
+        if self._unseen is not None:
+            self._unseen.discard(key)
+
+    def end(self) -> set[Key]:
+        """The list is complete: the keys that no longer exist."""
+        missing, self._unseen = self._unseen, None
+        return missing or set()
+
+
+class Known(Protocol):
+    """The keys of the objects that a reader knows."""
+
+    def __contains__(self, key: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[ObjectKey]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """An object that the reader did not know, or that the server calls new."""
+
+    seen: ObjectSeen
+
+
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """A known object in a list, perhaps unchanged, or one that the server calls modified."""
+
+    seen: ObjectSeen
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """An object is gone. `last` is its last state; None if a list did not mention it."""
+
+    key: ObjectKey
+    last: ObjectSeen | None = None
+
+
+Fact: TypeAlias = Added | Modified | Deleted | Synced | WatchLost | WatchRestored
+
+
+class Informer:
+    """For one reader of one watch, or of several whose lists come one after the other.
+
+    `known` is read, never changed: the reader applies each fact before it takes the next.
+    """
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._relist = Relist[ObjectKey]()
+
+    @property
+    def is_relisting(self) -> bool:
+        """Is a list in progress? Still true for the deletions that it reveals, no longer for its `Synced`."""
+        return self._relist.is_in_progress
+
+    def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
+        """What a batch of reports means. Deletions that a list reveals come before its `Synced`."""
+        for report in reports:
+            match report:
+                case ObjectSeen():
+                    yield self._fact(report)
+                case RelistStarted():
+                    self._relist.begin(self._known)
+                case Synced():
+                    yield from map(Deleted, self._relist.unseen)
+                    self._relist.end()
+                    yield report
+                case _:
+                    yield report
+
+    def _fact(self, seen: ObjectSeen) -> Added | Modified | Deleted:
+        self._relist.see(seen.key)
+        if seen.change is Change.DELETED:
+            return Deleted(seen.key, seen)
+        is_new = seen.key not in self._known if seen.change is None else seen.change is Change.ADDED
+        return Added(seen) if is_new else Modified(seen)
+
+
+class Opener(Protocol):
+    """Opens watches: `kube/watch.py:Watches`."""
+
+    def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
+        """The reports of a selection in batches."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectState:
+    """One object as it is now; None if it does not exist. `is_synced`: from a complete list, not from a change."""
+
+    obj: JSON | None
+    is_synced: bool = False
+
+
+class WatchedObject:
+    """The states of one object, from the reports of a watch that selects it alone. It keeps the object only while a
+    list is in progress: the object may be a Secret, or large."""
+
+    def __init__(self) -> None:
+        self._keys: set[ObjectKey] = set()
+        self._informer = Informer(self._keys)
+        self._listed: JSON | None = None
+
+    def states(self, reports: Iterable[Report]) -> Iterator[ObjectState | WatchLost | WatchRestored]:
+        """Its state at the end of each list and after each change."""
+        for fact in self._informer.facts(reports):
+            match fact:
+                case Added(seen) | Modified(seen):
+                    self._keys.add(seen.key)
+                    yield from self._changed(seen.obj)
+                case Deleted(key):
+                    self._keys.discard(key)
+                    yield from self._changed(None)
+                case Synced():
+                    state, self._listed = ObjectState(self._listed, True), None
+                    yield state
+                case _:
+                    yield fact
+
+    def _changed(self, obj: JSON | None) -> Iterator[ObjectState]:
+        if self._informer.is_relisting:
+            self._listed = obj
+        else:
+            yield ObjectState(obj)
+
+
+async def follow_object(
+    watches: Opener, selection: Selection
+) -> AsyncGenerator[ObjectState | WatchLost | WatchRestored, None]:
+    """The states of the one object that is selected. Close it with `aclosing`."""
+    watched = WatchedObject()
+    async with aclosing(watches.open(selection)) as batches:
+        async for reports in batches:
+            for state in watched.states(reports):
+                yield state
+            del reports
