@@ -22,6 +22,7 @@ RUN pip wheel --quiet --no-cache-dir --no-deps --require-hashes --only-binary :a
  && pip install --quiet --no-cache-dir --require-hashes --only-binary :all: --requirement /requirements/build.txt
 COPY setup.cfg pyproject.toml README.md LICENSE ./
 COPY hookrunner hookrunner
+COPY kubesandbox kubesandbox
 COPY kubetypes kubetypes
 RUN pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /wheels .
 

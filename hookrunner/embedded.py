@@ -13,8 +13,8 @@ from shlex import quote
 
 from hookrunner.errors import BadSetting, StartRefused
 from hookrunner.private_files import require_directory
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
 from hookrunner.settings import SandboxSettings
+from kubesandbox.sandbox import Options, Sandbox, serving
 
 
 @asynccontextmanager

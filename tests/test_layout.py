@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("hookrunner", "kubetypes")
+PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
 CODE = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
 FILES = [*CODE, *(file for room in ("tests", "benchmarks") for file in sorted((ROOT / room).rglob("*.py")))]
 LONGEST_FILE, LONGEST_FUNCTION = 400, 50

@@ -12,7 +12,7 @@ from hookrunner.linting.source import Source
 from hookrunner.model import kind_hints
 from hookrunner.model.bindings import HookConfig, Kubernetes
 from hookrunner.model.resources import Resource
-from hookrunner.sandbox import data, kinds
+from kubesandbox import data, kinds
 
 CODE = "kind-unserved"
 

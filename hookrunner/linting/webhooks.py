@@ -9,9 +9,9 @@ from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Source
 from hookrunner.model.bindings import Admission, HookConfig
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import conditions
-from hookrunner.sandbox.structural import expressions
-from hookrunner.sandbox.structural.expressions import WrongExpression
+from kubesandbox import conditions
+from kubesandbox.structural import expressions
+from kubesandbox.structural.expressions import WrongExpression
 
 _ADMISSION = re.compile(r"\b(?:VALIDATING|ADMISSION)_RESPONSE_PATH\b")
 _CONVERSION = re.compile(r"\bCONVERSION_RESPONSE_PATH\b")

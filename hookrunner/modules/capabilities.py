@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from hookrunner.model.releases import Capabilities
-from hookrunner.sandbox import data
+from kubesandbox import data
 
 
 def stock(version: str = "", more: Iterable[str] = ()) -> Capabilities:

@@ -4,8 +4,8 @@ It leaves out what is empty, fills in what is missing, and writes amounts of res
 """
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox.builtin.quantities import quantity
-from hookrunner.sandbox.status import Refused
+from kubesandbox.builtin.quantities import quantity
+from kubesandbox.status import Refused
 
 _AMOUNTS = frozenset(
     {"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead", "podFixed"}

@@ -24,14 +24,14 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.operations import ObjectOperation
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import rules
-from hookrunner.sandbox.kinds import Kind
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
-from hookrunner.sandbox.status import Refused
-from hookrunner.sandbox.store import Key
 from hookrunner.settings import KubeSettings
 from hookrunner.testing.bench import Effects
 from hookrunner.testing.kinds import plural
+from kubesandbox import rules
+from kubesandbox.kinds import Kind
+from kubesandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.status import Refused
+from kubesandbox.store import Key
 
 _SERVED_WITHIN = 1000
 """Turns of the loop in which a definition comes to be served."""

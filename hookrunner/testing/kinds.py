@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import kinds
-from hookrunner.sandbox.kinds import Kind
+from kubesandbox import kinds
+from kubesandbox.kinds import Kind
 
 
 def is_called(name: str, obj: JSON, given: Sequence[JSON]) -> bool:

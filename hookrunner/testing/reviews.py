@@ -11,10 +11,10 @@ from hookrunner.model.bindings import Admission, BindingType, Hook
 from hookrunner.model.bindings import Conversion as ConversionBinding
 from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import HookRun
-from hookrunner.sandbox.conditions import MASTERS
 from hookrunner.testing import choosing, webhooks
 from hookrunner.testing.happenings import Conversion, NotRun, Review
 from hookrunner.testing.kinds import plural
+from kubesandbox.conditions import MASTERS
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 UID = "00000000-0000-4000-8000-000000000000"

@@ -12,8 +12,8 @@ from hookrunner.model.contexts import ContextType
 from hookrunner.model.operations import Answer
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import ConversionReview, Converted, Verdict
-from hookrunner.sandbox.patches import json_patch
-from hookrunner.sandbox.status import Refused
+from kubesandbox.patches import json_patch
+from kubesandbox.status import Refused
 
 
 async def verdict(hook: Hook, context: JSON, answer: Answer) -> JSON:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from hookrunner.hooks.config import selectors
 from hookrunner.model.bindings import Admission
 from hookrunner.model.resources import JSON
-from hookrunner.sandbox import conditions
-from hookrunner.sandbox.structural import expressions
-from hookrunner.sandbox.structural.expressions import Failed, WrongExpression
 from hookrunner.testing.matching import failed_label, labels_of_namespace
+from kubesandbox import conditions
+from kubesandbox.structural import expressions
+from kubesandbox.structural.expressions import Failed, WrongExpression
 
 _EXEMPT = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 

@@ -21,7 +21,7 @@ from hookrunner.certificates.own import LATENESS, Wanted, judged, own
 from hookrunner.certificates.secret import Contents
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.certificates.made import NOW, YEAR, Wish, material
 from tests.certificates.reading import Reader, reading
 from tests.certificates.secrets import NAME, data, secret, serial_of

@@ -9,7 +9,7 @@ from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import checked
 from hookrunner.certificates.secret import from_secret
 from hookrunner.kube.watch import Watches
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.certificates.made import HOST, NOW, authority, certificate, parts
 from tests.certificates.reading import Reader, reading
 from tests.certificates.secrets import NAME, data, secret

@@ -103,7 +103,7 @@ def test_a_start_on_a_sandbox_loads_nothing_for_modules_webhooks_or_other_cluste
     paths = ("--hooks-dir", str(hook.parent), "--tmp-dir", str(tmp_path), "--debug-unix-socket", str(tmp_path / "s"))
     flags = ("--sandbox", "--listen-address", "127.0.0.1", "--listen-port", "0", *paths)
     loaded = imported_by("start", *flags, directory=tmp_path)  # without modules/ beside it
-    assert "hookrunner.sandbox.server" in loaded
+    assert "kubesandbox.server" in loaded
     assert not loaded & {"kubernetes", "cryptography", "helm_python", "cel_expr_python", "hookrunner.webhooks.serving"}
     assert not {name for name in loaded if name.startswith(("hookrunner.convergence", "hookrunner.releases"))}
 

@@ -11,7 +11,7 @@ import yaml
 from hookrunner.cli import module_rendering
 from hookrunner.cli.module_cluster import Wanted
 from hookrunner.cli.module_files import Files
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.fakes.command_line import Command, Endpoint
 from tests.fakes.transports import all_closed
 

@@ -4,7 +4,7 @@
 server has, also of those that the sandbox has not; one `<group>_<version>.json.gz` for each group version of the
 sandbox is its OpenAPI document, byte for byte; `custom_<scope>.json.gz` is that of a CustomResourceDefinition
 (made for it, and deleted), names replaced by `@tokens@`. Wants `KUBECONFIG` from `python -m tests.controlplane`;
-writes into `hookrunner/sandbox/data/`.
+writes into `kubesandbox/data/`.
 """
 
 import gzip
@@ -23,7 +23,7 @@ from tests.controlplane.build import GO_MODULE
 from tests.controlplane.kubeconfig import Access, read_kubeconfig
 from tests.controlplane.rest import content_type, request
 
-DATA = Path(__file__).parents[2] / "hookrunner/sandbox/data"
+DATA = Path(__file__).parents[2] / "kubesandbox/data"
 
 # In the order in which the API server lists them. Left out: groups that only work with components the sandbox has not
 # (aggregation, reviews of tokens and rights, dynamic resources, flow control), and autoscaling/v1, v2's other shape.

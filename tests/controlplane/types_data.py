@@ -1,7 +1,7 @@
 """Writes what the sandbox knows of Go's types: `python -m tests.controlplane.types_data`.
 
 It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in the sandbox's `kinds.json` and
-packs what it prints, with what that depends on, into `hookrunner/sandbox/data/types.json.gz`.
+packs what it prints, with what that depends on, into `kubesandbox/data/types.json.gz`.
 """
 
 import gzip
@@ -14,7 +14,7 @@ from typing import Any
 from tests.controlplane.build import GO_MODULE, find_go
 from tests.controlplane.cache import run
 
-DATA = Path(__file__).parents[2] / "hookrunner/sandbox/data"
+DATA = Path(__file__).parents[2] / "kubesandbox/data"
 PACKED = DATA / "types.json.gz"
 BODIES = ("/v1/DeleteOptions",)
 """What comes as a body though it is neither a kind nor a subresource."""

@@ -11,8 +11,8 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.sandbox.faults import Fault
 from hookrunner.settings import KubeSettings
+from kubesandbox.faults import Fault
 from tests.kube.server import api_server, definition
 
 pytestmark = pytest.mark.looptime

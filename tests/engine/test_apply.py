@@ -13,7 +13,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.model.operations import Tried
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.engine.conftest import Bench
 from tests.fakes.cluster import configmap
 

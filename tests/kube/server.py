@@ -2,7 +2,7 @@
 
     async with api_server() as api:
         api.put(config_map("a"))                    # somebody else's write
-        api.faults.add(Fault("answer", status=503)) # `hookrunner/sandbox/faults.py`
+        api.faults.add(Fault("answer", status=503)) # `kubesandbox/faults.py`
 
 What no API server answers by itself, broken lines or old discovery, is in the tests that need it.
 """
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from hookrunner.sandbox.bodies import Body
-from hookrunner.sandbox.faults import Faults
-from hookrunner.sandbox.kinds import Kind
-from hookrunner.sandbox.requests import DeleteOptions, Place, WriteOptions
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
-from hookrunner.sandbox.store import Key
+from kubesandbox.bodies import Body
+from kubesandbox.faults import Faults
+from kubesandbox.kinds import Kind
+from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.store import Key
 
 JSON = Any
 SOMEBODY = WriteOptions(manager="somebody")

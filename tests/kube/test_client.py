@@ -16,9 +16,9 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.pace import Pace
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Options
 from hookrunner.settings import KubeSettings
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Options
 from tests.controlplane.processes import free_port
 from tests.flows.waiting import until
 from tests.kube.server import ApiServer, api_server, config_map

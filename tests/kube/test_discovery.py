@@ -12,8 +12,8 @@ from aiohttp.test_utils import RawTestServer
 
 from hookrunner.errors import ApiError, UnknownKind
 from hookrunner.kube.discovery import Discovery
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.server import Server
+from kubesandbox.faults import Fault
+from kubesandbox.server import Server
 from tests.flows.waiting import until
 from tests.kube.server import ApiServer, api_server, definition
 

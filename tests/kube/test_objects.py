@@ -18,8 +18,8 @@ from hookrunner.kube.objects import Objects
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.operations import ObjectOperation, Verb
-from hookrunner.sandbox.faults import Fault
 from hookrunner.settings import KubeSettings
+from kubesandbox.faults import Fault
 from tests.controlplane.cluster import Cluster
 from tests.flows.waiting import until
 from tests.kube.server import ApiServer, config_map, definition

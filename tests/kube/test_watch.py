@@ -16,7 +16,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen, Report, Synced, WatchLost
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.flows import waiting
 from tests.kube.server import ApiServer, config_map, definition
 from tests.kube.stories import Story, until, words

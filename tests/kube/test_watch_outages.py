@@ -11,7 +11,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.flows import waiting
 from tests.kube.server import ApiServer, config_map, definition
 from tests.kube.stories import Story, until

@@ -10,8 +10,8 @@ from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.sandbox.sandbox import Options, serving
 from hookrunner.settings import KubeSettings
+from kubesandbox.sandbox import Options, serving
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed

@@ -13,8 +13,8 @@ from hookrunner.metrics.requests import Requests
 from hookrunner.registration.challenge import Challenge
 from hookrunner.registration.claims import CHALLENGE, claim
 from hookrunner.registration.merging import VALIDATING, registrations
-from hookrunner.sandbox.sandbox import Options, serving
 from hookrunner.settings import KubeSettings
+from kubesandbox.sandbox import Options, serving
 from tests.registration.world import World, entry_names
 
 pytestmark = pytest.mark.looptime

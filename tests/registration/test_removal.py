@@ -12,8 +12,8 @@ from hookrunner.registration.claims import claim
 from hookrunner.registration.merging import DEFINITION, VALIDATING
 from hookrunner.registration.removal import standing, withdraw
 from hookrunner.registration.wanted import Target, Wish
-from hookrunner.sandbox.faults import Fault
 from hookrunner.settings import KubeSettings
+from kubesandbox.faults import Fault
 from tests.controlplane.cluster import Cluster
 from tests.kube.server import api_server
 from tests.registration.world import World

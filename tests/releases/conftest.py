@@ -10,8 +10,8 @@ from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.releases.releases import Releases
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
 from hookrunner.settings import KubeSettings
+from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
 from tests.releases.world import World, started

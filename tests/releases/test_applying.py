@@ -13,8 +13,8 @@ from hookrunner.model.releases import Terms
 from hookrunner.releases.applying import Applying, Counts
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import Identity, ObjectId, object_id
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 
 RELEASE = Identity("r", "default")
 TERMS = Terms()

@@ -9,7 +9,7 @@ from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.kinds import Kinds
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.sandbox import Sandbox
 
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.x.io"
 LABELS = {"heritage": "addon-operator"}

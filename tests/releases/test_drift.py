@@ -8,8 +8,8 @@ import pytest
 from hookrunner.errors import UnknownKind
 from hookrunner.kube.client import Call, Client
 from hookrunner.model import modules
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.kube.server import definition
 from tests.releases.watching import LABELS, Watched, World, made, manifest, watching
 

@@ -9,8 +9,8 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases.helm_hooks import HelmHooks, HookRun, ordered
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.releases.watching import JSON, World, condition, hook
 
 pytestmark = pytest.mark.looptime

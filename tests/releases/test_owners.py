@@ -13,8 +13,8 @@ from hookrunner.releases.applying import Applying, Counts
 from hookrunner.releases.kinds import Kinds
 from hookrunner.releases.ordering import Identity
 from hookrunner.releases.records import Driver
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.releases import wants
 from tests.releases.wants import wanted
 from tests.releases.world import MAPS, World, started

@@ -7,7 +7,7 @@ import pytest
 from hookrunner import log
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.sandbox import Sandbox
 from tests.kube.server import definition
 from tests.releases.watching import World, condition, made
 

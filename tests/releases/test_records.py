@@ -13,8 +13,8 @@ from hookrunner.model.releases import Rendered, Wanted
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.ledger import Revision
 from hookrunner.releases.records import Driver, Records
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 
 SECRETS = "/api/v1/namespaces/default/secrets"
 

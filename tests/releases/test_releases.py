@@ -13,7 +13,7 @@ from hookrunner.releases.attempts import checksum
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.ledger import CHECKSUM
 from hookrunner.releases.releases import Releases
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.fakes.cluster import until
 from tests.releases.wants import configmap, hook, wanted
 from tests.releases.world import MAPS, World, started

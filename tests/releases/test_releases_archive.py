@@ -18,9 +18,9 @@ from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.records import Records
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
 from hookrunner.settings import KubeSettings
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.fakes.cluster import until
 from tests.releases.wants import configmap, wanted
 from tests.releases.world import started

@@ -8,9 +8,9 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.releases.codec import Record, Status, recorded
 from hookrunner.releases.records import Records
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
 from hookrunner.settings import KubeSettings
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.releases.mortal import Died, Mortal
 from tests.releases.wants import configmap, wanted
 from tests.releases.world import MAPS, World, started

@@ -11,7 +11,7 @@ from hookrunner.model.releases import Head
 from hookrunner.releases.codec import Status, recorded
 from hookrunner.releases.ledger import DIGEST
 from hookrunner.releases.releases import Releases
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.releases.wants import configmap, wanted
 from tests.releases.world import World, started
 

@@ -13,8 +13,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Wanted
 from hookrunner.releases.releases import Releases
-from hookrunner.sandbox.sandbox import Sandbox
 from hookrunner.settings import KubeSettings
+from kubesandbox.sandbox import Sandbox
 from tests.releases.mortal import Died, Mortal
 from tests.releases.wants import configmap, deployment, hook, wanted
 from tests.releases.world import World, started

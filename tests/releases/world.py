@@ -10,7 +10,7 @@ from hookrunner.releases.codec import Record
 from hookrunner.releases.ledger import Revision
 from hookrunner.releases.records import Driver, Records
 from hookrunner.releases.releases import Books, Releases
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.sandbox import Sandbox
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 

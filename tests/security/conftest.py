@@ -2,6 +2,6 @@
 
 from tests.fakes.command_line import command, endpoint
 from tests.flows.modules.conftest import sandbox, world
-from tests.sandbox.conftest import client
+from tests.kubesandbox.conftest import client
 
 __all__ = ["client", "command", "endpoint", "sandbox", "world"]

@@ -15,16 +15,16 @@ from hookrunner.hooks import metric_operations, patches, value_patches, verdicts
 from hookrunner.hooks.config import versions
 from hookrunner.modules import configured, traits
 from hookrunner.releases import codec
-from hookrunner.sandbox import bodies, seeds, selectors
-from hookrunner.sandbox.builtin import protobuf
-from hookrunner.sandbox.columns import jsonpath
-from hookrunner.sandbox.patches import json_patch
-from hookrunner.sandbox.status import Refused
 from hookrunner.testing import manifests as given
 from hookrunner.values import sections
 from hookrunner.values.patches import applied
 from hookrunner.values.schemas import loading
 from hookrunner.web import bodies as reviews
+from kubesandbox import bodies, seeds, selectors
+from kubesandbox.builtin import protobuf
+from kubesandbox.columns import jsonpath
+from kubesandbox.patches import json_patch
+from kubesandbox.status import Refused
 from kubetypes import patterns
 
 Refusals = tuple[type[Exception], ...]

@@ -33,7 +33,7 @@ from hookrunner.private_files import (
 )
 from hookrunner.settings import HooksSettings, KubeSettings, load
 from hookrunner.values import schemas
-from tests.sandbox.conftest import Client
+from tests.kubesandbox.conftest import Client
 
 STRANGER = 4242
 REFUSED = r"belongs to another user \(4242\)|can be written by every user"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hookrunner.sandbox import depths
-from hookrunner.sandbox.patches.json_patch import MOST_COPIED
-from tests.sandbox.conftest import Answer, Client
+from kubesandbox import depths
+from kubesandbox.patches.json_patch import MOST_COPIED
+from tests.kubesandbox.conftest import Answer, Client
 from tests.security.stalls import watched
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

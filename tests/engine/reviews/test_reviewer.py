@@ -15,7 +15,7 @@ from hookrunner.errors import ReviewFailed
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.model.reviews import AdmissionRequest, AdmissionReview, ConversionReview, Verdict
-from hookrunner.sandbox.faults import Fault
+from kubesandbox.faults import Fault
 from tests.engine.conftest import Bench
 from tests.fakes.cluster import settle, until
 

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
 from tests.faults.proxy import Proxy

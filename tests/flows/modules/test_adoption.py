@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from click import ClickException
 
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, hook, unless
 from tests.flows.modules.test_seen import events, shown
 from tests.flows.modules.world import World

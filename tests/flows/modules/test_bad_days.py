@@ -5,8 +5,8 @@ import json
 import time
 
 from hookrunner.convergence.edits import AT_ONCE, WITHIN
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, hook, patch
 from tests.flows.modules.world import World
 from tests.flows.waiting import until

@@ -17,8 +17,8 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.sandbox.sandbox import Sandbox
 from hookrunner.settings import KubeSettings, load
+from kubesandbox.sandbox import Sandbox
 from tests.controlplane.processes import free_port
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.test_leftovers import RESTLESS

@@ -5,8 +5,8 @@ from signal import SIGINT, SIGKILL
 
 import pytest
 
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
 from tests.faults.proxy import Proxy
 from tests.flows.modules.hooks import configmap, hook

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.test_overtaking import CRD
 from tests.flows.modules.world import World

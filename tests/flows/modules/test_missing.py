@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
 from tests.flows.modules.hooks import at, configmap, hook, patch, watching
 from tests.flows.modules.world import World

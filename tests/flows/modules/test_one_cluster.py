@@ -6,7 +6,7 @@ import json
 import pytest
 import yaml
 
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.fakes.transports import all_closed
 from tests.flows.modules.world import World
 from tests.flows.operator import Operator

@@ -1,7 +1,7 @@
 """A module whose start fails at every step once (user-pains.md R6)."""
 
-from hookrunner.sandbox.faults import Fault
-from hookrunner.sandbox.sandbox import Sandbox
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, hook, watching
 from tests.flows.modules.world import World
 from tests.flows.waiting import until

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrunner.cli.debug import ask
-from hookrunner.sandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import OwnCluster
 from tests.fakes.transports import all_closed
 from tests.faults.proxy import Proxy

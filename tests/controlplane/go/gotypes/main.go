@@ -1,6 +1,6 @@
 // Command gotypes prints what Go knows of the built-in kinds and OpenAPI does not say: which fields are pointers, which
 // are left out when empty, and what their types are called in errors. hookrunner's sandbox decodes by it
-// (hookrunner/sandbox/builtin/types.py has the format).
+// (kubesandbox/builtin/types.py has the format).
 package main
 
 import (

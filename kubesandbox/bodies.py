@@ -1,0 +1,85 @@
+"""A request's body: bytes become JSON values, by content type. What cannot be read is refused as the API refuses it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import orjson
+
+from kubesandbox import depths
+from kubesandbox.builtin import decode, protobuf
+from kubesandbox.status import Refused, bad_request, unsupported_media_type
+from kubetypes import json_values, yaml_values
+from kubetypes.bounds import TooLarge
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import BadDocument
+
+LIMIT = 3 * 1024 * 1024
+"""Bytes that a body may have, as in a real API server."""
+JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
+
+
+def too_large() -> Refused:
+    """413."""
+    message = f"Request entity too large: limit is {LIMIT}"
+    return Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", message)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a body says, and the paths of the fields that it says twice (the last one counts)."""
+
+    value: JSON
+    duplicates: Sequence[str] = ()
+
+
+def parsed(text: bytes, content_type: str, kind: str) -> Body:
+    """The body of a request, to be an object of `kind`. Raises Refused 400, 415."""
+    if content_type == PROTOBUF_TYPE:
+        return Body(_checked(protobuf.decoded(text), kind))
+    if content_type.endswith("yaml"):
+        return Body(from_yaml(text, kind))
+    if content_type in ("", JSON_TYPE) or content_type.endswith("+json"):
+        return Body(from_json(text, kind), decode.duplicates(text))
+    raise unsupported_media_type(ACCEPTED)
+
+
+def from_json(text: bytes, kind: str) -> JSON:
+    """Raises Refused 400."""
+    try:
+        json_values.check(text)
+        value = orjson.loads(text)
+    except ValueError as error:
+        raise _unrecognised(kind, f"json parse error: {error}") from None
+    flat = text.count(b"{") + text.count(b"[") <= depths.MOST
+    return value if flat else _checked(value, kind)
+
+
+def from_yaml(text: bytes, kind: str) -> JSON:
+    """One YAML document; JSON is YAML too, and faster. Raises Refused 400."""
+    if text[:1] == b"{":
+        try:
+            json_values.check(text)
+            return _checked(orjson.loads(text), kind)
+        except orjson.JSONDecodeError:
+            pass
+        except TooLarge as error:
+            raise _unrecognised(kind, f"json parse error: {error}") from None
+    try:
+        return _checked(next(yaml_values.documents(text, yaml_values.YAML_1_1), None), kind)
+    except BadDocument as error:
+        raise _unrecognised(kind, f"yaml parse error: {error}") from None
+
+
+def _checked(value: JSON, kind: str) -> JSON:
+    """The value. Raises Refused 400 if it is nested deeper than the sandbox goes."""
+    if depths.is_too_deep(value):
+        raise _unrecognised(kind, depths.WHY)
+    return value
+
+
+def _unrecognised(kind: str, why: str) -> Refused:
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; {why}"
+    )

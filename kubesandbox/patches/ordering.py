@@ -1,0 +1,69 @@
+"""The order of a merged list: what the patch says, and between that what only the live object has, where it stood.
+
+https://github.com/kubernetes/design-proposals-archive/blob/main/cli/preserve-order-in-strategic-merge-patch.md
+"""
+
+from collections.abc import Sequence
+
+import orjson
+
+from kubesandbox.patches.printed import OBJECT, go_type, printed
+from kubesandbox.status import Refused
+from kubetypes.json_values import JSON
+
+Identity = bytes
+"""What two elements must share to be one: the merge key's value, or the whole of a plain value, as JSON."""
+
+
+def failed(message: str) -> Refused:
+    """500: what an API server answers when a patch contradicts the schema or itself. It has no reason word."""
+    return Refused(500, "", message)
+
+
+def not_a(wanted: str, value: JSON) -> Refused:
+    """An element or a directive is of the wrong type."""
+    return failed(f"expected a {wanted}, but received a {go_type(value)}")
+
+
+def identity(element: JSON, merge_key: str) -> Identity:
+    """Raises `Refused` if the element has no merge key. An empty `merge_key` is for lists of plain values."""
+    if not merge_key:
+        return orjson.dumps(element)
+    if not isinstance(element, dict):
+        raise not_a(OBJECT, element)
+    if merge_key not in element:
+        raise failed(f"map: {printed(element)} does not contain declared merge key: {merge_key}")
+    return orjson.dumps(element[merge_key])
+
+
+def in_order(merged: Sequence[JSON], wanted: Sequence[JSON], live: Sequence[JSON], merge_key: str) -> list[JSON]:
+    """`merged`, ordered: elements named in `wanted` as there, the others as in `live`, both woven by `live`."""
+    by_patch = _places(wanted, merge_key)
+    by_live = _places(live, merge_key)
+    named = [(identity(one, merge_key), one) for one in merged]
+    patched = sorted((pair for pair in named if pair[0] in by_patch), key=lambda pair: by_patch[pair[0]])
+    others = sorted(
+        (pair for pair in named if pair[0] not in by_patch), key=lambda pair: by_live.get(pair[0], len(by_live))
+    )
+    return [element for _, element in _woven(others, patched, by_live)]
+
+
+def _woven(
+    others: list[tuple[Identity, JSON]], patched: list[tuple[Identity, JSON]], by_live: dict[Identity, int]
+) -> list[tuple[Identity, JSON]]:
+    """Both lists, each in its order; one of the live object only goes before a patched one that stood behind it."""
+    woven = []
+    rest = list(others)
+    for pair in patched:
+        while rest and pair[0] in by_live and by_live.get(rest[0][0], -1) < by_live[pair[0]]:
+            woven.append(rest.pop(0))
+        woven.append(pair)
+    return woven + rest
+
+
+def _places(elements: Sequence[JSON], merge_key: str) -> dict[Identity, int]:
+    """Where each stands first."""
+    places: dict[Identity, int] = {}
+    for place, element in enumerate(elements):
+        places.setdefault(identity(element, merge_key), place)
+    return places

@@ -1,0 +1,252 @@
+"""The sandbox over HTTP: what comes in, what goes out, and a `Status` for everything that is refused.
+
+Nothing that a client sends may end in more than an answer: what is not foreseen is a bug, logged, and answered 500.
+Who may ask is in `guard.py`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from http import HTTPStatus
+
+import orjson
+from aiohttp import HttpVersion11, web
+
+from hookrunner import log
+from kubesandbox import (
+    answers,
+    bodies,
+    delete_options,
+    depths,
+    documents,
+    guard,
+    parameters,
+    patching,
+    reading,
+    requests,
+    rules,
+    status,
+    subresources,
+    warned,
+    watching,
+)
+from kubesandbox.api import Api
+from kubesandbox.asked import Asked, understood
+from kubesandbox.bodies import Body
+from kubesandbox.faults import Faults
+from kubesandbox.patching import Patch
+from kubesandbox.requests import DeleteOptions
+from kubesandbox.rules import Object
+from kubesandbox.status import NoPage, Refused
+from kubesandbox.verbs import Verbs, Written
+from kubesandbox.webhooks.gates import Gates, of_deletion, of_write
+
+WATCH_SECONDS = 3600
+"""How long a watch lasts whose client names no timeout; real servers take 30 to 60 minutes."""
+
+SUCCESS: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+
+LEEWAY = 0.1
+"""Seconds that a watch lasts longer than it was asked to: a client that gives up after the same time does so first."""
+
+_log = log.get("sandbox")
+
+
+class Server:
+    """Answers requests. `token` is wanted in every one, if there is one."""
+
+    def __init__(self, api: Api, faults: Faults, token: str = "") -> None:
+        self._api = api
+        self._faults = faults
+        self._token = token
+        self._gates = Gates(api.store, api.kinds)
+
+    async def close(self) -> None:
+        """Hang up where this is a client: of webhooks."""
+        await self._gates.close()
+
+    async def answer(self, http: web.BaseRequest) -> web.StreamResponse:
+        """The handler for every request."""
+        try:
+            return await self._answered(http)
+        except Refused as refused:
+            return _refusal(http, refused)
+        except RecursionError:
+            return _refusal(http, status.bad_request(depths.WHY))
+        except ConnectionError:
+            return web.Response(status=HTTPStatus.BAD_REQUEST)  # for nobody: the connection is gone
+        except Exception as error:
+            _log.error("a request met a bug", method=http.method, path=http.path_qs, exc_info=error)
+            message = f"Internal error occurred: {type(error).__name__}: {error}"
+            return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
+
+    async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:
+        guard.check(http.headers, http.host, self._token)
+        await self._faults.before(http)
+        if http.path.startswith("/_sandbox/"):
+            return await self._administer(http)
+        query = parameters.parsed(http.rel_url.raw_query_string)
+        shown = documents.at(http.path, query, http.headers, self._api.kinds)
+        if shown is not None:
+            if http.method not in ("GET", "HEAD"):
+                raise status.method_not_allowed()
+            return web.Response(body=shown.body, headers=shown.headers, status=shown.code)
+        asked = understood(http, query, self._api.kinds)
+        try:
+            response = await _DO[asked.verb](self, asked)
+        except Refused as refused:
+            response = _refusal(http, refused)
+        if not response.prepared:
+            response.headers.extend(warned.headers([*asked.warnings, asked.kind.deprecation]))
+        return response
+
+    async def _administer(self, http: web.BaseRequest) -> web.Response:
+        """`POST /_sandbox/compact[?revision=N]` forgets history; the rest is for `faults.py`."""
+        if (http.method, http.path) == ("POST", "/_sandbox/compact"):
+            said: object = {"compacted": self._api.store.compact(parameters.number(http.query, "revision") or None)}
+        else:
+            said = await self._faults.administer(http, await _read(http))
+        return web.Response(body=orjson.dumps(said), headers={"Content-Type": "application/json"})
+
+    # ── verbs ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _get(self, asked: Asked) -> web.StreamResponse:
+        if version := asked.query.get("resourceVersion"):
+            reading.check_not_ahead(self._api.store, parameters.version_to_wait_for(version))
+        stored = reading.found(self._api.store, asked.kind, asked.where)
+        await self._gates.converter.prepare(asked.kind, [stored])
+        if asked.where.subresource not in ("", "status"):
+            return self._one(asked, subresources.get(asked.kind, asked.where, reading.obj(asked.kind, stored)))
+        return _response(asked, answers.one(asked.form, asked.kind, reading.body(asked.kind, stored), self._api.now()))
+
+    async def _list(self, asked: Asked) -> web.StreamResponse:
+        options = requests.list_options(asked.query, watch=False)
+        found = reading.find(self._api.store, asked.kind, asked.where.namespace, options)
+        await self._gates.converter.prepare(asked.kind, found.needed())
+        page = reading.page(asked.kind, found)
+        return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
+
+    async def _create(self, asked: Asked) -> web.StreamResponse:
+        options = requests.write_options(asked.query, asked.verb, asked.user_agent)
+        body = await _body(asked)
+        verbs = self._verbs(asked, of_write(asked.query))
+        if asked.where.subresource:
+            await subresources.create(verbs, asked.kind, asked.where, options, body.value)
+            return _response(asked, answers.dumped(asked.form, SUCCESS | {"code": 201}), HTTPStatus.CREATED)
+        return self._written(asked, await verbs.create(asked.kind, asked.where, options, body))
+
+    async def _update(self, asked: Asked) -> web.StreamResponse:
+        options = requests.write_options(asked.query, asked.verb, asked.user_agent)
+        body = await _body(asked)
+        verbs = self._verbs(asked, of_write(asked.query))
+        done = await subresources.update(verbs, asked.kind, asked.where, options, body)
+        return self._written(asked, done)
+
+    async def _patch(self, asked: Asked) -> web.StreamResponse:
+        patching.check_type(asked.content_type, asked.kind)
+        apply = asked.content_type == patching.APPLY
+        options = requests.write_options(asked.query, asked.verb, asked.user_agent, apply)
+        patch = Patch(asked.content_type, (await _body(asked)).value)
+        verbs = self._verbs(asked, of_write(asked.query))
+        done = await subresources.patch(verbs, asked.kind, asked.where, options, patch)
+        return self._written(asked, done)
+
+    async def _delete(self, asked: Asked) -> web.StreamResponse:
+        options = await _delete_options(asked)
+        done = await self._verbs(asked, of_deletion(options)).delete(asked.kind, asked.where, options)
+        if not done.gone or rules.shown_when_gone(asked.kind):
+            return self._written(asked, done)
+        meta = done.obj["metadata"]
+        about = {"name": meta["name"], "group": asked.kind.group, "kind": asked.kind.plural, "uid": meta["uid"]}
+        details = {key: value for key, value in about.items() if value}
+        return _response(asked, answers.dumped(asked.form, SUCCESS | {"details": details}))
+
+    async def _delete_collection(self, asked: Asked) -> web.StreamResponse:
+        listed = requests.list_options(asked.query, watch=False)
+        options = await _delete_options(asked)
+        done = await self._verbs(asked, of_deletion(options)).delete_collection(
+            asked.kind, asked.where, listed, options
+        )
+        page = reading.Page([orjson.dumps(one.obj) for one in done], self._api.store.revision)
+        return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
+
+    async def _watch(self, asked: Asked) -> web.StreamResponse:
+        options = requests.list_options(asked.query, watch=True)
+        watch = watching.opened(self._api.store, asked.kind, asked.where.namespace, options)
+        deadline = asyncio.get_running_loop().time() + (options.timeout or WATCH_SECONDS) + LEEWAY
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(asked.http)
+        first = True
+        world = watching.World(self._api.store, self._api.kinds, self._gates.converter)
+        events = watching.events(world, watch, deadline)
+        with suppress(ConnectionError):  # the client has gone, as every watch ends some day
+            async for event in self._faults.through(asked.http, response, events):
+                await response.write(answers.event(asked.form, asked.kind, event, self._api.now(), first))
+                first = False
+        return response
+
+    def _verbs(self, asked: Asked, options: Object) -> Verbs:
+        """The verbs for one request; `options` are what reviews show of it."""
+        api, gates = self._api, self._gates
+        return Verbs(api.store, api.kinds, api.now, gates.gate(asked, options), gates.converter)
+
+    # ── bodies and answers ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _written(self, asked: Asked, done: Written) -> web.Response:
+        code = HTTPStatus.CREATED if done.created else HTTPStatus.OK
+        asked.warnings[:0] = done.warnings
+        return self._one(asked, done.obj, code)
+
+    def _one(self, asked: Asked, obj: dict[str, object], code: int = HTTPStatus.OK) -> web.Response:
+        return _response(asked, answers.one(asked.form, asked.kind, orjson.dumps(obj), self._api.now()), code)
+
+
+_DO: dict[str, Callable[[Server, Asked], Awaitable[web.StreamResponse]]] = {
+    "get": Server._get,
+    "list": Server._list,
+    "watch": Server._watch,
+    "create": Server._create,
+    "update": Server._update,
+    "patch": Server._patch,
+    "delete": Server._delete,
+    "deletecollection": Server._delete_collection,
+}
+
+
+async def _read(http: web.BaseRequest) -> bytes:
+    """The whole body. Raises Refused 413 as soon as it is too much."""
+    if http.headers.get("Expect", "").lower() == "100-continue" and http.version >= HttpVersion11:
+        assert http.transport is not None
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    text = bytearray()
+    async for chunk in http.content.iter_any():
+        text += chunk
+        if len(text) > bodies.LIMIT:
+            raise bodies.too_large()
+    return bytes(text)
+
+
+async def _body(asked: Asked) -> Body:
+    return bodies.parsed(await _read(asked.http), asked.content_type, asked.kind.kind)
+
+
+async def _delete_options(asked: Asked) -> DeleteOptions:
+    text = await _read(asked.http)
+    body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
+    return delete_options.read(asked.query, body, asked.verb)
+
+
+def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Response:
+    return web.Response(body=body, status=code, headers={"Content-Type": asked.form.content_type})
+
+
+def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:
+    if isinstance(refused, NoPage):
+        return web.Response(text=f"{refused.message}\n", status=refused.code)
+    form = answers.form_of_refusals(http.headers.get("Accept", ""))
+    headers = {"Content-Type": form.content_type}
+    if refused.retry_after:
+        headers["Retry-After"] = str(refused.retry_after)
+    if refused.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        headers["Connection"] = "close"  # what is left of the body is nobody's
+    return web.Response(body=answers.dumped(form, refused.json()), status=refused.code, headers=headers)

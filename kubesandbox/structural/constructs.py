@@ -1,0 +1,103 @@
+"""Which words of JSON Schema a definition may use, and how the `x-kubernetes-*` ones go together.
+
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kubesandbox.status import Cause, forbidden_field, unsupported, wrong
+from kubesandbox.structural import checks, lists_and_maps, rules
+from kubetypes.json_values import JSON
+
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
+TYPE_FIELDS = ("apiVersion", "kind", "metadata")
+NOT_SUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+UNIQUE = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the object a schema applies. `no_default` says why a default may not stand here."""
+
+    no_default: str = ""
+    in_metadata: bool = False
+
+
+def unconvertible(schema: JSON) -> bool:
+    """Whether the schema cannot even be looked at as a structural one, because of a word that is not supported."""
+    if any(schema.get(key) for key in NOT_SUPPORTED) or isinstance(schema.get("items"), list):
+        return True
+    inner = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    inner += [schema.get("not"), *(one for key in ("allOf", "anyOf", "oneOf") for one in schema.get(key) or ())]
+    return any(unconvertible(one) for one in inner if isinstance(one, dict))
+
+
+def unrecognized_formats(schema: JSON) -> Iterator[str]:
+    """Formats that nobody checks, for the schema's type."""
+    form, kind = schema.get("format") or "", schema.get("type") or ""
+    if form and not checks.checked_format((kind,) if kind else (), form):
+        yield form
+    for _, inner, _ in _inside(schema, _Place(), root=False):
+        yield from unrecognized_formats(inner)
+
+
+def problems(schema: JSON, field: str) -> Iterator[Cause]:
+    """What may not be said in a schema at all, and what may not be said together."""
+    yield from _problems(schema, field, _Place(), root=True)
+
+
+def _problems(schema: JSON, field: str, place: _Place, *, root: bool = False) -> Iterator[Cause]:
+    yield from _words(schema, field, place)
+    for key, inner, there in _inside(schema, place, root=root):
+        yield from _problems(inner, f"{field}.{key}", there)
+    yield from lists_and_maps.problems(schema, field)
+    yield from rules.problems(schema, field)
+
+
+def _words(schema: JSON, field: str, place: _Place) -> Iterator[Cause]:
+    kind = schema.get("type") or ""
+    if kind and kind not in TYPES:
+        yield unsupported(f"{field}.type", kind, TYPES)
+    if schema.get("default") is not None and place.no_default:
+        yield forbidden_field(f"{field}.default", f"must not be set {place.no_default}")
+    yield from (
+        forbidden_field(f"{field}.{key}", f"{key} is not supported") for key in NOT_SUPPORTED if schema.get(key)
+    )
+    listed = isinstance(schema.get("items"), list)
+    mixed = schema.get("properties") and schema.get("additionalProperties") not in (None, True)
+    embedded = place.in_metadata and schema.get("x-kubernetes-embedded-resource")
+    rules = (
+        (kind == "null", "type", "type cannot be set to null, use nullable as an alternative"),
+        (listed, "items", "items must be a schema object and not an array"),
+        (embedded, "x-kubernetes-embedded-resource", "must not be used inside of resource meta"),
+        (schema.get("uniqueItems"), "uniqueItems", UNIQUE),
+        (mixed, "additionalProperties", "additionalProperties and properties are mutual exclusive"),
+    )
+    yield from (forbidden_field(f"{field}.{key}", why) for broken, key, why in rules if broken)
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        yield wrong(f"{field}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")
+
+
+def _inside(schema: JSON, place: _Place, *, root: bool) -> Iterator[tuple[str, JSON, _Place]]:
+    """The schemas inside a schema: how they are called in paths, and where they apply."""
+    if isinstance(schema.get("additionalProperties"), dict):
+        why = "inside additionalProperties applying to object metadata"
+        yield (
+            "additionalProperties",
+            schema["additionalProperties"],
+            replace(place, no_default=why) if place.in_metadata else place,
+        )
+    whole = root or schema.get("x-kubernetes-embedded-resource")
+    for key, inner in (schema.get("properties") or {}).items():
+        there = place
+        if whole and key in TYPE_FIELDS:
+            there = _Place(f"in top-level {key}" if root else place.no_default, in_metadata=True)
+        yield f"properties[{key}]", inner, there
+    if schema.get("not") is not None:
+        yield "not", schema["not"], place
+    for key in ("allOf", "oneOf", "anyOf"):
+        for index, inner in enumerate(schema.get(key) or ()):
+            yield f"{key}[{index}]", inner, place
+    if isinstance(schema.get("items"), dict):
+        yield "items", schema["items"], place

@@ -1,0 +1,159 @@
+"""CEL with what Kubernetes adds to it, by the library of `cel.py`.
+
+What that lacks (`url`, `ip`, `cidr`, `quantity`, `semver`, comprehensions with two variables) does not compile, and so
+is told when the definition is made. Values are dynamically typed here: a rule that names a field that does not exist is
+found out when it is evaluated, not before as by a real API server.
+
+https://kubernetes.io/docs/reference/using-api/cel/
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from kubesandbox.structural import formats
+from kubetypes import cel, patterns
+from kubetypes.json_values import JSON
+
+EXTENSIONS = ("strings", "optional")
+ERROR = re.compile(r"^[A-Z_]+: (?:ERROR: <input>:(\d+:\d+): )?(.*)")
+# How Go's implementation says it.
+WORDS = (
+    (re.compile(r'Key not found in map : "?(.*?)"?$'), r"no such key: \1"),
+    (re.compile(r"Index error: index=(-?\d+) size=\d+"), r"index out of bounds: \1"),
+    (re.compile(r"divide by zero"), "division by zero"),
+    (re.compile(r"No matching overloads found.*"), "no such overload"),
+    (re.compile(r"Applying SELECT to non-message type"), "no such key"),  # of null; Go's names it
+)
+
+
+TOO_LONG = "the sandbox ends an expression after 10,000 steps of its loops"
+
+
+class WrongExpression(Exception):
+    """An expression cannot be compiled; says why."""
+
+
+class Failed(Exception):
+    """An expression has no value for an object; says why."""
+
+
+class Expression(NamedTuple):
+    """A compiled expression."""
+
+    program: Any
+    uses_old: bool
+
+    def value(self, value: JSON, old: JSON) -> JSON:
+        """What it gives for `self` and `oldSelf`. Raises `Failed`."""
+        return evaluated(self.program, {"self": value, "oldSelf": old} if self.uses_old else {"self": value})
+
+
+def available() -> bool:
+    """Whether the library is installed."""
+    return cel.available()
+
+
+@lru_cache(maxsize=4096)
+def compiled(text: str) -> Expression:
+    """An expression on `self`, perhaps on `oldSelf`. Raises `WrongExpression`."""
+    try:
+        return Expression(program(_environment("self"), text), uses_old=False)
+    except WrongExpression:
+        if "oldSelf" not in text:
+            raise
+    return Expression(program(_environment("self", "oldSelf"), text), uses_old=True)
+
+
+def program(environment: Any, text: str) -> Any:
+    """An expression for `evaluated`. Raises `WrongExpression`."""
+    try:
+        return cel.program(environment, text)
+    except cel.WrongExpression as error:
+        raise WrongExpression(_first(error)) from None
+
+
+def evaluated(program: Any, variables: Mapping[str, JSON]) -> JSON:
+    """What an expression gives. Raises `Failed`."""
+    try:
+        return cel.evaluated(program, variables)
+    except cel.TooLong:
+        raise Failed(TOO_LONG) from None
+    except cel.NoValue as error:
+        raise Failed(_worded(str(error))) from None
+
+
+def _first(error: Exception) -> str:
+    """The first complaint of the compiler, with its place."""
+    found = ERROR.match(str(error))
+    return f"{found[1]}: {found[2]}" if found and found[1] else str(error).partition("\n")[0]
+
+
+def _worded(error: str) -> str:
+    found = ERROR.match(error)
+    said = found[2] if found else error
+    for pattern, words in WORDS:
+        if pattern.search(said):
+            return pattern.sub(words, said)
+    return said
+
+
+@cache
+def _environment(*variables: str) -> Any:
+    return environment(variables)
+
+
+def environment(variables: Sequence[str], functions: Sequence[Any] = ()) -> Any:
+    """What expressions can use, with these variables and more functions (`function`)."""
+    return cel.environment(variables, EXTENSIONS, [*_kubernetes_functions(), *functions])
+
+
+def _kubernetes_functions() -> list[Any]:
+    """Lists, sets and regular expressions, as Kubernetes adds them."""
+    kind = cel.library().Type
+    lists = [kind.LIST]
+    two = [kind.LIST, kind.LIST]
+    return [
+        function("isSorted", kind.BOOL, lists, lambda one: all(a <= b for a, b in pairwise(one))),
+        function("sum", kind.DYN, lists, sum),
+        function("min", kind.DYN, lists, min),
+        function("max", kind.DYN, lists, max),
+        function("distinct", kind.LIST, lists, _distinct),
+        function("slice", kind.LIST, [kind.LIST, kind.INT, kind.INT], lambda one, start, end: one[start:end]),
+        function("isURL", kind.BOOL, [kind.STRING], formats.uri, member=False),
+        function("isIP", kind.BOOL, [kind.STRING], lambda one: formats.ipv4(one) or formats.ipv6(one), member=False),
+        function("isCIDR", kind.BOOL, [kind.STRING], formats.cidr, member=False),
+        function("find", kind.STRING, [kind.STRING, kind.STRING], _find),
+        function("findAll", kind.LIST, [kind.STRING, kind.STRING], _find_all),
+        function("sets.contains", kind.BOOL, two, _contains, member=False),
+        function("sets.equivalent", kind.BOOL, two, _equivalent, member=False),
+        function("sets.intersects", kind.BOOL, two, lambda one, other: any(a in other for a in one), member=False),
+    ]
+
+
+def function(name: str, result: Any, parameters: Sequence[Any], body: Callable[..., Any], member: bool = True) -> Any:
+    """A function for `environment`: types of its result and of its parameters, the first of which is the receiver."""
+    overload = cel.library().Overload(f"kubernetes_{name}", result, parameters, member, body)
+    return cel.library().FunctionDecl(name, [overload])
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    return [value for index, value in enumerate(values) if value not in values[:index]]
+
+
+def _find(text: str, pattern: str) -> str:
+    return patterns.compiled(pattern).find(text) or ""
+
+
+def _find_all(text: str, pattern: str) -> list[str]:
+    return patterns.compiled(pattern).find_all(text)
+
+
+def _contains(one: list[Any], other: list[Any]) -> bool:
+    return all(value in one for value in other)
+
+
+def _equivalent(one: list[Any], other: list[Any]) -> bool:
+    return _contains(one, other) and _contains(other, one)

@@ -1,0 +1,104 @@
+"""Rules for numbers in a schema: range of the type, `minimum`, `maximum`, `multipleOf`.
+
+An integer is compared with the whole part of a limit, as Go does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kubesandbox.structural.found import Found, factor_not_positive, invalid, number, remark, whole
+from kubetypes.json_values import JSON
+
+BITS = {"int32": 31, "int64": 63, "": 63}
+LARGEST_FLOAT = 3.4028234663852886e38
+
+Check = Callable[[JSON, JSON, str, list[Found]], int]
+
+
+def checks(raw: JSON, types: tuple[str, ...], form: str) -> list[Check]:
+    """What can be wrong with a number under a schema. `form` is the format, "" if it is not checked."""
+    ranged = types[0] if len(types) == 1 and types[0] in ("integer", "number") else ""
+    found: list[Check] = []
+    if ranged == "integer" or form == "float":
+        found.append(_Range(ranged, form).check)
+    if raw.get("multipleOf") is not None:
+        factor = raw["multipleOf"]
+        found.append(_Factor(factor, _misfit(factor, ranged, form, "MultipleOf")).check)
+    for key, sign, what in (("minimum", -1, "Minimum boundary"), ("maximum", 1, "Maximum boundary")):
+        if raw.get(key) is not None:
+            exclusive = bool(raw.get(f"exclusive{key.capitalize()}"))
+            found.append(_Limit(raw[key], _misfit(raw[key], ranged, form, what), sign, exclusive).check)
+    return found
+
+
+def _misfit(value: float, typed: str, form: str, what: str) -> str:
+    """The sentence if a value is outside of its type (without the path), else ""."""
+    if typed == "integer":
+        wrong = value != int(value) or not -(1 << BITS[form]) <= value < 1 << BITS[form]
+    else:
+        wrong = form == "float" and abs(value) > LARGEST_FLOAT
+    named = f"with format {form}" if form else "(default format)"
+    return f"{what} value must be of type {typed} {named} in " if wrong else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """What a type and a format hold."""
+
+    typed: str
+    form: str
+
+    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        if said := _misfit(value, self.typed, self.form, "Checked"):
+            found.append(remark(said + path))
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """`minimum` (sign -1) or `maximum` (sign 1). `misfit` says that the limit is outside of the type, if it is."""
+
+    limit: float
+    misfit: str
+    sign: int
+    exclusive: bool
+
+    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        value, bound = _compared(value, self.limit, self.misfit, path, found)
+        over = (value - bound) * self.sign
+        if over > 0 or (self.exclusive and over == 0):
+            word = "less" if self.sign > 0 else "greater"
+            equal = "" if self.exclusive else "or equal to "
+            found.append(invalid(path, value, f"should be {word} than {equal}{number(bound)}"))
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """`multipleOf`. `misfit` says that the factor is outside of the type, if it is."""
+
+    factor: float
+    misfit: str
+
+    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+        value, step = _compared(value, self.factor, self.misfit, path, found)
+        if step <= 0:
+            found.append(factor_not_positive(path, step))
+        elif not _divides(step, value):
+            found.append(invalid(path, value, f"should be a multiple of {number(step)}"))
+        return 0
+
+
+def _compared(value: float, limit: float, misfit: str, path: str, found: list[Found]) -> tuple[float, float]:
+    """Both as integers if the value is one; as floats if not, or if the limit does not fit."""
+    if misfit:
+        found.append(remark(misfit + path))
+    if isinstance(value, int) and not misfit:
+        return value, int(limit)
+    return float(value), float(limit)
+
+
+def _divides(step: float, value: float) -> bool:
+    if isinstance(step, int) and isinstance(value, int):
+        return not value % step
+    return whole(1 / step * value if step < 1 else value / step)

@@ -1,0 +1,96 @@
+"""Which webhooks a request concerns: rules, equivalent versions, selectors. Pure.
+
+https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-rules
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubesandbox.kinds import Kind
+from kubesandbox.requests import Place
+from kubesandbox.rules import Object
+from kubesandbox.webhooks.configured import Webhook
+from kubetypes.json_values import JSON
+
+CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What somebody wants to write: of which kind and where; `options` and `user` as reviews show them."""
+
+    kind: Kind
+    where: Place
+    options: Object
+    user: Object
+    dry_run: bool = False
+
+    @property
+    def is_namespace(self) -> bool:
+        """Whether it is about a Namespace itself."""
+        return self.kind.stored == "namespaces"
+
+    def namespace(self, obj: Object | None) -> str:
+        """Its namespace; that of a Namespace is it itself."""
+        if not self.is_namespace:
+            return self.where.namespace
+        return self.where.name or str((obj or {}).get("metadata", {}).get("name", ""))
+
+
+def operation(obj: Object | None, old: Object | None) -> str:
+    """What is done to an object."""
+    return CREATE if old is None else DELETE if obj is None else UPDATE
+
+
+def matched(
+    hook: Webhook, attempt: Attempt, equivalents: Sequence[Kind], obj: Object | None, old: Object | None
+) -> Kind | None:
+    """The kind in whose version the webhook wants to be told of an attempt; None if it does not want to be told.
+
+    `equivalents` are other versions of the attempt's kind.
+    """
+    done, namespaced = operation(obj, old), bool(attempt.namespace(obj)) and not attempt.is_namespace
+    rules = [
+        rule
+        for rule in hook.said.get("rules") or ()
+        if _among(done, rule["operations"]) and _in_scope(rule, namespaced) and _of_resource(rule, attempt.where)
+    ]
+    if any(_of_version(rule, attempt.kind) for rule in rules):
+        return attempt.kind
+    if hook.said.get("matchPolicy") == "Exact":
+        return None
+    return next((kind for rule in rules for kind in equivalents if _of_version(rule, kind)), None)
+
+
+def selected(hook: Webhook, obj: Object | None, old: Object | None) -> bool:
+    """Whether the webhook's `objectSelector` selects the object as it was or as it is to be."""
+    if not hook.objects.requirements:
+        return True
+    return any(hook.objects.matches(labels(one)) for one in (obj, old) if one is not None)
+
+
+def labels(obj: Object) -> Mapping[str, str]:
+    """An object's labels."""
+    return (obj.get("metadata") or {}).get("labels") or {}
+
+
+def _among(value: str, wanted: Iterable[JSON]) -> bool:
+    return any(one in ("*", value) for one in wanted)
+
+
+def _in_scope(rule: Object, namespaced: bool) -> bool:
+    scope = rule.get("scope") or "*"
+    return bool(scope == "*" or (scope == "Namespaced") == namespaced)
+
+
+def _of_version(rule: Object, kind: Kind) -> bool:
+    return _among(kind.group, rule["apiGroups"]) and _among(kind.version, rule["apiVersions"])
+
+
+def _of_resource(rule: Object, where: Place) -> bool:
+    """`pods`, `pods/status`, `*` (all, but not what is below them), `*/*`, `pods/*`, `*/scale`."""
+    for wanted in rule["resources"]:
+        resource, _, below = wanted.partition("/")
+        if resource in ("*", where.plural) and below in ("*", where.subresource):
+            return True
+    return False

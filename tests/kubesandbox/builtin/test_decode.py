@@ -1,0 +1,168 @@
+"""Bodies that do not fit their kind: errors, warnings and what is left, against a real API server, word by word."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from kubesandbox.builtin import decode
+from kubesandbox.builtin.quantities import canonical, quantity
+from kubesandbox.status import Refused
+from tests.controlplane.cluster import Cluster
+from tests.kubesandbox.builtin.ours import KINDS, Object, kind_of, path
+
+WRONG = yaml.safe_load((Path(__file__).parent / "wrong_types.yaml").read_text())
+QUANTITIES = (
+    *(
+        "0",
+        "1",
+        "-1",
+        "+5",
+        "0.5",
+        "1.5",
+        ".5",
+        "5.",
+        "100m",
+        "1000m",
+        "1500m",
+        "1n",
+        "0.1n",
+        "1u",
+        "1000u",
+        "1k",
+        "1000k",
+    ),
+    *("1M", "1024", "1024Ki", "1Mi", "1024Mi", "0.5Gi", "0.1Gi", "1.5Gi", "1.25Mi", "1Ei", "1E", "1e3"),
+    *(
+        "1E3",
+        "1e0",
+        "12e6",
+        "1.5e3",
+        "1e-3",
+        "5e4",
+        "123456789",
+        "1000000",
+        "100000k",
+        "0Mi",
+        "0.0",
+        "00012",
+        "1P",
+        "2Ti",
+    ),
+    *(
+        "-0.5",
+        "-1Gi",
+        "0.001",
+        "0.0001",
+        "1e1",
+        "1e2",
+        "1023Ki",
+        "512",
+        "1000Ki",
+        "0.5Ki",
+        "2000",
+        "9007199254740993",
+        "0001.50",
+        "1.50",
+        "010m",
+        "0100Mi",
+        "1.0",
+        "10.0",
+        "007k",
+    ),
+)
+
+
+def wrong() -> list[Any]:
+    """Every body of `wrong_types.yaml`, whole."""
+    kinds = {kind.kind: kind for kind in reversed(KINDS)}
+    return [
+        pytest.param(
+            {"apiVersion": kinds[one["kind"]].api_version, "kind": one["kind"], "metadata": {"name": "a"}}
+            | one["body"],
+            id=f"{one['kind']}-{one['body']}"[:80],
+        )
+        for one in WRONG
+    ]
+
+
+@pytest.mark.parametrize("obj", wrong())
+def test_a_wrong_type_is_refused_in_the_words_of_a_real_server(cluster: Cluster, obj: Object) -> None:
+    kind = kind_of(obj)
+    reply = cluster.request("POST", path(kind, "default") + "?dryRun=All", obj)
+    with pytest.raises(Refused) as refused:
+        decode.decoded(kind.api_version, kind.kind, obj)
+    assert (refused.value.code, refused.value.message) == (reply.status, reply.body["message"])
+
+
+UNKNOWN: Object = {
+    "metadata": {"name": "a", "labelz": {}, "ownerReferences": [{"apiVersion": "v1", "x": {"y": 1}}]},
+    "Spec": {},
+    "spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 1}, {"y": 1}], "z": [1]}]},
+}
+
+
+def test_unknown_fields_are_named_in_the_order_of_the_body(cluster: Cluster) -> None:
+    reply = cluster.request("POST", "/api/v1/namespaces/default/pods?dryRun=All&fieldValidation=Strict", UNKNOWN)
+    with pytest.raises(Refused) as refused:
+        decode.decoded("v1", "Pod", UNKNOWN, "Strict")
+    assert refused.value.message == reply.body["message"]
+
+
+def test_unknown_fields_are_warnings_or_nothing_if_so_asked() -> None:
+    assert decode.decoded("v1", "ConfigMap", {"foo": 1, "Data": {}}, "Warn") == (
+        {"metadata": {}},
+        ['unknown field "foo"', 'unknown field "Data"'],
+    )
+    assert decode.decoded("v1", "ConfigMap", {"foo": 1}, "Ignore")[1] == []
+
+
+def test_fields_that_a_text_has_twice_are_found_with_their_paths() -> None:
+    text = b'{"metadata":{"name":"x","name":"y"},"data":{"a":"1","a":"2"},"l":[{},{"x":1,"x":2}],"data":{}}'
+    assert decode.duplicates(text) == ["metadata.name", "data.a", "l[1].x", "data"]
+    assert decode.duplicates(b'{"a":{"b":1},"c":{"b":1}}') == []
+
+
+def test_duplicates_inside_an_unknown_field_are_not_told() -> None:
+    with pytest.raises(Refused, match=r'strict decoding error: duplicate field "data", unknown field "foo"$'):
+        decode.decoded("v1", "ConfigMap", {"foo": {"a": 1}}, "Strict", ["foo.a", "data"])
+
+
+def test_amounts_of_resources_have_the_form_that_a_real_server_gives_them(cluster: Cluster) -> None:
+    most = {f"example.com/q{at}": text for at, text in enumerate(QUANTITIES)}
+    body = {"metadata": {"name": "a"}, "spec": {"limits": [{"type": "a.b/c", "max": most}]}}
+    theirs = cluster.request("POST", "/api/v1/namespaces/default/limitranges?dryRun=All", body).body
+    mine, _ = decode.decoded("v1", "LimitRange", body)
+    assert mine["spec"]["limits"][0]["max"] == theirs["spec"]["limits"][0]["max"]
+
+
+@pytest.mark.parametrize("text", QUANTITIES)
+def test_a_quantity_has_the_form_that_a_real_server_gives_it(cluster: Cluster, text: str) -> None:
+    target = {"type": "Value", "value": text}
+    metric = {"type": "External", "external": {"metric": {"name": "m"}, "target": target}}
+    spec = {"maxReplicas": 1, "scaleTargetRef": {"kind": "A", "name": "b", "apiVersion": "c/v1"}, "metrics": [metric]}
+    place = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers?dryRun=All"
+    reply = cluster.request("POST", place, {"metadata": {"name": "a"}, "spec": spec})
+    if text.startswith("-") or not quantity(text):
+        assert reply.status == 422
+    else:
+        assert reply.body["spec"]["metrics"][0]["external"]["target"]["value"] == canonical(text)
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], {}, [1], {"a": 1}, True, 1.5, [[]], {"spec": None}])
+def test_any_json_is_decoded_or_refused(value: Any) -> None:
+    for body in ({"metadata": value}, {"spec": value}, {"spec": {"containers": value}}, {"data": value}):
+        with suppress(Refused):
+            orjson.dumps(decode.decoded("v1", "Pod", body)[0])
+
+
+def test_a_body_that_is_nested_too_deep_is_refused() -> None:
+    schema: Object = {}
+    for _ in range(2000):
+        schema = {"properties": {"a": schema}}
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}}
+    with pytest.raises(Refused, match="exceeded max depth"):
+        decode.decoded("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"spec": {"versions": [version]}})

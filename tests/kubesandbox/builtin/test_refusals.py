@@ -1,0 +1,33 @@
+"""Objects that break rules: the sandbox refuses for the same reasons at the same fields as a real API server."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.controlplane.cluster import Cluster
+from tests.kubesandbox.builtin.changed import changed
+from tests.kubesandbox.builtin.ours import Object, comparable, mine, theirs
+
+HERE = Path(__file__).parent
+LEAST: dict[str, Object] = {}
+for one in yaml.safe_load_all((HERE / "minimal.yaml").read_text()):
+    LEAST.setdefault(one["kind"], one)
+
+
+def cases() -> list[Any]:
+    """Every object of `bad.yaml`, called by its kind and its change."""
+    groups = yaml.safe_load((HERE / "bad.yaml").read_text())
+    return [
+        pytest.param(changed(LEAST[group["of"]], case), id=f"{group['of']}-{case}"[:80])
+        for group in groups
+        for case in group["cases"]
+    ]
+
+
+@pytest.mark.parametrize("obj", cases())
+def test_it_is_refused_as_a_real_server_refuses_it(cluster: Cluster, obj: Object) -> None:
+    answer = comparable(theirs(cluster, obj, "default"))
+    assert answer[0] == 422
+    assert comparable(mine(obj, "default")) == answer

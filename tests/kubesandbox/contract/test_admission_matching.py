@@ -1,0 +1,228 @@
+"""Which requests a webhook is asked about: rules, scopes, selectors, conditions, equivalent versions."""
+
+from typing import Any
+
+import pytest
+
+from tests.kubesandbox.contract.admission import CONFIG_MAPS, Case
+from tests.kubesandbox.contract.objects import FREE, at, config_map
+from tests.kubesandbox.contract.webhook import JSON, patching
+
+MERGE = "application/merge-patch+json"
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked"),
+    [
+        ({"operations": ["CREATE"]}, True),
+        ({"operations": ["UPDATE", "DELETE"]}, False),
+        ({"resources": ["*"]}, True),
+        ({"resources": ["*/*"]}, True),
+        ({"resources": ["configmaps/*"]}, True),
+        ({"resources": ["configmaps/status", "secrets"]}, False),
+        ({"resources": ["*/status"]}, False),
+        ({"apiGroups": ["apps"]}, False),
+        ({"apiGroups": ["*"]}, True),
+        ({"apiVersions": ["v2"]}, False),
+        ({"apiVersions": ["*"]}, True),
+        ({"scope": "Namespaced"}, True),
+        ({"scope": "Cluster"}, False),
+    ],
+)
+def test_a_rule_says_what_is_asked_about(case: Case, rule: JSON, asked: bool) -> None:
+    case.register("Validating", case.hook(rules=[CONFIG_MAPS | rule]))
+    case.create()
+    assert bool(case.asked()) is asked
+
+
+@pytest.mark.parametrize(
+    ("resources", "asked"),
+    [(["pods"], 0), (["pods/status"], 1), (["*"], 0), (["pods/*"], 1), (["*/status"], 1), (["*/*"], 1)],
+)
+def test_what_is_below_an_object_is_a_resource_of_its_own(case: Case, resources: list[str], asked: int) -> None:
+    spec = {"containers": [{"name": "a", "image": "a"}], "schedulerName": "nobody"}
+    case.send("POST", "pods", {"metadata": {"name": case.name, "labels": {"case": case.name}}, "spec": spec})
+    case.register("Validating", case.hook(rules=[CONFIG_MAPS | {"resources": resources}]))
+    case.send("PATCH", f"pods/{case.name}/status", {"status": {"message": "x"}}, MERGE)
+    assert len(case.asked()) == asked
+
+
+@pytest.mark.parametrize(("scope", "asked"), [("Cluster", True), ("Namespaced", False), ("*", True)])
+def test_a_namespace_is_of_the_cluster(case: Case, scope: str, asked: bool) -> None:
+    rule = CONFIG_MAPS | {"resources": ["namespaces"], "scope": scope}
+    case.register("Validating", case.hook(rules=[rule], namespaceSelector={}))
+    body = {"metadata": {"name": f"{case.name}-ns", "labels": {"case": case.name}}}
+    case.api.request("POST", at("namespaces") + "?dryRun=All", body)
+    assert bool(case.asked()) is asked
+
+
+def test_what_is_in_no_namespace_is_not_kept_out_by_a_selector(case: Case) -> None:
+    rule = CONFIG_MAPS | {"resources": ["nodes"]}
+    case.register("Validating", case.hook(rules=[rule]))
+    body = {"metadata": {"name": case.name, "labels": {"case": case.name}}}
+    case.api.request("POST", at("nodes") + "?dryRun=All", body)
+    (asked,) = case.asked()
+    assert "namespace" not in asked
+
+
+@pytest.mark.parametrize(
+    ("selector", "asked"),
+    [
+        ({}, True),
+        ({"matchLabels": {"team": "a"}}, True),
+        ({"matchLabels": {"team": "b"}}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "Exists"}]}, True),
+        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}, False),
+    ],
+)
+def test_namespaces_are_selected_by_their_labels(case: Case, selector: JSON, asked: bool) -> None:
+    case.api.patch(at("namespaces", name=case.ns), {"metadata": {"labels": {"team": "a"}}})
+    case.register("Validating", case.hook(namespaceSelector=selector))
+    case.create()
+    assert bool(case.asked()) is asked
+
+
+@pytest.mark.parametrize(("before", "after", "asked"), [("x", None, 1), (None, "x", 1), ("x", "x", 1), (None, None, 0)])
+def test_objects_are_selected_as_they_were_or_as_they_are_to_be(
+    case: Case, before: str | None, after: str | None, asked: int
+) -> None:
+    case.create(config_map(case.name, labels={"mark": f"{case.name}"} if before else {}))
+    selector = {"matchLabels": {"mark": case.name}}
+    case.register("Validating", case.hook(objectSelector=selector))
+    change = {"metadata": {"labels": {"mark": case.name if after else None}}, "data": {"a": "b"}}
+    case.send("PATCH", f"configmaps/{case.name}", change, MERGE)
+    assert len(case.asked()) == asked
+
+
+def test_a_label_from_a_webhook_selects_for_the_next(case: Case) -> None:
+    case.answers(patching({"op": "add", "path": "/metadata/labels/mark", "value": "x"}), "first")
+    selector = {"matchLabels": {"case": case.name, "mark": "x"}}
+    case.register(
+        "Mutating",
+        case.hook(case.path("early"), name="early.example.com", objectSelector=selector),
+        case.hook(case.path("first"), name="first.example.com"),
+        case.hook(case.path("late"), name="late.example.com", objectSelector=selector),
+    )
+    case.create()
+    assert case.order() == ["first", "late"]
+
+
+# ── conditions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def conditions(*expressions: str) -> list[JSON]:
+    return [{"name": f"c{number}", "expression": text} for number, text in enumerate(expressions)]
+
+
+@pytest.mark.parametrize(
+    ("expressions", "asked"),
+    [
+        (["object.data.color == 'red'"], True),
+        (["object.data.color == 'green'"], False),
+        (["true", "false"], False),
+        (["request.operation == 'CREATE' && oldObject == null && request.resource.resource == 'configmaps'"], True),
+        (["object.data.size == '3'", "false"], False),
+        (["!request.dryRun && request.namespace == object.metadata.namespace"], True),
+    ],
+)
+def test_conditions_decide_whether_to_ask(case: Case, expressions: list[str], asked: bool) -> None:
+    case.register("Validating", case.hook(matchConditions=conditions(*expressions)))
+    assert case.create(case.map(color="red")).status == 201
+    assert bool(case.asked()) is asked
+
+
+def test_a_condition_of_a_deletion_has_the_old_object_only(case: Case) -> None:
+    case.create()
+    expression = f"object == null && oldObject.metadata.name == '{case.name}'"
+    case.register("Validating", case.hook(matchConditions=conditions(expression)))
+    case.send("DELETE", f"configmaps/{case.name}")
+    assert len(case.asked()) == 1
+
+
+@pytest.mark.parametrize("kind", ["Mutating", "Validating"])
+def test_a_condition_without_a_value_fails_the_request(case: Case, kind: Any) -> None:
+    wrong = ["object.data.size == '3'", "object.data.weight == '3'"]
+    case.register(kind, case.hook(matchConditions=conditions(*wrong)))
+    refused = case.create(case.map(color="red"))
+    said = ["size", "weight"]
+    told = ", ".join(f"expression 'object.data.{key} == '3'' resulted in error: no such key: {key}" for key in said)
+    assert (refused.status, refused.body["reason"]) == (403, "Forbidden")
+    assert refused.body["message"] == f'configmaps "{case.name}" is forbidden: [{told}]'
+
+
+def test_a_condition_without_a_value_may_be_ignored(case: Case) -> None:
+    wrong = conditions("object.data.size == '3'")
+    case.register("Validating", case.hook(matchConditions=wrong, failurePolicy="Ignore"))
+    assert case.create(case.map(color="red")).status == 201
+    assert case.asked() == []
+
+
+@pytest.mark.parametrize("expression", ["object.", "1", "foo"])
+def test_a_condition_that_cannot_be_read_is_refused(case: Case, expression: str) -> None:
+    body = {"metadata": {"name": case.name}, "webhooks": [case.hook(matchConditions=conditions(expression))]}
+    answer = case.api.request("POST", at("validatingwebhookconfigurations") + "?dryRun=All", body)
+    (cause,) = answer.body["details"]["causes"]
+    assert (answer.status, cause["field"]) == (422, "webhooks[0].matchConditions[0].expression")
+    assert cause["message"].startswith(f'Invalid value: "{expression}": ')
+
+
+# ── versions ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+VERSIONS = [
+    {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": FREE}}
+    for name in ("v1", "v2", "v3")
+]
+
+
+@pytest.mark.parametrize(
+    ("policy", "versions", "told"),
+    [
+        ("Equivalent", ["v1"], "v1"),
+        ("Equivalent", ["v3", "v2"], "v2"),
+        ("Equivalent", ["*"], "v2"),
+        ("Exact", ["v1", "v3"], None),
+        ("Exact", ["v2"], "v2"),
+    ],
+)
+def test_a_request_in_another_version_is_told_in_the_one_that_is_wanted(
+    case: Case, policy: str, versions: list[str], told: str | None
+) -> None:
+    kind = case.api.kind("toys", versions=VERSIONS)
+    rule = {"apiGroups": [kind.group], "apiVersions": versions, "resources": ["toys"], "operations": ["*"]}
+    case.register("Validating", case.hook(rules=[rule], matchPolicy=policy))
+    toy = kind.object(case.name, version="v2", spec={"a": 1})
+    toy["metadata"]["labels"] = {"case": case.name}
+    case.api.post(kind.path(case.ns, version="v2"), toy)
+    assert [one["kind"]["version"] for one in case.asked()] == ([told] if told else [])
+    for one in case.asked():
+        assert one["object"]["apiVersion"] == f"{kind.group}/{told}"
+        assert (one["resource"]["version"], one["requestKind"]["version"]) == (told, "v2")
+        assert one["requestResource"]["version"] == "v2"
+
+
+def test_a_patch_in_another_version_counts(case: Case) -> None:
+    kind = case.api.kind("toys", versions=VERSIONS)
+    rule = {"apiGroups": [kind.group], "apiVersions": ["v1"], "resources": ["toys"], "operations": ["*"]}
+    case.answers(patching({"op": "add", "path": "/spec/b", "value": 2}))
+    case.register("Mutating", case.hook(rules=[rule]))
+    toy = kind.object(case.name, version="v2", spec={"a": 1})
+    toy["metadata"]["labels"] = {"case": case.name}
+    made = case.api.post(kind.path(case.ns, version="v2"), toy)
+    assert (made["apiVersion"], made["spec"]) == (f"{kind.group}/v2", {"a": 1, "b": 2})
+
+
+def test_what_a_patch_adds_to_a_custom_object_must_fit_its_schema(case: Case) -> None:
+    properties = {"color": {"type": "string", "default": "red"}, "size": {"type": "integer", "maximum": 3}}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    kind = case.api.kind("cars", schema=schema)
+    rule = {"apiGroups": [kind.group], "apiVersions": ["v1"], "resources": ["cars"], "operations": ["*"]}
+    case.answers(lambda review: patching(*review["request"]["object"]["patch"])(review))
+    case.answers(patching({"op": "replace", "path": "/spec", "value": {"size": 3, "unknown": 1}}))
+    case.register("Mutating", case.hook(rules=[rule]))
+    car = kind.object(case.name, spec={})
+    car["metadata"]["labels"] = {"case": case.name}
+    assert case.api.post(kind.path(case.ns), car)["spec"] == {"size": 3, "color": "red"}
+    case.answers(patching({"op": "replace", "path": "/spec/size", "value": 4}))
+    refused = case.api.request("PATCH", kind.path(case.ns, case.name), {"spec": {"size": 2}}, content_type=MERGE)
+    assert (refused.status, refused.body["details"]["causes"][0]["field"]) == (422, "spec.size")

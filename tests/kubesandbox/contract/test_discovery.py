@@ -1,0 +1,223 @@
+"""Discovery: which groups, versions and kinds there are, told in three ways; and OpenAPI, which tells their fields."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kubesandbox.contract.api import Api, until
+from tests.kubesandbox.contract.objects import GROUPS
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+WANTED = [
+    "v1",
+    "apps/v1",
+    "batch/v1",
+    "rbac.authorization.k8s.io/v1",
+    "networking.k8s.io/v1",
+    "policy/v1",
+    "storage.k8s.io/v1",
+    "coordination.k8s.io/v1",
+    "events.k8s.io/v1",
+    "admissionregistration.k8s.io/v1",
+    "apiextensions.k8s.io/v1",
+]
+ABSENT = {
+    *("bindings", "componentstatuses", "nodes/proxy", "services/proxy", "serviceaccounts/token"),
+    *(f"pods/{each}" for each in ("attach", "ephemeralcontainers", "exec", "log", "portforward", "proxy", "resize")),
+}
+"""What needs a node, a container or a signing key, of which a sandbox has none: it does not say that it had."""
+RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "resources.json").read_text())
+"""What the real control plane tells of the groups that the sandbox must have."""
+
+
+def root(version: str) -> str:
+    return f"/apis/{version}" if "/" in version else f"/api/{version}"
+
+
+def aggregated(api: Api, path: str) -> list[dict[str, Any]]:
+    reply = api.request("GET", path, headers={"Accept": AGGREGATED})
+    assert (reply.status, reply.body["kind"]) == (200, "APIGroupDiscoveryList")
+    items: list[dict[str, Any]] = reply.body["items"]
+    return items
+
+
+def told(resource: dict[str, Any]) -> dict[str, Any]:
+    """A resource of a list without what is a hash of the server's own."""
+    return {key: value for key, value in resource.items() if key != "storageVersionHash"}
+
+
+def resources(api: Api, version: str) -> dict[str, dict[str, Any]]:
+    return {each["name"]: told(each) for each in api.get(root(version))["resources"]}
+
+
+@pytest.mark.parametrize("version", WANTED)
+def test_the_resources_of_a_group(api: Api, version: str) -> None:
+    """Each that was recorded is there, with its names, scope, verbs, short names and categories."""
+    found = resources(api, version)
+    wanted = {name: each for name, each in RECORDED[version].items() if name not in ABSENT}
+    assert {name: found.get(name) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("version", WANTED)
+def test_the_aggregated_resources_of_a_group_are_the_same(api: Api, version: str) -> None:
+    group, _, name = version.rpartition("/")
+    listed = aggregated(api, "/apis" if group else "/api")
+    (entry,) = [each for each in listed if each["metadata"].get("name", "") == group]
+    (served,) = [each for each in entry["versions"] if each["version"] == name]
+    plain = resources(api, version)
+    assert {each["resource"] for each in served["resources"]} == {name for name in plain if "/" not in name}
+    for each in served["resources"]:
+        same = plain[each["resource"]]
+        assert each["scope"] == ("Namespaced" if same["namespaced"] else "Cluster")
+        assert each["responseKind"]["kind"] == same["kind"]
+        assert set(each["verbs"]) == set(same["verbs"])
+        assert each["singularResource"] == same["singularName"]
+        assert each.get("shortNames", []) == same.get("shortNames", [])
+        assert each.get("categories", []) == same.get("categories", [])
+        subresources = {f"{each['resource']}/{sub['subresource']}" for sub in each.get("subresources", [])}
+        assert subresources == {name for name in plain if name.startswith(each["resource"] + "/")}
+
+
+def test_the_core_versions(api: Api) -> None:
+    versions = api.get("/api")
+    assert (versions["kind"], versions["versions"]) == ("APIVersions", ["v1"])
+
+
+def test_the_list_of_groups(api: Api) -> None:
+    groups = api.get("/apis")
+    assert groups["kind"] == "APIGroupList"
+    listed = {version["groupVersion"] for group in groups["groups"] for version in group["versions"]}
+    assert set(WANTED[1:]) <= listed
+
+
+@pytest.mark.parametrize("version", WANTED[1:])
+def test_a_group_tells_its_versions(api: Api, version: str) -> None:
+    group = version.partition("/")[0]
+    told = api.get(f"/apis/{group}")
+    preferred = {"groupVersion": version, "version": "v1"}
+    assert (told["kind"], told["name"], told["preferredVersion"]) == ("APIGroup", group, preferred)
+    assert preferred in told["versions"]
+
+
+def test_a_group_version_is_a_list_of_resources(api: Api) -> None:
+    told = api.get("/apis/apps/v1")
+    assert (told["kind"], told["apiVersion"], told["groupVersion"]) == ("APIResourceList", "v1", "apps/v1")
+
+
+def test_the_older_aggregated_form_is_served_to_who_asks_for_plain_too(api: Api) -> None:
+    """As kubectl asks: aggregated if possible, else plain."""
+    reply = api.request("GET", "/apis", headers={"Accept": f"{AGGREGATED},application/json"})
+    assert reply.body["kind"] == "APIGroupDiscoveryList"
+    assert reply.headers["Content-Type"] == AGGREGATED
+
+
+def test_the_version_of_the_server(api: Api) -> None:
+    assert {"major", "minor", "gitVersion", "platform"} <= set(api.get("/version"))
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
+def test_it_is_healthy(api: Api, path: str) -> None:
+    reply = api.request("GET", path)
+    assert (reply.status, reply.body) == (200, "ok")
+
+
+def test_the_kinds_of_this_suite_are_where_it_takes_them_for(api: Api) -> None:
+    for version, plurals in GROUPS.items():
+        assert set(plurals.split()) <= set(resources(api, version)), version
+
+
+def test_a_custom_kind_appears_with_all_its_names(api: Api) -> None:
+    names = {"plural": "cats", "singular": "cat", "kind": "Cat", "shortNames": ["ct"], "categories": ["all", "pets"]}
+    kind = api.crd("cats", names=names)
+    (found,) = resources(api, f"{kind.group}/v1").values()
+    assert found | {"verbs": sorted(found["verbs"])} == {
+        "name": "cats",
+        "singularName": "cat",
+        "namespaced": True,
+        "kind": "Cat",
+        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        "shortNames": ["ct"],
+        "categories": ["all", "pets"],
+    }
+
+
+def test_a_custom_kinds_subresources_appear(api: Api) -> None:
+    paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}, "scale": paths},
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    kind = api.crd("dogs", versions=[version], scope="Cluster")
+    found = resources(api, f"{kind.group}/v1")
+    assert (found["dogs"]["namespaced"], found["dogs/status"]["kind"]) == (False, "Dog")
+    assert found["dogs/scale"] | {"verbs": sorted(found["dogs/scale"]["verbs"])} == {
+        "name": "dogs/scale",
+        "singularName": "",
+        "namespaced": False,
+        "group": "autoscaling",
+        "version": "v1",
+        "kind": "Scale",
+        "verbs": ["get", "patch", "update"],
+    }
+
+
+def test_a_custom_group_prefers_the_newest_stable_version(api: Api) -> None:
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    names = ["v1beta1", "v2alpha1", "v1", "v10", "v2"]
+    versions = [{"name": each, "served": True, "storage": each == "v1", "schema": schema} for each in names]
+    kind = api.crd("birds", versions=versions)
+    group = api.get(f"/apis/{kind.group}")
+    assert group["preferredVersion"]["version"] == "v10"
+    assert [each["version"] for each in group["versions"]] == ["v10", "v2", "v1", "v1beta1", "v2alpha1"]
+
+
+def test_a_custom_kind_goes_with_its_definition(api: Api) -> None:
+    kind = api.crd("fishes")
+    api.delete(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{kind.name}")
+    until(lambda: api.request("GET", f"/apis/{kind.group}/v1").status == 404)
+    until(lambda: kind.group not in json.dumps(api.get("/apis")))
+
+
+def test_openapi_has_a_document_for_each_version(api: Api) -> None:
+    paths = api.get("/openapi/v3")["paths"]
+    assert {root(version).lstrip("/") for version in WANTED} <= set(paths)
+    assert all(each["serverRelativeURL"].startswith("/openapi/v3/") for each in paths.values())
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [("v1", "Pod"), ("apps/v1", "Deployment"), ("batch/v1", "CronJob"), ("networking.k8s.io/v1", "Ingress")],
+)
+def test_openapi_describes_a_kind(api: Api, version: str, kind: str) -> None:
+    document = api.get(api.get("/openapi/v3")["paths"][root(version).lstrip("/")]["serverRelativeURL"])
+    schemas = [each for each in document["components"]["schemas"].values() if is_of(each, version, kind)]
+    assert [set(each["properties"]) for each in schemas] == [{"apiVersion", "kind", "metadata", "spec", "status"}]
+
+
+def is_of(schema: dict[str, Any], version: str, kind: str) -> bool:
+    group, _, name = version.rpartition("/")
+    return {"group": group, "kind": kind, "version": name} in schema.get("x-kubernetes-group-version-kind", [])
+
+
+def test_openapi_knows_merge_keys(api: Api) -> None:
+    document = api.get("/openapi/v3/api/v1")
+    containers = document["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
+    assert containers["x-kubernetes-patch-merge-key"] == "name"
+    assert containers["x-kubernetes-list-map-keys"] == ["name"]
+    assert containers["x-kubernetes-list-type"] == "map"
+
+
+def test_openapi_describes_a_custom_kind(api: Api) -> None:
+    spec = {"type": "object", "properties": {"color": {"type": "string", "description": "of the fur"}}}
+    kind = api.crd("sheeps", schema={"type": "object", "properties": {"spec": spec}})
+    path = f"apis/{kind.group}/v1"
+    found = until(lambda: api.get("/openapi/v3")["paths"].get(path))
+    schemas = api.get(found["serverRelativeURL"])["components"]["schemas"]
+    (schema,) = [each for each in schemas.values() if is_of(each, f"{kind.group}/v1", "Sheep")]
+    assert schema["properties"]["spec"] == spec
+    assert {"apiVersion", "kind", "metadata"} <= set(schema["properties"])

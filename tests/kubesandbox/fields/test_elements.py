@@ -1,0 +1,70 @@
+"""Path elements: how they are told, written, read and shown."""
+
+import pytest
+
+from hookrunner.model.resources import JSON
+from kubesandbox.fields.elements import NoElement, canonical, element, shown, written
+from kubesandbox.fields.shapes import Shape
+from kubesandbox.schemas import Schema
+from tests.kubesandbox.fields.widgets import SPEC
+
+PORTS = Shape(Schema(SPEC["properties"]["ports"]))
+SET = Shape(Schema(SPEC["properties"]["set"]))
+
+
+@pytest.mark.parametrize(
+    ("port", "key"),
+    [
+        ({"protocol": "UDP", "port": 80}, 'k:{"port":80,"protocol":"UDP"}'),
+        ({"port": 80}, 'k:{"port":80,"protocol":"TCP"}'),
+        ({"port": None}, 'k:{"port":null,"protocol":"TCP"}'),
+        ({}, 'k:{"protocol":"TCP"}'),
+    ],
+)
+def test_an_element_is_told_by_its_keys_and_their_defaults(port: JSON, key: str) -> None:
+    assert element(port, PORTS) == key
+
+
+@pytest.mark.parametrize("port", [None, 3, "a", []])
+def test_what_is_no_object_has_no_keys(port: JSON) -> None:
+    with pytest.raises(NoElement, match="associative list with keys may not have"):
+        element(port, PORTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("<a&b>", '"\\u003ca\\u0026b\\u003e"'), (1.0, "1"), (1.5, "1.5"), ("ä", '"ä"')]
+)
+def test_values_are_written_as_go_does(value: JSON, text: str) -> None:
+    assert written(value) == text
+    assert element(value, SET) == f"v:{text}"
+
+
+@pytest.mark.parametrize(
+    ("key", "form"),
+    [
+        ("f:a", "f:a"),
+        ('k:{"b":1, "a":"x"}', 'k:{"a":"x","b":1}'),
+        ("v:1.0", "v:1"),
+        ("i:3", "i:3"),
+        ("i:x", None),
+        ("k:[]", None),
+        ("k:{", None),
+        ("spec", None),
+    ],
+)
+def test_what_clients_write_has_one_form(key: str, form: str | None) -> None:
+    assert canonical(key) == form
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("f:a.b", ".a.b"),
+        ('k:{"port":80,"p":"TCP"}', '[p="TCP",port=80]'),
+        ('v:"a"', '[="a"]'),
+        ("v:true", "[=true]"),
+        ("i:3", "[3]"),
+    ],
+)
+def test_paths_are_shown_as_the_api_server_words_them(key: str, text: str) -> None:
+    assert shown(key) == text

@@ -1,0 +1,100 @@
+"""What becomes of a definition's names, as a real API server decides it: the second does not get what is taken."""
+
+import secrets
+import time
+from typing import Any
+
+import pytest
+
+from kubesandbox.structural import definition, names
+from tests.kubesandbox.oracle import Oracle
+from tests.kubesandbox.structural.widgets import CRDS, Raw
+
+THEN = "2026-01-01T00:00:00Z"
+LATER = "2026-01-02T00:00:00Z"
+FIRST = {"plural": "cats", "kind": "Cat", "shortNames": ["c"], "categories": ["all", "pets"]}
+SECOND: list[Raw] = [
+    {"plural": "dogs", "kind": "Dog", "shortNames": ["d"]},
+    {"plural": "dogs", "kind": "Cat"},
+    {"plural": "dogs", "kind": "Dog", "singular": "cat"},
+    {"plural": "dogs", "kind": "Dog", "shortNames": ["d", "c", "cats"]},
+    {"plural": "dogs", "kind": "Dog", "listKind": "CatList"},
+    {"plural": "dogs", "kind": "CatList", "singular": "c", "shortNames": ["cat"]},
+]
+
+
+def _definition(said: Raw, group: str) -> Raw:
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{said['plural']}.{group}"},
+        "spec": {"group": group, "scope": "Cluster", "names": said, "versions": [version]},
+    }
+
+
+def _plain(status: Any) -> Any:
+    conditions = [{key: one[key] for key in one if key != "lastTransitionTime"} for one in status["conditions"]]
+    return status | {"conditions": sorted(conditions, key=lambda one: str(one["type"]))}
+
+
+def _settled(oracle: Oracle, name: str) -> Raw:
+    """A definition's status, once the controllers are done with it."""
+    deadline = time.monotonic() + 60
+    while True:
+        status: Raw = oracle.ask("GET", f"{CRDS}/{name}")[1]["status"]
+        state = {one["type"]: one for one in status.get("conditions") or []}
+        reasons = {kind: condition["reason"] for kind, condition in state.items()}
+        if reasons.get("Established") in ("InitialNamesAccepted", "NotAccepted") and "NamesAccepted" in reasons:
+            return status
+        assert time.monotonic() < deadline, status
+
+
+def _ours(said: Raw, others: list[Raw], group: str = "pets.structural.test") -> Raw:
+    made: Raw = definition.defaulted(_definition(said, group))
+    return made | {"status": names.status(made, others, THEN)}
+
+
+@pytest.mark.parametrize("second", SECOND, ids=str)
+def test_names_are_accepted_as_by_the_api_server(oracle: Oracle, second: Raw) -> None:
+    group = f"n{secrets.token_hex(4)}.structural.test"
+    bodies = [_definition(FIRST, group), _definition(second, group)]
+    theirs = []
+    try:
+        for body in bodies:
+            oracle.made(CRDS, body)
+            theirs.append(_settled(oracle, body["metadata"]["name"]))
+    finally:
+        for body in bodies:
+            oracle.ask("DELETE", f"{CRDS}/{body['metadata']['name']}", {})
+    first = _ours(FIRST, [], group)
+    ours = [first["status"], _ours(second, [first], group)["status"]]
+    assert [_plain(one) for one in ours] == [_plain(one) for one in theirs]
+
+
+def test_a_name_is_taken_only_within_its_group() -> None:
+    other = _ours(FIRST, [], "other.structural.test")
+    assert _ours(FIRST, [other])["status"]["acceptedNames"]["kind"] == "Cat"
+
+
+def test_what_stays_true_keeps_its_time() -> None:
+    first = _ours(FIRST, [])
+    again = names.status(first, [first], LATER)
+    assert again == first["status"]
+
+
+def test_names_that_become_free_are_accepted_later() -> None:
+    first = _ours(FIRST, [])
+    second = _ours({"plural": "dogs", "kind": "Cat"}, [first])
+    freed = names.status(second, [], LATER)
+    assert {one["type"]: one["status"] for one in freed["conditions"]} == {
+        "NamesAccepted": "True",
+        "Established": "True",
+    }
+    assert freed["acceptedNames"]["kind"] == "Cat"
+
+
+def test_a_version_in_which_objects_may_be_stored_is_remembered() -> None:
+    first = _ours(FIRST, [])
+    first["spec"]["versions"][0]["name"] = "v2"
+    assert names.stored_versions(first) == ["v1", "v2"]

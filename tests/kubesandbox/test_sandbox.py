@@ -1,0 +1,93 @@
+"""The parts put together: what only all of them do."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubesandbox.api import Api
+from kubesandbox.bodies import Body
+from kubesandbox.faults import Faults
+from kubesandbox.garbage import PATIENCE
+from kubesandbox.kinds import Kinds
+from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.store import Store
+from tests.flows.waiting import until
+from tests.kubesandbox.conftest import Client
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+
+async def test_controllers_miss_nothing_though_history_is_forgotten_before_they_see_it(client: Client) -> None:
+    """A namespace with more objects than history has room for is such a case."""
+    store, api = client.sandbox.store, client.sandbox.api
+    owner = await client.create(CONFIGMAPS, {"metadata": {"name": "owner"}})
+    mine = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    kind = client.sandbox.kinds.get("", "v1", "configmaps")
+    assert kind is not None
+    body = Body({"metadata": {"name": "owned", "ownerReferences": [mine]}})
+    api.create(kind, Place("", "v1", "configmaps", "default"), WriteOptions(), body)
+    store.compact()
+    assert (await client.send("DELETE", f"{CONFIGMAPS}/owner")).status == 200
+    await until(lambda: not store.select("configmaps"), "what was owned goes too")
+
+
+@pytest.mark.looptime
+async def test_seeds_keep_owners_that_are_elsewhere(tmp_path: Path) -> None:
+    missing = {"apiVersion": "v1", "kind": "ConfigMap", "name": "elsewhere", "uid": "1-2-3"}
+    seed = tmp_path / "seed.yaml"
+    meta = {"name": "owned", "ownerReferences": [missing]}
+    seed.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}))
+    async with serving(Options(seed=[seed])) as sandbox:
+        made = sandbox.store.revision
+        await asyncio.sleep(PATIENCE + 0.5)
+        assert sandbox.store.changes(made) == []
+
+
+POD = {"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 20, "containers": [{"name": "a", "image": "a"}]}}
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@pytest.mark.looptime
+async def test_a_pod_on_a_node_goes_when_its_grace_is_over() -> None:
+    async with serving(Options()) as sandbox:
+        pods = sandbox.kinds.of_stored("pods")
+        assert pods is not None
+        place = Place("", "v1", "pods", "default")
+        sandbox.api.create(pods, place, WriteOptions(), Body(POD | {"metadata": {"name": "a"}}))
+        sandbox.api.delete(pods, replace(place, name="a"), DeleteOptions())
+        await asyncio.sleep(19)
+        assert sandbox.store.select("pods")
+        await asyncio.sleep(2)
+        assert sandbox.store.select("pods") == []
+
+
+def test_a_kubeconfig_is_not_written_where_a_link_leads(tmp_path: Path) -> None:
+    """Others may have put one into a directory that is theirs, too."""
+    other, config = tmp_path / "other", tmp_path / "config"
+    other.write_text("precious")
+    config.symlink_to(other)
+    store, kinds = Store(), Kinds(())
+    sandbox = Sandbox("http://127.0.0.1:1", Options(), store, kinds, Api(store, kinds), Faults())
+    sandbox.write_kubeconfig(config)
+    assert (other.read_text(), config.is_symlink(), config.stat().st_mode & 0o777) == ("precious", False, 0o600)
+    assert sorted(tmp_path.iterdir()) == [config, other]
+
+
+async def test_a_definition_of_a_built_in_kind_changes_nothing(client: Client) -> None:
+    """Its deletion takes the objects that it defines, which these are not."""
+    ingresses, crds = "/apis/networking.k8s.io/v1/namespaces/default/ingresses", "/apis/apiextensions.k8s.io/v1/"
+    backend = {"service": {"name": "a", "port": {"number": 80}}}
+    await client.create(ingresses, {"metadata": {"name": "a"}, "spec": {"defaultBackend": backend}})
+    names = {"plural": "ingresses", "kind": "Ingress"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    spec = {"group": "networking.k8s.io", "scope": "Namespaced", "names": names, "versions": [version]}
+    meta = {"name": "ingresses.networking.k8s.io", "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}}
+    await client.create(f"{crds}customresourcedefinitions", {"metadata": meta, "spec": spec})
+    path = f"{crds}customresourcedefinitions/ingresses.networking.k8s.io"
+    await client.send("DELETE", path)
+    await until(lambda: not client.sandbox.store.select("customresourcedefinitions.apiextensions.k8s.io"), "it is gone")
+    assert (await client.send("GET", f"{ingresses}/a")).status == 200

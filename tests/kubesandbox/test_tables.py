@@ -1,0 +1,141 @@
+"""Tables: every cell as a real API server fills it, for objects with much to show."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubesandbox.kinds import Kind, Kinds, builtin
+from kubesandbox.tables import PRINTERS, cells, table
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.kinds_data import TABLE, fetch, path
+
+OBJECTS = (Path(__file__).parent / "columns/rich_objects.yaml").read_text().split("\n---\n")
+KINDS = Kinds(builtin())
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+def title(text: str) -> str:
+    obj = yaml.safe_load(text)
+    return f"{obj['kind']}-{obj['metadata']['name']}"
+
+
+def kind_of(obj: dict[str, Any]) -> Kind:
+    found = KINDS.of_kind(obj["apiVersion"], obj["kind"])
+    assert found is not None
+    return found
+
+
+def shown(cluster: Cluster, method: str, where: str, obj: dict[str, Any]) -> dict[str, Any]:
+    """The row with which a real server answers to a dry run."""
+    where += "?dryRun=All&includeObject=Object"
+    answer = json.loads(fetch(cluster.access, where, TABLE, method=method, body=json.dumps(obj).encode()))
+    row: dict[str, Any] = answer["rows"][0]
+    return row
+
+
+@contextmanager
+def kept(cluster: Cluster, collection: str, obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """An object that is there for a while."""
+    made = cluster.create(collection, obj)
+    try:
+        yield made
+    finally:
+        where = f"{collection}/{made['metadata']['name']}"
+        cluster.request("PATCH", where, {"metadata": {"finalizers": None}})
+        cluster.request("DELETE", f"{where}?gracePeriodSeconds=0")
+
+
+def collection_of(kind: Kind, namespace: str) -> str:
+    scope = f"/namespaces/{namespace}" if kind.namespaced else ""
+    return f"/{path(kind.group, kind.version)}{scope}/{kind.plural}"
+
+
+def real_row(cluster: Cluster, obj: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """The row of an object with its status, for which it has to be there."""
+    collection = collection_of(kind_of(obj), namespace)
+    if "status" not in obj:
+        return shown(cluster, "POST", collection, obj)
+    with kept(cluster, collection, obj) as made:
+        where = f"{collection}/{made['metadata']['name']}/status"
+        return shown(cluster, "PATCH", where, {"status": obj["status"]})
+
+
+@pytest.fixture(scope="module")
+def shared(cluster: Cluster) -> Iterator[str]:
+    """One namespace for all objects."""
+    name = f"test-{secrets.token_hex(4)}"
+    with kept(cluster, "/api/v1/namespaces", {"metadata": {"name": name}}):
+        yield name
+
+
+@pytest.mark.parametrize("text", OBJECTS, ids=title)
+def test_cells_are_those_of_the_real_server(cluster: Cluster, shared: str, text: str) -> None:
+    unique = f"t{secrets.token_hex(4)}"
+    obj = yaml.safe_load(text.replace("NAMESPACE", shared).replace("NAME", unique))
+    row = real_row(cluster, obj, shared)
+    now = datetime.now(UTC)
+    # Ages may have become some seconds more while the answer was on its way.
+    ours = [cells(kind_of(obj), row["object"], now - timedelta(seconds=late)) for late in range(5)]
+    differing = [(real, same[0]) for real, *same in zip(row["cells"], *ours, strict=True) if real not in same]
+    assert differing == []
+
+
+@pytest.mark.parametrize("kind", ["Pod", "PersistentVolumeClaim", "Job"])
+def test_what_is_being_deleted_says_so_as_on_the_real_server(cluster: Cluster, shared: str, kind: str) -> None:
+    obj = next(yaml.safe_load(text) for text in OBJECTS if f"kind: {kind}\n" in text and "status:" in text)
+    obj["metadata"] = {"name": f"t{secrets.token_hex(4)}", "finalizers": ["example.com/hold"]}
+    collection = collection_of(kind_of(obj), shared)
+    with kept(cluster, collection, obj) as made:
+        where = f"{collection}/{made['metadata']['name']}"
+        cluster.request("DELETE", f"{where}?gracePeriodSeconds=0")
+        answer = json.loads(fetch(cluster.access, f"{where}?includeObject=Object", TABLE))
+    row = answer["rows"][0]
+    assert "Terminating" in row["cells"]
+    assert cells(kind_of(obj), row["object"], datetime.now(UTC))[:4] == row["cells"][:4]
+
+
+def test_every_printed_kind_has_an_example() -> None:
+    examples = {kind_of(yaml.safe_load(text)).stored for text in OBJECTS}
+    assert PRINTERS.keys() - examples == set()
+
+
+def test_a_table_has_the_columns_without_what_is_only_ours() -> None:
+    made = table(kind_of({"apiVersion": "v1", "kind": "ConfigMap"}), [], NOW)
+    assert [one["name"] for one in made["columnDefinitions"]] == ["Name", "Data", "Age"]
+    custom = Kind(
+        "example.com", "v1", "Thing", "things", True, columns=({"name": "A", "jsonPath": ".a"},), definition={}
+    )
+    assert table(custom, [], NOW)["columnDefinitions"] == [{"name": "A"}]
+
+
+@pytest.mark.parametrize(
+    ("include", "beside"),
+    [
+        ("Metadata", {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}}),
+        ("Object", {"metadata": {"name": "a"}, "data": {"b": "c"}}),
+        ("None", None),
+    ],
+)
+def test_rows_carry_what_was_asked_for(include: str, beside: object) -> None:
+    obj = {"metadata": {"name": "a"}, "data": {"b": "c"}}
+    made = table(kind_of({"apiVersion": "v1", "kind": "ConfigMap"}), [obj], NOW, include)
+    assert made["rows"] == [{"cells": ["a", 1, "<unknown>"], "object": beside}]
+
+
+@pytest.mark.parametrize(("phase", "hidden"), [("Succeeded", True), ("Failed", True), ("Running", False)])
+def test_rows_of_pods_that_ended_are_marked(phase: str, hidden: bool) -> None:
+    made = table(kind_of({"apiVersion": "v1", "kind": "Pod"}), [{"status": {"phase": phase}}], NOW)
+    assert ("conditions" in made["rows"][0]) is hidden
+
+
+@pytest.mark.parametrize("kind", [kind for kind in builtin() if kind.served], ids=lambda kind: kind.stored)
+def test_an_object_with_nothing_in_it_still_has_its_row(kind: Kind) -> None:
+    row = cells(kind, {"metadata": {"name": "a"}}, NOW)
+    assert len(row) in (len(kind.columns), len(kind.columns) + 1)
