@@ -89,11 +89,7 @@ async def serve(settings: Settings, loading: Loading | None) -> int:
         background = face.background = Background(group)
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, face.metrics)
-        built = assembled(settings, parts, face.hook_metrics, hooks)
-        webhooks = Needed(settings, built.declared, parts, stack)
-        modules = None
-        if settings.modules.on:
-            modules = await _look_after_modules(settings, parts, (built, webhooks), face, stack)
+        built, webhooks, modules = await _assemble(settings, parts, hooks, face, stack)
         face.shows(built.status, hooks)  # not earlier: nobody is ready of whose modules nothing is known
         face.webhooks = webhooks
         await webhooks.start()
@@ -252,10 +248,13 @@ async def _connect(settings: Settings, connection: Connection, metrics: Metrics,
     return Kube(Watches(reader, discovery, metrics, kube.watch_idle_timeout), discovery, patcher, connection)
 
 
-async def _look_after_modules(
-    settings: Settings, parts: Parts, built: tuple[Assembly, Needed], face: Face, stack: AsyncExitStack
-) -> Working:
-    """Read the modules and what users have configured of them."""
+async def _assemble(
+    settings: Settings, parts: Parts, hooks: Catalog, face: Face, stack: AsyncExitStack
+) -> tuple[Assembly, Needed, Working | None]:
+    """The engine, its webhooks and, if there are modules directories, the modules with what users have configured."""
+    if not settings.modules.on:
+        built = assembled(settings, parts, face.hook_metrics, hooks)
+        return built, Needed(settings, built.declared, parts, stack), None
     # 0.1 s, which nobody else has to pay.
     from hookrunner.convergence import assembly
     from hookrunner.modules import shelf
@@ -263,10 +262,14 @@ async def _look_after_modules(
     for directory in settings.modules.directories:
         await asyncio.to_thread(writable.check, directory, settings.hooks)
     found = await asyncio.to_thread(shelf.read, settings.modules)
-    modules = await stack.enter_async_context(assembly.convergence(settings, found, parts, *built))
+    configured = assembly.configuration(settings, found, parts.kube)
+    built = assembled(settings, parts, face.hook_metrics, hooks, configured.values)
+    webhooks = Needed(settings, built.declared, parts, stack)
+    context = assembly.convergence(settings, configured, parts, built, webhooks)
+    modules = await stack.enter_async_context(context)
     face.modules, face.views = modules.status, modules.views
     await modules.prepare()
-    return modules
+    return built, webhooks, modules
 
 
 @asynccontextmanager

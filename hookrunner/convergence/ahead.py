@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import TypeAlias
 
 from hookrunner.background import Background
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import Module, Phase
 
@@ -28,7 +28,7 @@ _FRESH = 10.0
 class Ahead:
     """Loads, and begins with the modules that are on and come next. Whoever tries again has everything loaded anew."""
 
-    def __init__(self, load: Load, states: States, background: Background) -> None:
+    def __init__(self, load: Load, states: ModuleStates, background: Background) -> None:
         self._load = load
         self._states = states
         self._background = background
@@ -52,7 +52,7 @@ class Ahead:
                 begun = self._begun[state.module.name] = asyncio.get_running_loop().create_future()
                 self._background.keep(f"hooks of {state.module.name}", partial(self._loaded, state, begun), ends=True)
 
-    async def _loaded(self, state: State, begun: _Begun) -> None:
+    async def _loaded(self, state: ModuleState, begun: _Begun) -> None:
         found = await self._load(state.module)
         if not begun.done():
             begun.set_result((asyncio.get_running_loop().time(), found))

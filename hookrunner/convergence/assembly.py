@@ -30,7 +30,7 @@ from hookrunner.convergence.releasing import Helm, Releasing
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.running import Running
 from hookrunner.convergence.sources import Sources
-from hookrunner.convergence.state import States
+from hookrunner.convergence.state import ModuleStates
 from hookrunner.convergence.status import Known, ModulesStatus
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
@@ -64,7 +64,7 @@ class Convergence:
     views: ModuleViews
     releasing: Releasing
     store: Store
-    states: States
+    states: ModuleStates
     _deciding: Deciding
     _rounds: Rounds
     _reactions: Reactions
@@ -129,16 +129,34 @@ async def _look_for_predecessors(config: ConfigObject) -> None:
             _log.warn(f"{config} does not exist, but {theirs} does.", hint=f"to use it: --config-map {theirs.name}")
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The modules as their files describe them, with what users configure in the cluster and their values, which hooks
+    read and change. `namespace` is that of the configuration, and of releases by default."""
+
+    shelf: Shelf
+    namespace: str
+    sources: Sources
+    store: Store
+    values: HookValues
+
+
+def configuration(settings: Settings, shelf: Shelf, kube: Kube) -> Configuration:
+    """What the engine needs before modules are put together on top of it."""
+    namespace = settings.kube.namespace or kube.connection.namespace or "default"
+    sources, store = _sources(kube, namespace, settings.modules), Store(shelf.loaded.statics.sections, shelf.schemas)
+    values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
+    return Configuration(shelf, namespace, sources, store, values)
+
+
 @asynccontextmanager
 async def convergence(
-    settings: Settings, shelf: Shelf, parts: Parts, built: Assembly, registering: Registering
+    settings: Settings, configured: Configuration, parts: Parts, built: Assembly, registering: Registering
 ) -> AsyncIterator[Convergence]:
     """What looks after these modules, with the engine as its hands; at its end the render workers go."""
-    modules = settings.modules
-    namespace = settings.kube.namespace or parts.kube.connection.namespace or "default"
-    store, states = Store(shelf.loaded.statics.sections, shelf.schemas), States(shelf.modules)
-    sources = _sources(parts.kube, namespace, modules)
-    values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
+    modules, shelf, namespace = settings.modules, configured.shelf, configured.namespace
+    sources, store, values = configured.sources, configured.store, configured.values
+    states = ModuleStates(shelf.modules)
     async with _renderer(settings) as renderer:
         helm = _helm(parts, modules, namespace, renderer)
         scripts = Measured(
@@ -155,13 +173,12 @@ async def convergence(
         webhooks = ModuleWebhooks(states, hooks, built.declared, registering, shelf.loaded.found.certain)
         acts = Running(hooks, webhooks, definitions, releasing, store), Deleting(hooks, webhooks, releasing, store)
         tasks = Tasks(states, acts, built.queues, parts.metrics, time.monotonic)
-        steps = Steps(deciding, definitions, leftovers, webhooks)
+        steps = Steps(deciding, hooks, webhooks, definitions, leftovers)
         rules = Rules(modules.patience, strict=settings.compat is Compat.ADDON)
         rounds = Rounds(states, tasks, steps, built.engine, rules, parts.metrics)
         reactions = Reactions(states, deciding, rounds, tasks, releasing)
-        built.executions.values, built.engine.modules = values, tasks
         for state in states:
-            built.engine.open(own_queue(state.module.name))
+            built.engine.open(own_queue(state.module.name), tasks.carry_out)
         known = Known(deciding, releasing, sources, shelf.loaded.found.rejected, leftovers, compiled)
         status = ModulesStatus(states, rounds, known, built.queues)
         Gauges(states, deciding, releasing, built.queues, built.engine).export(parts.metrics)
@@ -183,13 +200,15 @@ def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> Sources:
     return Sources(called("ConfigMap", modules.config_map), secret)
 
 
-def _hooks(settings: Settings, parts: Parts, built: Assembly, states: States, compiled: CompiledHooks) -> ModuleHooks:
+def _hooks(
+    settings: Settings, parts: Parts, built: Assembly, states: ModuleStates, compiled: CompiledHooks
+) -> ModuleHooks:
     direct = DirectRuns(built.executions, built.rates, built.engine.progress, time.monotonic)
 
     async def load(module: Module) -> catalog.Catalog:
         return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)
 
-    return ModuleHooks(Ahead(load, states, parts.background), built.engine, direct, compiled)
+    return ModuleHooks(Ahead(load, states, parts.background), built.engine, built.enabling, direct, compiled)
 
 
 def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> Definitions:

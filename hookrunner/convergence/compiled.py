@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from hookrunner.convergence.news import Item, News
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadModule
 from hookrunner.model.status import some
 from hookrunner.model.values import GLOBAL
@@ -26,11 +26,11 @@ class CompiledHooks:
         """What is missing of global hooks, for a person; empty if nothing is."""
         return f"global {_text(self.names)}" if self.names else ""
 
-    def lacking(self, state: State) -> str:
+    def lacking(self, state: ModuleState) -> str:
         """What a module that is on does without, for a person; empty if nothing."""
         return _text(state.module.compiled) if state.on and state.module.compiled else ""
 
-    def begin(self, state: State) -> None:
+    def begin(self, state: ModuleState) -> None:
         """A module is about to start: tell what it lacks, or raise BadModule if it is to wait for that."""
         missing = self.lacking(state)
         if self.parks and (missing or self.shared):

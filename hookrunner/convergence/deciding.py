@@ -18,7 +18,7 @@ from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.convergence.remarks import Remarks
 from hookrunner.convergence.sources import Sources
-from hookrunner.convergence.state import NOT_YET, State, States
+from hookrunner.convergence.state import NOT_YET, ModuleState, ModuleStates
 from hookrunner.convergence.trouble import Trouble
 from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
@@ -53,7 +53,7 @@ class Deciding:
     configuration cannot be read at all, empty if it can. `failures` counts decisions that left a module undecided."""
 
     def __init__(
-        self, extenders: Extenders, states: States, store: Store, known: KnownCapabilities, sources: Sources
+        self, extenders: Extenders, states: ModuleStates, store: Store, known: KnownCapabilities, sources: Sources
     ) -> None:
         self.refused: Mapping[str, BadValues] = {}
         self.unseen = ""
@@ -144,13 +144,13 @@ class Deciding:
         async with self._deciding:
             return await self._decide_all()
 
-    def is_outdated(self, state: State) -> bool:
+    def is_outdated(self, state: ModuleState) -> bool:
         """Has the module an `enabled` script, and another config than when it was decided about last?"""
         key = state.module.key
         last = self._decided_by.get(key, _NOTHING)
         return last is not _NOTHING and not same(last, self._store.config(key))
 
-    async def contradicts(self, state: State) -> bool:
+    async def contradicts(self, state: ModuleState) -> bool:
         """Would be decided otherwise about this module now than it was last? Asks its script again.
 
         Waits for decisions under way: they may have begun with other values.
@@ -171,16 +171,17 @@ class Deciding:
         self._store.enabled_modules([state.module.name for state in self._states if state.on or state.live])
         return bool(changed)
 
-    def _recalculation(self, states: Iterable[State]) -> Recalculation:
+    def _recalculation(self, states: Iterable[ModuleState]) -> Recalculation:
         """With the values of this moment, for the scripts of these modules."""
         keys = [state.module.key for state in states if state.module.script]
         self._decided_by |= {key: self._store.config(key) for key in keys}
         documents = {key: Documents(self._store.config_document(key), self._store.document(key)) for key in keys}
         return Recalculation(self._extenders.chain, self._facts(), documents, self._extenders.scripts)
 
-    def _decide(self, state: State, decision: Decision) -> bool:
+    def _decide(self, state: ModuleState, decision: Decision) -> bool:
         """Whether it is another choice than before."""
-        before, state.decision = state.decision, decision
+        before = state.decision
+        state.decide(decision)
         if decision.choice is Choice.OFF and state.live:
             self._store.hold(state.module.key)
         if decision.choice is before.choice and before is not NOT_YET:
@@ -216,7 +217,7 @@ class Deciding:
         for state in self._states:
             if state.decision.choice is Choice.UNDECIDED and not state.decision.by and state.decision is not NOT_YET:
                 flags = flagged(state.module, self._extenders.chain, facts)
-                state.decision = uncertain(state.module, flags, facts) or state.decision
+                state.decide(uncertain(state.module, flags, facts) or state.decision)
 
     def _tell(self, refused: Mapping[str, BadValues]) -> None:
         """What is refused now and was not, or for another reason, and what is not any more."""
@@ -248,7 +249,7 @@ class Deciding:
             return any(state.live for state in self._states)
         return bool(self._off_without(source))
 
-    def _off_without(self, source: ConfigObject) -> list[State]:
+    def _off_without(self, source: ConfigObject) -> list[ModuleState]:
         """Modules that are installed, and that flags would turn off if the source were empty."""
         other = self._secret if source is self._sources.config else self._config
         facts = replace(self._facts(), config=other.enabled)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hookrunner.charts.crds import crds
 from hookrunner.convergence.known import KnownCapabilities
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.releases.crds import Crds
 
 
@@ -21,12 +21,12 @@ class Definitions:
         self._labels = labels
         self._skipped = skipped
 
-    async def apply(self, state: State) -> None:
+    async def apply(self, state: ModuleState) -> None:
         """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
-        if state.crds:
+        if state.has_definitions:
             return
         found = await asyncio.to_thread(crds, state.module.directory, self._skipped)
+        kinds = await self._crds.ensure(found, self._labels) if found else ()
         if found:
-            state.kinds = frozenset(await self._crds.ensure(found, self._labels))
             self._known.forget()
-        state.crds = True
+        state.set_definitions(kinds)

@@ -3,7 +3,7 @@
 from hookrunner import log
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import BindingType
@@ -22,11 +22,7 @@ class Deleting:
         self._releasing = releasing
         self._store = store
 
-    def still(self, state: State) -> None:
-        """Its turn will come; its hooks hear no more ticks until then."""
-        self._hooks.still(state)
-
-    async def run(self, state: State) -> None:
+    async def run(self, state: ModuleState) -> None:
         """Delete it. Raises what keeps it from that; the next attempt goes on with the step that failed, and no delete
         hook runs twice. A hook that cannot even say what it wants keeps no module alive (§13.6)."""
         try:
@@ -45,9 +41,9 @@ class Deleting:
         state.reach(Phase.HOOKS_DISABLED)
         self._hooks.forget(state)
         self._store.forget(state.module.key)
-        state.gone()
+        state.remove()
 
-    async def _recall(self, state: State) -> None:
+    async def _recall(self, state: ModuleState) -> None:
         """Let its hooks see the values of its release, if it last ran in an earlier process."""
         if self._store.is_held(state.module.key):
             return

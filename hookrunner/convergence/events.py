@@ -58,6 +58,15 @@ class _Thread:
         self.waiting[one_line(item.message)] += 1
         self.bad = item.bad
 
+    def remember(self, event: JSON) -> None:
+        """The API server has taken this Event."""
+        self.posted = event
+
+    def rest(self, now: float) -> None:
+        """It was told, or could not be: nothing waits any more."""
+        self.posted_at = now
+        self.waiting.clear()
+
     @property
     def message(self) -> str:
         """All of it in one, beginning with whom it is about: the Events of all modules stand in one list."""
@@ -96,7 +105,7 @@ class Events:
             for (_, reason), thread in self._threads.items():
                 if thread.waiting and thread.due <= loop.time():
                     await self._tell(reason, thread)
-                    thread.posted_at = loop.time()
+                    thread.rest(loop.time())
 
     @property
     def _next(self) -> float | None:
@@ -111,13 +120,12 @@ class Events:
             if not (thread.repeats and await self._counted(thread)):
                 event = self._event(reason, thread)
                 await self._client.send(Call("POST", _EVENTS.path(self._config.namespace), body=event, timeout=10.0))
-                thread.posted = event
+                thread.remember(event)
             self._refused = False
         except KubeError as error:
             told = rights.explained(error, "write Events", _RULE) if isinstance(error, Denied) else error
             _log.log("debug" if self._refused else "warn", "an Event cannot be written", reason=reason, error=told)
             self._refused = True
-        thread.waiting.clear()
 
     async def _counted(self, thread: _Thread) -> bool:
         """Add to the last Event; False if it is gone, as they are after an hour."""
@@ -128,7 +136,7 @@ class Events:
             await self._client.send(call)
         except NotFound:
             return False
-        thread.posted |= news
+        thread.remember(thread.posted | news)
         return True
 
     def _event(self, reason: str, thread: _Thread) -> JSON:

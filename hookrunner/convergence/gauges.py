@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queue_set import Queues
 from hookrunner.metrics.names import Metrics
@@ -20,7 +20,7 @@ class Gauges:
     """What is true of all modules at a moment."""
 
     def __init__(
-        self, states: States, deciding: Deciding, releasing: Releasing, queues: Queues, engine: Engine
+        self, states: ModuleStates, deciding: Deciding, releasing: Releasing, queues: Queues, engine: Engine
     ) -> None:
         self._states = states
         self._deciding = deciding
@@ -93,7 +93,7 @@ class Gauges:
                 yield (queue.name, *(order.owner or ("",)), order.name, order.label), 1
 
 
-def _brief(state: State) -> str:
+def _brief(state: ModuleState) -> str:
     """One of few words, for a label: full texts would make a series of every message."""
     if state.decision.choice is Choice.UNDECIDED:
         return "undecided"

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from hookrunner.convergence.compiled import CompiledHooks
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
+from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import BindingType
@@ -22,13 +23,16 @@ Load: TypeAlias = Callable[[Module], Awaitable[Catalog]]
 class ModuleHooks:
     """The hooks of all modules, run on behalf of their modules."""
 
-    def __init__(self, load: Load, engine: Engine, direct: DirectRuns, compiled: CompiledHooks) -> None:
+    def __init__(
+        self, load: Load, engine: Engine, enabling: Enabling, direct: DirectRuns, compiled: CompiledHooks
+    ) -> None:
         self.compiled = compiled
         self._load = load
         self._engine = engine
+        self._enabling = enabling
         self._direct = direct
 
-    async def load(self, state: State) -> None:
+    async def load(self, state: ModuleState) -> None:
         """Ask the module's hooks what they want, if they were not asked yet. Raises BadHookConfig for the first that
         is no good; nothing is taken on then."""
         if state.loaded:
@@ -36,11 +40,11 @@ class ModuleHooks:
         found = await self._load(state.module)
         for problem in found.problems:
             raise problem
-        state.hooks, state.loaded = tuple(map(dispatch.in_own_queue, found.hooks)), True
+        state.load_hooks(map(dispatch.in_own_queue, found.hooks))
         for hook in state.hooks:
-            self._engine.know(hook)
+            self._engine.register(hook)
 
-    async def run(self, state: State, type: BindingType) -> None:
+    async def run(self, state: ModuleState, type: BindingType) -> None:
         """Run those that have such a binding, one after another. Raises the first failure."""
         if type is BindingType.ON_STARTUP:
             for order in dispatch.startup_runs(state.hooks, state.activation):
@@ -48,15 +52,15 @@ class ModuleHooks:
         for hook in dispatch.by_lifecycle(state.hooks, type):
             await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
-    async def run_once(self, state: State, type: BindingType) -> None:
+    async def run_once(self, state: ModuleState, type: BindingType) -> None:
         """Run those that have such a binding and have not run since the module is to go. Raises the first failure; the
         next attempt begins with the hook that failed."""
         for hook in dispatch.by_lifecycle(state.hooks, type):
-            if (type, hook.name) not in state.ended:
+            if not state.has_ended(type, hook.name):
                 await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
-                state.ended.add((type, hook.name))
+                state.end_hook(type, hook.name)
 
-    async def synchronize(self, state: State) -> None:
+    async def synchronize(self, state: ModuleState) -> None:
         """Let the hooks follow their objects, and run each Synchronization that was not run yet: here what belongs to
         the module's own queue, in their queues the others. Raises HookFailed, PatchFailed."""
         mine = own_queue(state.module.name)
@@ -68,37 +72,37 @@ class ModuleHooks:
             for order in _grouped(order for order in orders if order.queue == mine):
                 await self._direct.run(hook, order)
 
-    async def see(self, state: State, *types: BindingType) -> None:
+    async def see(self, state: ModuleState, *types: BindingType) -> None:
         """Let hooks with such bindings have snapshots, if they follow their objects not yet."""
         for hook in state.hooks:
             if not hook.config.lifecycle.keys().isdisjoint(types):
                 await self._engine.listen(hook)
 
-    async def ready_to_answer(self, state: State) -> None:
+    async def ready_to_answer(self, state: ModuleState) -> None:
         """Let those that the API server asks have snapshots."""
         for hook in state.hooks:
             if hook.config.reviews:
                 await self._engine.listen(hook)
 
-    async def synchronized(self, state: State) -> None:
+    async def synchronized(self, state: ModuleState) -> None:
         """Wait for those that are to be waited for."""
         await self._engine.synchronized(state.hooks)
 
-    def tick(self, state: State) -> None:
-        """Arm the crontabs."""
+    def arm_schedules(self, state: ModuleState) -> None:
+        """From now on its hooks run for their crontabs."""
         for hook in state.hooks:
-            self._engine.tick(hook)
+            self._enabling.arm_schedules(hook)
 
-    def still(self, state: State) -> None:
-        """Disarm the crontabs: the module is about to go."""
+    def disarm_schedules(self, state: ModuleState) -> None:
+        """They do so no more: the module is about to be deleted."""
         for hook in state.hooks:
-            self._engine.still(hook)
+            self._enabling.disarm_schedules(hook)
 
-    def forget(self, state: State) -> None:
+    def forget(self, state: ModuleState) -> None:
         """Nothing is left of the hooks but what they have asked for."""
         for hook in state.hooks:
-            self._engine.remove(hook)
-        state.hooks, state.loaded = (), False
+            self._engine.unregister(hook)
+        state.forget_hooks()
 
 
 def _grouped(runs: Iterable[HookRun]) -> Iterator[HookRun]:

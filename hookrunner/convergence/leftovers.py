@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hookrunner import log
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.state import States
+from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
 from hookrunner.model.releases import Head
@@ -19,7 +19,7 @@ class Leftovers:
     """`certain` says that no directory is left out which may be somebody's module; releases in `ignored` are nobody's
     business. `purge` says for a person what became of it."""
 
-    def __init__(self, states: States, releasing: Releasing, certain: bool, ignored: tuple[str, ...]) -> None:
+    def __init__(self, states: ModuleStates, releasing: Releasing, certain: bool, ignored: tuple[str, ...]) -> None:
         self.purge = "not yet"
         self._states = states
         self._releasing = releasing
@@ -38,7 +38,8 @@ class Leftovers:
             return False
         self._looked = True
         for state, head in zip(self._states, heads, strict=True):
-            state.live = state.live or (head is not None and head.owned)
+            if head and head.owned:
+                state.mark_live()
         return True
 
     async def clean_up(self) -> None:

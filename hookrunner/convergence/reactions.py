@@ -11,7 +11,7 @@ from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import ConfigObject
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.engine.executions import Executions, ValuesChanged
 from hookrunner.engine.progress import Progress
@@ -35,7 +35,9 @@ _CAUSES = {
 class Reactions:
     """Turns news into work."""
 
-    def __init__(self, states: States, deciding: Deciding, rounds: Rounds, tasks: Tasks, releasing: Releasing) -> None:
+    def __init__(
+        self, states: ModuleStates, deciding: Deciding, rounds: Rounds, tasks: Tasks, releasing: Releasing
+    ) -> None:
         self._states = states
         self._deciding = deciding
         self._rounds = rounds
@@ -89,7 +91,7 @@ class Reactions:
                 elif cause:
                     self._rounds.again(state, cause)
 
-    def _is_for_script(self, state: State, cause: str) -> bool:
+    def _is_for_script(self, state: ModuleState, cause: str) -> bool:
         """Is the module's `enabled` script to be asked first? Then it is, and the module runs afterwards if there is a
         cause for that: values that turn a module off must not be applied before."""
         key = state.module.key
@@ -154,14 +156,14 @@ class Reactions:
             served = frozenset((await known.get()).api_versions)
             for state in self._states.enabled:
                 if not state.kinds <= served:
-                    state.crds, state.kinds = False, frozenset()
+                    state.lose_definitions()
                     self._again(state, "Definitions-Gone")
                 elif state.parked:
                     self._tasks.hurry(state.module.name)
                 elif self._releasing.reads_capabilities(state):
                     self._again(state, "Capabilities-Changed")
 
-    def _again(self, state: State, cause: str) -> None:
+    def _again(self, state: ModuleState, cause: str) -> None:
         """Run a module once more. One whose turn has not come yet will find everything as it is then."""
         if state.on and state.turn:
             self._tasks.ask(state, cause)
@@ -171,15 +173,10 @@ class Reactions:
         while True:
             await progress.next()
             for state in self._states.enabled:
-                if waits_for_snapshot(state):
+                if state.lacks_snapshot:
                     self._tasks.hurry(state.module.name)
 
 
 def _drifted(finding: Finding) -> Item:
     fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
     return Item(finding.release, "ModuleDrifted", f"{finding} {fate}")
-
-
-def waits_for_snapshot(state: State) -> bool:
-    """Did its last attempt fail because a hook had no snapshot?"""
-    return "waiting for the snapshot of" in state.error

@@ -17,7 +17,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.following import Following
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.places import Places
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
@@ -86,18 +86,18 @@ class Releasing:
         """Something will be rendered soon."""
         self._helm.renderer.expect()
 
-    async def head(self, state: State) -> Head | None:
+    async def head(self, state: ModuleState) -> Head | None:
         """The latest revision of a module's release, wherever it is."""
         return await self.places.head(state.module)
 
-    async def settle(self, state: State) -> None:
+    async def settle(self, state: ModuleState) -> None:
         """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
         self._store.for_helm(state.module.key)
         with self._timed(self._metrics.module_helm_seconds.observe, state):
             async with self._turns:
                 await self._settle(state)
 
-    async def uninstall(self, state: State) -> None:
+    async def uninstall(self, state: ModuleState) -> None:
         """Take the release away, wherever it is."""
         self.following.forget(state.module)
         if head := await self.head(state):
@@ -108,7 +108,7 @@ class Releasing:
         """Take a release away."""
         await self._helm.releases.uninstall(head.name, head.namespace, self._settings.helm_timeout)
 
-    async def rollback(self, state: State, revision: int | None) -> Head:
+    async def rollback(self, state: ModuleState, revision: int | None) -> Head:
         """Bring an earlier revision back, for as long as nothing else is wanted."""
         digest_, _ = await self._sought(state, await self.head(state))
         head = await self._helm.releases.rollback(*self.places.identity(state.module), revision, digest_)
@@ -117,20 +117,20 @@ class Releasing:
         self.following.settled(state.module, head)
         return head
 
-    def drift(self, state: State) -> tuple[Finding, ...]:
+    def drift(self, state: ModuleState) -> tuple[Finding, ...]:
         """Its objects that are not as they were applied."""
         return self._helm.drift.found(self.places.identity(state.module))
 
-    def problems(self, state: State) -> list[str]:
+    def problems(self, state: ModuleState) -> list[str]:
         """What is known to be wrong with the records of its release."""
         return self._helm.releases.problems(*self.places.identity(state.module))
 
-    async def broken(self, state: State) -> bool:
+    async def broken(self, state: ModuleState) -> bool:
         """Is it known that the record of its head cannot be read?"""
         head = await self.head(state)
         return head is not None and self._helm.releases.broken(head)
 
-    def found(self, state: State, finding: Finding) -> bool:
+    def found(self, state: ModuleState, finding: Finding) -> bool:
         """An object is not as it was applied; is something to be done about it?"""
         fields = ", ".join(finding.fields)
         _log.warn(
@@ -140,28 +140,28 @@ class Releasing:
             self._metrics.modules_absent_resources.inc(state.module.name, str(finding))
         return state.on and (finding.missing or state.module.traits.drift == "repair")
 
-    def reads_capabilities(self, state: State) -> bool:
+    def reads_capabilities(self, state: ModuleState) -> bool:
         """Might its objects depend on what the cluster serves?"""
         try:
             return state.module.chart and scan(state.module.directory).reads_capabilities
         except BadChart:
             return False
 
-    async def render(self, state: State) -> Rendered:
+    async def render(self, state: ModuleState) -> Rendered:
         """The chart with the values of this moment, as its next revision would be. Raises BadChart, RenderFailed."""
         return await self._helm.renderer.render(await self._order(state.module, await self.head(state)))
 
-    async def deployed(self, state: State) -> tuple[JSON, ...]:
+    async def deployed(self, state: ModuleState) -> tuple[JSON, ...]:
         """The objects of a module's deployed revision, none if there is none."""
         head = await self.head(state)
         return await self._helm.releases.manifest(head) if head else ()
 
-    async def last_values(self, state: State) -> JSON:
+    async def last_values(self, state: ModuleState) -> JSON:
         """The values of a module's deployed revision by section, None if it has no such revision."""
         head = await self.head(state)
         return await self._helm.releases.values(head) if head else None
 
-    async def _settle(self, state: State) -> None:
+    async def _settle(self, state: ModuleState) -> None:
         module, head = state.module, await self.head(state)
         identity = self.places.identity(module)
         if head and head.namespace != identity.namespace:
@@ -189,7 +189,7 @@ class Releasing:
         known, digest_ = self._as_good.get(head.name, (None, ""))
         return digest_ if known == head else ""
 
-    async def _sought(self, state: State, head: Head | None) -> tuple[str, Rendered | None]:
+    async def _sought(self, state: ModuleState, head: Head | None) -> tuple[str, Rendered | None]:
         """What the release is to be made from, as a digest. Where templates look into the cluster only the result
         tells, which then comes along."""
         with self._timed(self._operation("check-upgrade"), state):
@@ -200,23 +200,23 @@ class Releasing:
         rendered = await self._rendered(state, head)
         return together(current, rendered.manifest), rendered
 
-    async def _rendered(self, state: State, head: Head | None) -> Rendered:
+    async def _rendered(self, state: ModuleState, head: Head | None) -> Rendered:
         with self._timed(self._operation("template"), state):
             return await self._helm.renderer.render(await self._order(state.module, head))
 
-    async def _upgrade(self, state: State, wanted: Wanted) -> None:
+    async def _upgrade(self, state: ModuleState, wanted: Wanted) -> None:
         self.following.pause(self.places.identity(state.module))
         try:
             with self._timed(self._operation("upgrade"), state):
                 settled = await self._helm.releases.settle(wanted)
         finally:
-            state.adopted += self._helm.releases.adopted(wanted.name, wanted.namespace)
+            state.add_adopted(self._helm.releases.adopted(wanted.name, wanted.namespace))
         self._as_good[wanted.name] = settled.head, wanted.digest
         if settled.changed:
             _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
         await self._at_work(state, settled.head, wanted.rendered.objects)
 
-    async def _at_work(self, state: State, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
+    async def _at_work(self, state: ModuleState, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
         """The head is what is wanted; what its objects have lost meanwhile is brought back."""
         _is_at(state, head)
         if head.note == "rolled-back":
@@ -252,7 +252,7 @@ class Releasing:
         unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.key) else {}
         return {**self._settings.extra_labels, **unmanaged}
 
-    def _terms(self, state: State) -> Terms:
+    def _terms(self, state: ModuleState) -> Terms:
         traits = state.module.traits
         return Terms(
             adopt=state.may_adopt,
@@ -270,7 +270,7 @@ class Releasing:
         return observe
 
     @contextmanager
-    def _timed(self, observe: Callable[..., None], state: State) -> Iterator[None]:
+    def _timed(self, observe: Callable[..., None], state: ModuleState) -> Iterator[None]:
         began = time.monotonic()
         try:
             yield
@@ -278,8 +278,8 @@ class Releasing:
             observe(time.monotonic() - began, state.module.name, state.activation)
 
 
-def _is_at(state: State, head: Head) -> None:
-    state.revision, state.pinned = head.revision, head.note == PINNED
+def _is_at(state: ModuleState, head: Head) -> None:
+    state.set_revision(head.revision, pinned=head.note == PINNED)
 
 
 def _moved(module: Module, head: Head) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hookrunner import log
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.objects import Contents
-from hookrunner.convergence.state import States
+from hookrunner.convergence.state import ModuleStates
 from hookrunner.model.status import some
 from hookrunner.model.values import GLOBAL
 from hookrunner.values.sections import Config, old_words
@@ -18,7 +18,7 @@ _log = log.get("config")
 class Remarks:
     """Remembers what has been logged. `as_addon`: `global` is read as it has always been; its words are not logged."""
 
-    def __init__(self, states: States, as_addon: bool) -> None:
+    def __init__(self, states: ModuleStates, as_addon: bool) -> None:
         self._states = states
         self._as_addon = as_addon
         self._strangers: frozenset[str] = frozenset()

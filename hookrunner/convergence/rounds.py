@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hookrunner import log
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.turns import Moment, Rules
@@ -54,7 +54,7 @@ class Rounds:
     `deciding_is_past` says that the first has come so far as to say who is on."""
 
     def __init__(
-        self, states: States, tasks: Tasks, steps: Steps, engine: Engine, rules: Rules, metrics: Metrics
+        self, states: ModuleStates, tasks: Tasks, steps: Steps, engine: Engine, rules: Rules, metrics: Metrics
     ) -> None:
         self.converged = asyncio.Event()
         self.phase = ""
@@ -91,13 +91,13 @@ class Rounds:
         if at_once:
             self._urgent.set()
 
-    def again(self, state: State, cause: str) -> None:
+    def again(self, state: ModuleState, cause: str) -> None:
         """Give a module another turn, as soon as those are ready that it waits for. If its turn is still to come, it
         will find everything as it is then."""
         if state.on and state.turn:
             state.await_turn()
             self._again[state.module.name] = cause
-            self._states.moved.happened()
+            self._states.changed.happened()
 
     async def keep(self) -> None:
         """Rounds for ever, as they are asked for; the first when the global hooks have started."""
@@ -127,7 +127,7 @@ class Rounds:
             for state in turns:
                 self._tasks.ask(state, self._again.pop(state.module.name, self._cause))
             for name, state in moment.enabled.items():
-                state.waits_for = "" if state.turn else ", ".join(moment.awaited(name))
+                state.wait_for(() if state.turn else moment.awaited(name))
             if not turns:  # else others may follow at once: patience with those may be over already
                 await self._moved(moment)
 
@@ -143,7 +143,7 @@ class Rounds:
 
     async def _round(self, cause: str) -> None:
         began, self._cause, self._open = self._tasks.now(), cause, False
-        self._tasks.activation = "" if self.converged.is_set() else OPERATOR_STARTUP
+        self._tasks.label("" if self.converged.is_set() else OPERATOR_STARTUP)
         await self._run_global_hooks(BindingType.BEFORE_ALL)
         self.phase = "WaitDeleteAndRunModules"
         await self._steps.decide()
@@ -179,9 +179,7 @@ class Rounds:
     async def _delete(self, cause: str) -> None:
         """Those that are off and still there, the heaviest first; whoever fails or hangs is left to itself."""
         going = [state for state in self._states if state.decision.choice is Choice.OFF and state.live]
-        for state in going:
-            self._tasks.still(state)
-        await self._steps.withdraw(going)
+        await self._steps.prepare_deletions(going)
         for state in reversed(going):
             self._tasks.dismiss(state, cause)
             moment = self._moment()
@@ -194,7 +192,7 @@ class Rounds:
             state.await_turn()
         self._again.clear()
         self._open = True
-        self._states.moved.happened()
+        self._states.changed.happened()
         while not (moment := self._moment()).over:
             await self._moved(moment)
 
@@ -207,8 +205,8 @@ class Rounds:
 
     def _first_is_over(self) -> None:
         self.converged.set()
-        self._tasks.activation = ""
-        self._engine.modules_tick = True
+        self._tasks.label("")
+        self._engine.let_modules_tick()
         _log.info("Startup converge done.", modules=len(self._states.enabled))
 
     def _measure(self, seconds: float) -> None:
@@ -221,14 +219,14 @@ class Rounds:
             self._sequence = Order(state.module for state in enabled.values())
         return Moment(enabled, self._sequence, self._rules, self._tasks.now())
 
-    async def _moved(self, moment: Moment, *others: State) -> None:
+    async def _moved(self, moment: Moment, *others: ModuleState) -> None:
         """Until something changes, by an event or because patience ends."""
         deadline = moment.deadline
         busy = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
         until = min([*busy, *([deadline] if deadline is not None else [])], default=None)
         with suppress(TimeoutError):
             async with asyncio.timeout(None if until is None else max(0.0, until - self._tasks.now())):
-                await self._states.moved.next()
+                await self._states.changed.next()
 
     async def _unless_urgent(self, work: Awaitable[None]) -> None:
         round_, urgent = asyncio.ensure_future(work), asyncio.ensure_future(self._urgent.wait())

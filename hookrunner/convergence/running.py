@@ -4,14 +4,14 @@ Each step is done once; a retry goes on from the step that failed. Two modules m
 is: its tasks wait in a queue of its own.
 """
 
-import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from hookrunner import log
 from hookrunner.convergence.definitions import Definitions
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.webhooks import KINDS, ModuleWebhooks
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.bindings import BindingType
@@ -35,7 +35,8 @@ class Running:
         self._definitions = definitions
         self._releasing = releasing
         self._store = store
-        self._steps: dict[Phase, Callable[[State], Awaitable[Phase]]] = {
+        self._repeats = Counter[str]()
+        self._steps: dict[Phase, Callable[[ModuleState], Awaitable[Phase]]] = {
             Phase.STARTUP: self._start,
             Phase.ON_STARTUP_DONE: self._listen,
             Phase.QUEUE_SYNCHRONIZATION_TASKS: self._synchronize,
@@ -44,41 +45,42 @@ class Running:
             Phase.CAN_RUN_HELM: self._release,
         }
 
-    async def run(self, state: State) -> None:
+    async def run(self, state: ModuleState) -> None:
         """Bring the module to ready. Raises what keeps it from that, a HookrunnerError."""
-        state.stay()
+        state.keep()
         self._store.begin_run(state.module.key)
         if state.phase is Phase.READY:
-            self._hooks.tick(state)  # its crontabs are off if it was about to be deleted and was turned on again
+            # They are disarmed if it was about to be deleted and was turned on again.
+            self._hooks.arm_schedules(state)
             state.reach(Phase.CAN_RUN_HELM)
         while state.phase is not Phase.READY:
             state.reach(await self._steps[state.phase](state))
-        state.last_success = time.time()
+        state.become_ready()
 
-    async def _start(self, state: State) -> Phase:
+    async def _start(self, state: ModuleState) -> Phase:
         self._hooks.compiled.begin(state)
         await self._hooks.load(state)
         await self._hooks.run(state, BindingType.ON_STARTUP)
         return Phase.ON_STARTUP_DONE
 
-    async def _listen(self, state: State) -> Phase:
+    async def _listen(self, state: ModuleState) -> Phase:
         await self._webhooks.register(state, "conversion")
         listens = any(hook.config.kubernetes for hook in state.hooks)
         return Phase.QUEUE_SYNCHRONIZATION_TASKS if listens else Phase.ENABLE_SCHEDULE_BINDINGS
 
-    async def _synchronize(self, state: State) -> Phase:
+    async def _synchronize(self, state: ModuleState) -> Phase:
         await self._hooks.synchronize(state)
         return Phase.WAIT_FOR_SYNCHRONIZATION
 
-    async def _wait(self, state: State) -> Phase:
+    async def _wait(self, state: ModuleState) -> Phase:
         await self._hooks.synchronized(state)
         return Phase.ENABLE_SCHEDULE_BINDINGS
 
-    async def _tick(self, state: State) -> Phase:
-        self._hooks.tick(state)
+    async def _tick(self, state: ModuleState) -> Phase:
+        self._hooks.arm_schedules(state)
         return Phase.CAN_RUN_HELM
 
-    async def _release(self, state: State) -> Phase:
+    async def _release(self, state: ModuleState) -> Phase:
         """Between the hooks before Helm and those after it. If the latter change values, once more.
 
         What others change meanwhile, they ask another run for; then that is the one that looks again.
@@ -91,12 +93,12 @@ class Running:
             await self._releasing.settle(state)
         before = self._store.document(state.module.key)
         await self._hooks.run(state, BindingType.AFTER_HELM)
-        if self._store.document(state.module.key) == before or state.asked != state.begun:
-            state.restless = 0
+        if self._store.document(state.module.key) == before or state.requested != state.begun:
+            self._repeats.pop(state.module.name, None)
             return Phase.READY
-        state.restless += 1
-        if state.restless > RESTLESS:
-            state.restless = 0
+        self._repeats[state.module.name] += 1
+        if self._repeats[state.module.name] > RESTLESS:
+            del self._repeats[state.module.name]
             raise ReleaseFailed(
                 f"{state.module.name}: its afterHelm hooks have changed its values {RESTLESS + 1} times in a row; "
                 "let them change nothing that is so already"

@@ -1,187 +1,328 @@
-"""How far each module has come, and what is still to be done with it. State of this process, kept by one owner.
+"""How far each module has come and what is still to do with it. Kept in memory; `ModuleState` is the only writer.
 
-What is pending is known per module and not in a plan that may be thrown away, so a converge that begins anew loses
-nothing (addon-operator.md §5.6 and §11.1 no. 15).
+What is pending is known per module and not in a plan that an edit may discard, so a converge that begins again loses
+nothing.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Generic, Never, TypeVar
 
 from hookrunner.convergence.news import News
 from hookrunner.engine.progress import Progress
-from hookrunner.model.bindings import BindingType, Hook, ReviewKind
+from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.releases import Adoption
 
-Asked = Literal["coming", "there", "going"]
-"""Is the API server about to ask hooks, does it ask them, or is it to ask them no more?"""
-
 NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 
+_T = TypeVar("_T")
 
-@dataclass(eq=False, slots=True)
-class State:
-    """One module. Times are epoch seconds; `busy_since` is monotonic: since when something is to be done that is not.
 
-    `asked` counts what was asked of it, `begun` and `done` how far that was taken up and brought to a good end,
-    `failed` how far the last attempt that failed had taken it up. `owed_since` (monotonic): since when others wait.
-    `began_at` and `ready_at` (monotonic): when the last attempt began, when the last good one ended.
-    `turn` says that its turn has come in the present round, between rounds in the last one.
-    `loaded` says that `hooks` are all that it has, `webhooks` how far each kind of theirs has come.
-    `live` says that something of it is at work here or in the cluster. `error` is why the last attempt failed.
-    `revision` is that of its release, `pinned` that it is an earlier one which somebody has brought back.
-    `adopts` is the number (of `asked`) of the run that may take over objects, 0 for none; `adopted` are those that the
-    last attempt took over.
-    `kinds` are those that its definitions define, once `crds` says that these are applied.
-    `ended` has the delete hooks that have run since the module is to go, each with its binding.
-    `activation` is what set off the converge that the present attempt is part of, empty for most: a label in metrics.
+class _ReadOnly(Generic[_T]):
+    """A field that its class keeps under its name with an underscore, and that others can only read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, instance: object, owner: type) -> _T:
+        value: _T = getattr(instance, self._name)
+        return value
+
+    def __set__(self, instance: object, value: Never) -> Never:
+        raise AttributeError(f"{self._name[1:]} is changed by the methods of {type(instance).__name__} only")
+
+
+class ModuleState:
+    """One module. Everybody reads the properties; only the methods below change them.
+
+    Requests to run the module are counted. An attempt covers all requests that were made before it began; `done` and
+    `failed` say how many of them the last successful and the last failed attempt covered. Times are monotonic seconds,
+    but `since` and `last_success` are epoch seconds.
+
+    Always true (`tests/convergence/test_state.py` checks it for random sequences of calls):
+
+    - done <= begun <= requested, failed <= begun, and adopts <= requested;
+    - an attempt is under way: `busy_since` is set;
+    - between attempts: if everything requested is done, or it failed and nothing was requested since, `busy_since` is
+      not set (a deletion that was requested sets it until its attempt ends);
+    - `owed_since` is set only while something is requested that is not done, or a deletion is;
+    - its turn has come: `waits_for` is empty;
+    - not live: it was never ready, no delete hook has run, and its phase is not READY;
+    - hooks only if `loaded`, kinds only if `has_definitions`.
     """
 
-    module: Module
-    decision: Decision = NOT_YET
-    phase: Phase = Phase.STARTUP
-    since: float = field(default_factory=time.time)
-    hooks: tuple[Hook, ...] = ()
-    loaded: bool = False
-    webhooks: dict[ReviewKind, Asked] = field(default_factory=dict)
-    live: bool = False
-    asked: int = 0
-    begun: int = 0
-    done: int = 0
-    failed: int = 0
-    turn: bool = False
-    busy_since: float | None = None
-    owed_since: float | None = None
-    began_at: float = 0.0
-    ready_at: float = 0.0
-    error: str = ""
-    last_success: float = 0.0
-    revision: int = 0
-    pinned: bool = False
-    adopts: int = 0
-    adopted: tuple[Adoption, ...] = ()
-    crds: bool = False
-    kinds: frozenset[str] = frozenset()
-    ended: set[tuple[BindingType, str]] = field(default_factory=set)
-    waits_for: str = ""
-    restless: int = 0
-    activation: str = ""
+    module = _ReadOnly[Module]()
+    """What its directory says."""
+    decision = _ReadOnly[Decision]()
+    """Whether it should run, who says so and why."""
+    phase = _ReadOnly[Phase]()
+    """The step that it has reached; a retry continues from there."""
+    since = _ReadOnly[float]()
+    """When it reached that phase (epoch seconds)."""
+    live = _ReadOnly[bool]()
+    """Is anything of it at work, here or in the cluster?"""
+    requested = _ReadOnly[int]()
+    """How many runs were requested."""
+    begun = _ReadOnly[int]()
+    """How many of them the last attempt covers."""
+    turn = _ReadOnly[bool]()
+    """Has its turn come in the present round, or between rounds in the last one?"""
+    waits_for = _ReadOnly[str]()
+    """The modules that it waits for before its turn comes."""
+    busy_since = _ReadOnly[float | None]()
+    """Since when something is pending or under way; None if nothing is."""
+    owed_since = _ReadOnly[float | None]()
+    """Since when other modules wait for it; None if it owes nothing."""
+    began_at = _ReadOnly[float]()
+    """When the last attempt began."""
+    ready_at = _ReadOnly[float]()
+    """When the last successful attempt ended."""
+    last_success = _ReadOnly[float]()
+    """When it was last ready (epoch seconds), 0 for never since it was installed."""
+    error = _ReadOnly[str]()
+    """Why its last attempt failed; empty if it succeeded."""
+    lacks_snapshot = _ReadOnly[bool]()
+    """Did its last attempt fail because a hook had no snapshot?"""
+    revision = _ReadOnly[int]()
+    """The revision of its release, 0 without one."""
+    pinned = _ReadOnly[bool]()
+    """Is that an earlier revision which a user has brought back?"""
+    adopted = _ReadOnly[tuple[Adoption, ...]]()
+    """The objects that the last attempt has taken over."""
+    activation = _ReadOnly[str]()
+    """What caused the converge that the present attempt belongs to, empty for most; a label of metrics."""
+
+    def __init__(self, module: Module, decision: Decision = NOT_YET) -> None:
+        self._module = module
+        self._decision = decision
+        self._phase, self._since = Phase.STARTUP, time.time()
+        self._hooks: tuple[Hook, ...] | None = None
+        self._live = False
+        self._requested = self._begun = self._done = self._failed = 0
+        self._turn, self._waits_for = False, ""
+        self._busy_since: float | None = None
+        self._owed_since: float | None = None
+        self._began_at = self._ready_at = self._last_success = 0.0
+        self._error, self._lacks_snapshot = "", False
+        self._revision, self._pinned = 0, False
+        self._adopts = 0
+        self._adopted: tuple[Adoption, ...] = ()
+        self._kinds: frozenset[str] | None = None
+        self._ended: set[tuple[BindingType, str]] = set()
+        self._activation = ""
 
     @property
     def on(self) -> bool:
-        """Is it to run?"""
-        return self.decision.choice is Choice.ON
+        """Should it run?"""
+        return self._decision.choice is Choice.ON
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """Its hooks, empty until they are loaded."""
+        return self._hooks or ()
+
+    @property
+    def loaded(self) -> bool:
+        """Are `hooks` all that it has?"""
+        return self._hooks is not None
 
     @property
     def ready(self) -> bool:
-        """Is everything that was asked of it done?"""
-        return self.done == self.asked and not self.error
+        """Is everything done that was requested?"""
+        return self._done == self._requested and not self._error
 
     @property
     def parked(self) -> bool:
         """Has its last attempt failed?"""
-        return bool(self.error)
+        return bool(self._error)
 
     @property
     def set_aside(self) -> bool:
-        """Has an attempt failed that knew all that was asked of it, so that others need not wait for it?"""
-        return self.parked and self.failed == self.asked
+        """Has an attempt failed that covered all requests, so that other modules need not wait for it?"""
+        return self.parked and self._failed == self._requested
 
     @property
     def may_adopt(self) -> bool:
         """May its present attempt take over objects?"""
-        return self.module.traits.adopt or 0 < self.adopts <= self.begun
+        return self.module.traits.adopt or 0 < self._adopts <= self._begun
+
+    @property
+    def adopting(self) -> bool:
+        """Was a run requested that may take over objects, and has it not ended?"""
+        return self._adopts > 0
+
+    @property
+    def has_definitions(self) -> bool:
+        """Are its CustomResourceDefinitions applied?"""
+        return self._kinds is not None
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds that its applied definitions define."""
+        return self._kinds or frozenset()
+
+    # Decisions, turns and requests.
+
+    def decide(self, decision: Decision) -> None:
+        """Take a decision over."""
+        self._decision = decision
+
+    def await_turn(self) -> None:
+        """It runs when its turn has come. An attempt that waits in its queue for its back-off does not run before."""
+        self._turn = False
+
+    def wait_for(self, names: Iterable[str]) -> None:
+        """Other modules come first, as long as its turn has not come."""
+        self._waits_for = "" if self._turn else ", ".join(names)
+
+    def request(self, now: float) -> None:
+        """Its turn has come, or more is requested in its turn. The patience of others counts from now on, or from when
+        it became busy with something else: they have waited for that already."""
+        if self.ready or not self._turn:
+            self._owed_since = now if self._busy_since is None else self._busy_since
+        self._turn, self._waits_for = True, ""
+        self._requested += 1
+        self._become_busy(now)
+
+    def request_adoption(self, now: float) -> None:
+        """The same, and that run may take over objects."""
+        self.request(now)
+        self._adopts = self._requested
+
+    def request_deletion(self, now: float) -> None:
+        """Its deletion is due; why it could not run does not matter any more."""
+        self._error, self._lacks_snapshot = "", False
+        self._owed_since = now if self._busy_since is None else self._busy_since
+        self._become_busy(now)
+
+    def postpone(self) -> None:
+        """A task came before its turn; its turn will bring another one."""
+        self._busy_since = None
+
+    def drop_requests(self) -> None:
+        """A task came too late: the module was switched on or off meanwhile."""
+        self._busy_since = self._owed_since = None
+        self._adopts = 0
+
+    # Attempts. There is one at a time, for the tasks of a module wait in one queue.
+
+    def begin(self, now: float, activation: str) -> None:
+        """An attempt begins, with everything that was requested so far."""
+        self._begun, self._busy_since, self._began_at = self._requested, now, now
+        self._activation, self._adopted = activation, ()
 
     def reach(self, phase: Phase) -> None:
         """It has come as far as this."""
-        self.phase, self.since = phase, time.time()
+        self._phase, self._since = phase, time.time()
 
-    def await_turn(self) -> None:
-        """It is to run when its turn has come; what waits in its queue for another attempt does not run before."""
-        self.turn = False
-
-    def ask(self, now: float) -> None:
-        """Its turn has come, or more is asked of it in its turn. Others have patience from now on, or since it is busy
-        with something else: they have waited for that already."""
-        if self.ready or not self.turn:
-            self.owed_since = now if self.busy_since is None else self.busy_since
-        self.turn, self.asked = True, self.asked + 1
-        self.keep_busy(now)
-
-    def dismiss(self, now: float) -> None:
-        """Its deletion is due: why it could not run is past."""
-        self.error = ""
-        self.owed_since = now if self.busy_since is None else self.busy_since
-        self.keep_busy(now)
-
-    def keep_busy(self, now: float) -> None:
-        """It has something to do, even if a hook still holds up its queue."""
-        if self.busy_since is None:
-            self.busy_since = now
-
-    def begin(self, now: float, activation: str) -> None:
-        """An attempt begins, with all that was asked so far."""
-        self.begun, self.busy_since, self.began_at = self.asked, now, now
-        self.activation, self.adopted = activation, ()
+    def become_ready(self) -> None:
+        """All steps of a run are done."""
+        self._last_success = time.time()
 
     def succeed(self, now: float) -> None:
-        """The attempt has come to a good end."""
-        self.error, self.done, self.ready_at = "", self.begun, now
+        """The attempt has succeeded."""
+        self._error, self._lacks_snapshot = "", False
+        self._done, self._ready_at = self._begun, now
 
-    def fail(self, reason: str) -> None:
-        """The attempt has failed; another will be made."""
-        self.error, self.failed = reason, self.begun
+    def fail(self, reason: str, lacks_snapshot: bool = False) -> None:
+        """The attempt has failed; another one follows after a back-off."""
+        self._error, self._lacks_snapshot = reason, lacks_snapshot
+        self._failed = self._begun
 
-    def rest(self, now: float) -> None:
-        """The attempt is over."""
-        if self.done == self.asked:
-            self.busy_since = self.owed_since = None
+    def end_attempt(self, now: float) -> None:
+        """The attempt is over, also one that neither succeeded nor failed because it is not wanted any more."""
+        if self._done == self._requested:
+            self._busy_since = self._owed_since = None
         else:
-            self.busy_since = None if self.parked else now
+            self._busy_since = None if self.parked else now
+        if self._adopts <= self._begun:
+            self._adopts = 0
 
-    def stay(self) -> None:
-        """It is run: from now on something of it is at work, and a deletion that had begun is off."""
-        self.live = True
-        self.ended.clear()
+    # What is there of it.
 
-    def gone(self) -> None:
-        """Its deletion has ended: nothing of it is left."""
-        self.live, self.revision, self.last_success = False, 0, 0.0
-        self.turn = False
-        self.ended.clear()
+    def mark_live(self) -> None:
+        """Something of it is at work, here or in the cluster."""
+        self._live = True
+
+    def keep(self) -> None:
+        """It is run: from now on something of it is at work, and a deletion that had begun is called off."""
+        self._live = True
+        self._ended.clear()
+
+    def remove(self) -> None:
+        """Its deletion has ended: nothing is left of it."""
+        self._live, self._turn = False, False
+        self._revision, self._pinned, self._last_success = 0, False, 0.0
+        self._ended.clear()
         self.reach(Phase.STARTUP)
 
+    def load_hooks(self, hooks: Iterable[Hook]) -> None:
+        """Its hooks have said what they want."""
+        self._hooks = tuple(hooks)
 
-class States:
-    """All modules by name, in the order of their weights. `moved` tells that one of them has, `news` what people should
-    hear of."""
+    def forget_hooks(self) -> None:
+        """They are not known any more."""
+        self._hooks = None
+
+    def has_ended(self, type: BindingType, hook: str) -> bool:
+        """Has this delete hook run since the deletion began?"""
+        return (type, hook) in self._ended
+
+    def end_hook(self, type: BindingType, hook: str) -> None:
+        """This delete hook has run and does not run again in this deletion."""
+        self._ended.add((type, hook))
+
+    def set_definitions(self, kinds: Iterable[str]) -> None:
+        """Its definitions are applied; they define these kinds."""
+        self._kinds = frozenset(kinds)
+
+    def lose_definitions(self) -> None:
+        """Some of them were deleted: the next run applies them again."""
+        self._kinds = None
+
+    def set_revision(self, revision: int, pinned: bool) -> None:
+        """Its release is at this revision."""
+        self._revision, self._pinned = revision, pinned
+
+    def add_adopted(self, adoptions: Iterable[Adoption]) -> None:
+        """The present attempt has taken over these objects."""
+        self._adopted += tuple(adoptions)
+
+    def _become_busy(self, now: float) -> None:
+        """Something is pending, even if a hook still occupies its queue."""
+        if self._busy_since is None:
+            self._busy_since = now
+
+
+class ModuleStates:
+    """All modules by name, in the order of their weights. `changed` wakes those that wait for a change of one of them,
+    `news` has what users should hear."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
-        self.moved = Progress()
+        self.changed = Progress()
         self.news = News()
-        self._states: Mapping[str, State] = {module.name: State(module) for module in modules}
+        self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
         self._by_key = {state.module.key: state for state in self._states.values()}
 
-    def __iter__(self) -> Iterator[State]:
+    def __iter__(self) -> Iterator[ModuleState]:
         return iter(self._states.values())
 
     def __len__(self) -> int:
         return len(self._states)
 
-    def __getitem__(self, name: str) -> State:
+    def __getitem__(self, name: str) -> ModuleState:
         return self._states[name]
 
-    def get(self, name: str) -> State | None:
-        """The module of that name, if there is one."""
+    def get(self, name: str) -> ModuleState | None:
+        """The module of that name, None if there is none."""
         return self._states.get(name)
 
-    def of_key(self, key: str) -> State | None:
-        """The module with that section, if there is one."""
+    def of_key(self, key: str) -> ModuleState | None:
+        """The module with that section of values, None if there is none."""
         return self._by_key.get(key)
 
     @property
-    def enabled(self) -> list[State]:
-        """Those that are to run."""
+    def enabled(self) -> list[ModuleState]:
+        """Those that should run."""
         return [state for state in self if state.on]

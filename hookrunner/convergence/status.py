@@ -12,7 +12,7 @@ from hookrunner.convergence.leftovers import Leftovers
 from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.sources import Sources
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.queue_set import Queues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module, Phase
@@ -57,7 +57,7 @@ class Known:
 class ModulesStatus:
     """Views of all modules."""
 
-    def __init__(self, states: States, rounds: Rounds, known: Known, queues: Queues) -> None:
+    def __init__(self, states: ModuleStates, rounds: Rounds, known: Known, queues: Queues) -> None:
         self._states = states
         self._rounds = rounds
         self._known = known
@@ -138,7 +138,7 @@ def _converges(order: Order) -> bool:
     return isinstance(order, ModuleTask)
 
 
-def reason(state: State) -> str:
+def reason(state: ModuleState) -> str:
     """Why a module is not as it should be; empty if it is."""
     if state.decision.choice is Choice.UNDECIDED and state.decision.by + state.decision.reason:
         return f"undecided: {state.decision.reason}"
@@ -147,7 +147,7 @@ def reason(state: State) -> str:
     return f"waits for {state.waits_for}" if state.on and state.waits_for else ""
 
 
-def work(state: State, long: float = 0.0) -> str:
+def work(state: ModuleState, long: float = 0.0) -> str:
     """What a module is at, empty if it has nothing to do, or that not for so many seconds yet."""
     lasts = time.monotonic() - state.busy_since if state.on and state.busy_since is not None else -1.0
     if lasts < long or state.phase not in _AT:
@@ -169,20 +169,20 @@ def failing_hooks(queues: Iterable[Iterable[Task]]) -> dict[str, str]:
     return failing
 
 
-def pinned(state: State) -> str:
+def pinned(state: ModuleState) -> str:
     """That its objects are not what its values say, and why; empty if they are."""
     if not (state.on and state.pinned):
         return ""
     return f"revision {state.revision} is an earlier one, brought back on request until its values or its chart change"
 
 
-def _unmet(state: State) -> str:
+def _unmet(state: ModuleState) -> str:
     """Why a module that somebody has turned on is off nevertheless, for want of another one or another cluster."""
     decision = state.decision
     return f"off: {decision.reason}" if decision.choice is Choice.OFF and decision.by == REQUIRES else ""
 
 
-def _row(state: State, refused: str, failing: str, known: Known) -> ModuleDump:
+def _row(state: ModuleState, refused: str, failing: str, known: Known) -> ModuleDump:
     bad, good = reason(state) or failing or work(state), known.compiled.lacking(state) or state.decision.reason
     return ModuleDump(
         name=state.module.name,

@@ -6,8 +6,9 @@ import asyncio
 from hookrunner import log
 from hookrunner.convergence.deciding import Deciding
 from hookrunner.convergence.definitions import Definitions
+from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.leftovers import Leftovers
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.webhooks import ModuleWebhooks
 
 _log = log.get("crds")
@@ -17,9 +18,15 @@ class Steps:
     """Decide, define, clean up."""
 
     def __init__(
-        self, deciding: Deciding, definitions: Definitions, leftovers: Leftovers, webhooks: ModuleWebhooks
+        self,
+        deciding: Deciding,
+        hooks: ModuleHooks,
+        webhooks: ModuleWebhooks,
+        definitions: Definitions,
+        leftovers: Leftovers,
     ) -> None:
         self.deciding = deciding
+        self._hooks = hooks
         self._definitions = definitions
         self._leftovers = leftovers
         self._webhooks = webhooks
@@ -32,11 +39,14 @@ class Steps:
         await self.deciding.decide()
         await self._webhooks.resume()
 
-    async def withdraw(self, states: list[State]) -> None:
-        """Have the API server ask nothing of modules that go, all at once; who fails tries again when it is deleted."""
+    async def prepare_deletions(self, states: list[ModuleState]) -> None:
+        """Disarm the schedules of modules that go, and withdraw their webhooks of admission, all at once. What fails is
+        tried again when the module is deleted."""
+        for state in states:
+            self._hooks.disarm_schedules(state)
         await asyncio.gather(*(self._webhooks.withdraw(s, "admission") for s in states), return_exceptions=True)
 
-    async def define(self, states: list[State]) -> None:
+    async def define(self, states: list[ModuleState]) -> None:
         """Apply the definitions of these modules, before any is run. A module whose definitions fail tries again when
         it is run itself, and fails with them; nobody else waits for it."""
         results = await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)

@@ -6,7 +6,8 @@ from hookrunner import log
 from hookrunner.convergence.deleting import Deleting
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.running import Running
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.engine.direct import SnapshotMissing
 from hookrunner.engine.queue_set import Queues
 from hookrunner.errors import HookrunnerError, internal
 from hookrunner.metrics.names import Metrics
@@ -23,39 +24,44 @@ class Tasks:
 
     def __init__(
         self,
-        states: States,
+        states: ModuleStates,
         steps: tuple[Running, Deleting],
         queues: Queues,
         metrics: Metrics,
         clock: Callable[[], float],
     ) -> None:
-        self.activation = ""
+        self._activation = ""
         self._states = states
         self._running, self._deleting = steps
         self._queues = queues
         self._metrics = metrics
         self.now = clock
 
-    def ask(self, state: State, cause: str) -> None:
+    def label(self, activation: str) -> None:
+        """Tasks from now on belong to a converge that this has set off; metrics say so."""
+        self._activation = activation
+
+    @property
+    def activation(self) -> str:
+        """What has set off the present converge; empty for most."""
+        return self._activation
+
+    def ask(self, state: ModuleState, cause: str) -> None:
         """Have a module run: once more after what runs now, and at once if it waits for its next attempt."""
-        state.ask(self.now())
-        self._put(ModuleTask("ModuleRun", state.module.name, cause, self.activation))
+        state.request(self.now())
+        self._put(ModuleTask("ModuleRun", state.module.name, cause, self._activation))
 
-    async def adopt(self, state: State) -> None:
+    async def adopt(self, state: ModuleState) -> None:
         """Have a module run once with the right to take over objects; returns when that run has succeeded or failed."""
-        state.adopts = state.asked + 1
-        self.ask(state, "Adopt")
-        while state.adopts:
-            await self._states.moved.next()
+        state.request_adoption(self.now())
+        self._put(ModuleTask("ModuleRun", state.module.name, "Adopt", self._activation))
+        while state.adopting:
+            await self._states.changed.next()
 
-    def still(self, state: State) -> None:
-        """A module is about to go: no more ticks for its hooks."""
-        self._deleting.still(state)
-
-    def dismiss(self, state: State, cause: str) -> None:
+    def dismiss(self, state: ModuleState, cause: str) -> None:
         """Have a module deleted; why it could not run is past."""
-        state.dismiss(self.now())
-        self._put(ModuleTask("ModuleDelete", state.module.name, cause, self.activation))
+        state.request_deletion(self.now())
+        self._put(ModuleTask("ModuleDelete", state.module.name, cause, self._activation))
 
     def hurry(self, name: str) -> None:
         """What a module failed for may be mended: try again."""
@@ -66,21 +72,21 @@ class Tasks:
         state = self._states[order.module]
         with log.bound(module=order.module, task=order.name, cause=order.cause):
             if not _wanted(state, order):
-                state.busy_since, state.owed_since, state.adopts = None, None, 0
+                state.drop_requests()
             elif state.turn or order.deletes:
                 return await self._attempt(state, order)
             else:  # it waits for its turn, which brings another task
-                state.busy_since = None
-            self._states.moved.happened()
+                state.postpone()
+            self._states.changed.happened()
             return Done()
 
-    async def _attempt(self, state: State, order: ModuleTask) -> Outcome:
+    async def _attempt(self, state: ModuleState, order: ModuleTask) -> Outcome:
         began, failed_before = self.now(), state.parked
         state.begin(began, order.activation)
         try:
             await (self._deleting if order.deletes else self._running).run(state)
         except HookrunnerError as error:
-            return self._failed(state, order, str(error))
+            return self._failed(state, order, str(error), lacks_snapshot=isinstance(error, SnapshotMissing))
         except Exception as error:
             self._failed(state, order, internal(error))
             raise
@@ -92,30 +98,28 @@ class Tasks:
         finally:
             if not order.deletes:
                 self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
-            state.rest(self.now())
-            self._adopted(state)
-            self._states.moved.happened()
+            state.end_attempt(self.now())
+            self._tell_adopted(state)
+            self._states.changed.happened()
 
-    def _adopted(self, state: State) -> None:
-        """Tell what this attempt has taken over, and end the right to it."""
+    def _tell_adopted(self, state: ModuleState) -> None:
+        """Tell what this attempt has taken over."""
         if state.adopted:
             message = f"taken over: {some([*map(str, state.adopted)])}"
             self._states.news.tell(Item(state.module.name, "ObjectsAdopted", message, bad=False))
-        if state.adopts <= state.begun:
-            state.adopts = 0
 
-    def _failed(self, state: State, order: ModuleTask, reason: str) -> Outcome:
+    def _failed(self, state: ModuleState, order: ModuleTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
         counter.inc(order.module)
         if not _wanted(state, order):  # what is wanted now waits behind it, and need not wait for another attempt
             _log.warn("Module failed in what is not wanted of it any more.", error=reason)
             return Dropped(reason)
-        state.fail(reason)
+        state.fail(reason, lacks_snapshot)
         self._states.news.tell(Item(order.module, "ModuleFailed", reason))
         _log.error("Module failed. Will retry after delay, others go on.", error=reason)
         return Failed(reason, park=True)
 
-    def _healed(self, state: State) -> None:
+    def _healed(self, state: ModuleState) -> None:
         """Those that were set aside meanwhile may have missed just this one (design.md §4.2)."""
         self._states.news.tell(Item(state.module.name, "ModuleHealed", f"{state.module.name} works again", bad=False))
         _log.info("Module works again.")
@@ -130,11 +134,11 @@ class Tasks:
         tasks = [task for task in queue if task.order.lanes == order.lanes]
         last = tasks[-1] if tasks else None
         if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
-            queue.put(order)
+            self._queues.put(order)
         queue.hurry(("", order.module))
 
 
-def _wanted(state: State, order: ModuleTask) -> bool:
+def _wanted(state: ModuleState, order: ModuleTask) -> bool:
     """Is there still something to do? A task may come too late: the module was switched while it waited, or another
     task has deleted it."""
     if order.deletes:

@@ -10,7 +10,7 @@ patience lasts.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.modules.order import Order
 
 
@@ -35,7 +35,7 @@ class _Below:
 class Moment:
     """What can be said at one time (`now`, monotonic) of the enabled modules, by name, and their order."""
 
-    def __init__(self, enabled: Mapping[str, State], order: Order, rules: Rules, now: float) -> None:
+    def __init__(self, enabled: Mapping[str, ModuleState], order: Order, rules: Rules, now: float) -> None:
         self.enabled = enabled
         self._order = order
         self._rules = rules
@@ -43,7 +43,7 @@ class Moment:
         self._below = self._look_below()
 
     @property
-    def turns(self) -> list[State]:
+    def turns(self) -> list[ModuleState]:
         """Those whose turn has come."""
         return [state for name, state in self.enabled.items() if not state.turn and not self.awaited(name)]
 
@@ -68,7 +68,7 @@ class Moment:
         proven = self.enabled[name].last_success and not self._rules.strict
         return (*below.gates, *(below.new if proven else below.chain))
 
-    def overtakers(self, name: str) -> list[State]:
+    def overtakers(self, name: str) -> list[ModuleState]:
         """Those that wait for the weight of this module, have had their turn, and last ran before it was ready."""
         if self._order.required(name) is not None:
             return []
@@ -80,7 +80,7 @@ class Moment:
             if self._order.required(other) is None
         ]
 
-    def is_overtaken(self, state: State) -> bool:
+    def is_overtaken(self, state: ModuleState) -> bool:
         """Has it not done for longer than others are to wait what was asked of it?"""
         return state.owed_since is not None and self._is_late(state.owed_since)
 
@@ -98,7 +98,7 @@ class Moment:
         state = self.enabled[name]
         return state.turn and state.ready
 
-    def _is_past(self, state: State) -> bool:
+    def _is_past(self, state: ModuleState) -> bool:
         """Does its weight hold up no others any more?"""
         failed = state.set_aside and not self._rules.strict
         return state.turn and (state.ready or failed or self.is_overtaken(state))

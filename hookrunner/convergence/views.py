@@ -10,7 +10,7 @@ import orjson
 from hookrunner.convergence.diffs import Diffs
 from hookrunner.convergence.news import Item
 from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.status import ModulesStatus
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.engine.engine import Engine
@@ -29,7 +29,7 @@ from hookrunner.values.store import Store
 class Seen:
     """What the views look at. `snapshots` takes a hook's full name."""
 
-    states: States
+    states: ModuleStates
     status: ModulesStatus
     store: Store
     engine: Engine
@@ -133,7 +133,7 @@ class ModuleViews:
             raise ReleaseFailed(f"{section} has failed: {state.error}{done}")
         return state.adopted
 
-    async def _followed(self, state: State) -> JSON:
+    async def _followed(self, state: ModuleState) -> JSON:
         if not self._seen.releasing.following.follows(state.module):
             return "No monitor"
         identity = self._seen.releasing.places.identity(state.module)

@@ -10,16 +10,19 @@ any module is run, if anything stands.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, Protocol
 
 from hookrunner import log
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.reviews.reviewer import Declared, OfModules
 from hookrunner.errors import HookrunnerError, KubeError, RegistrationFailed
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.model.modules import Choice
 from hookrunner.registration.registrar import SETTLE
+
+Registration = Literal["registering", "registered", "withdrawing"]
+"""The API server is about to call the webhooks of one kind, calls them, or is about to stop calling them."""
 
 KINDS: tuple[ReviewKind, ...] = "conversion", "admission"
 """In the order in which they come."""
@@ -44,13 +47,13 @@ class Registering(Protocol):
 class Hooks(Protocol):
     """The hooks of modules, as far as they are to answer."""
 
-    async def load(self, state: State) -> None:
+    async def load(self, state: ModuleState) -> None:
         """Know them. Raises BadHookConfig."""
 
-    async def ready_to_answer(self, state: State) -> None:
+    async def ready_to_answer(self, state: ModuleState) -> None:
         """Let them have snapshots."""
 
-    def forget(self, state: State) -> None:
+    def forget(self, state: ModuleState) -> None:
         """Know them no more."""
 
 
@@ -58,7 +61,7 @@ class ModuleWebhooks:
     """`certain` says that no directory is left out which may be somebody's module."""
 
     def __init__(
-        self, states: States, hooks: Hooks, declared: Declared, registering: Registering, certain: bool
+        self, states: ModuleStates, hooks: Hooks, declared: Declared, registering: Registering, certain: bool
     ) -> None:
         self._states = states
         self._hooks = hooks
@@ -66,7 +69,12 @@ class ModuleWebhooks:
         self._registering = registering
         self._certain = certain
         self._looked = self._clean = False
+        self._registrations: dict[str, dict[ReviewKind, Registration]] = {state.module.name: {} for state in states}
         self._declare()
+
+    def registrations(self, state: ModuleState) -> Mapping[ReviewKind, Registration]:
+        """How far each kind of a module's webhooks is; a kind that is not registered is missing."""
+        return self._registrations[state.module.name]
 
     async def resume(self) -> None:
         """Once it is decided who is on, and until it is certain that nothing is left of an earlier life: let those
@@ -85,25 +93,27 @@ class ModuleWebhooks:
         else:
             self._clean = not self._declared.modules.incomplete
 
-    async def register(self, state: State, kind: ReviewKind) -> None:
+    async def register(self, state: ModuleState, kind: ReviewKind) -> None:
         """Have the hooks of a module asked, if they are not. Raises RegistrationFailed."""
         mine = tuple(_asked(state.hooks, [kind]))
-        if not mine or state.webhooks.get(kind) == "there":
+        if not mine or self.registrations(state).get(kind) == "registered":
             return
-        state.webhooks[kind] = "coming"
+        kinds = self._registrations[state.module.name]
+        kinds[kind] = "registering"
         await self._renewed(mine)
-        if state.webhooks.get(kind) == "coming":
-            state.webhooks[kind] = "there"
+        if kinds.get(kind) == "registering":  # else it is withdrawn meanwhile
+            kinds[kind] = "registered"
 
-    async def withdraw(self, state: State, kind: ReviewKind) -> None:
+    async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
         """Have them asked no more; return when the API server does not. Raises RegistrationFailed."""
-        if kind not in state.webhooks:
+        kinds = self._registrations[state.module.name]
+        if kind not in kinds:
             return
-        state.webhooks[kind] = "going"
+        kinds[kind] = "withdrawing"
         await self._renewed()
         await asyncio.sleep(SETTLE)
-        if state.webhooks.get(kind) == "going":
-            del state.webhooks[kind]
+        if kinds.get(kind) == "withdrawing":  # else it is registered again meanwhile
+            del kinds[kind]
 
     async def _look(self) -> None:
         """See whether anything stands. As long as that is not known, it may."""
@@ -112,14 +122,14 @@ class ModuleWebhooks:
         except KubeError as error:
             _log.warn("Registrations of an earlier life cannot be looked for.", error=str(error))
 
-    async def _answer(self, state: State) -> None:
+    async def _answer(self, state: ModuleState) -> None:
         """Let a module's hooks answer before its turn has come. What is wrong with them is told when it has."""
         try:
             await self._hooks.load(state)
         except HookrunnerError:
             return
         if any(hook.config.reviews for hook in state.hooks):
-            state.live = True
+            state.mark_live()
             await self._hooks.ready_to_answer(state)
         elif not state.live:
             self._hooks.forget(state)
@@ -137,28 +147,27 @@ class ModuleWebhooks:
 
     def _declare(self) -> None:
         """Say what modules want at this moment."""
-        known = [state for state in self._states if _is_known(state)]
-        self._declared.modules = OfModules(
+        known = [state for state in self._states if self._is_known(state)]
+        modules = OfModules(
             answering=tuple(hook for state in self._states for hook in state.hooks),
-            asked=tuple(hook for state in self._states for hook in _asked(state.hooks, _due(state))),
+            asked=tuple(hook for state in self._states for hook in _asked(state.hooks, self._due(state))),
             sure=frozenset(state.module.name for state in known),
             incomplete=not self._clean and self._doubts(),
         )
+        self._declared.declare_modules(modules)
 
     def _doubts(self) -> bool:
         """May there be hooks that want what nobody asks for as yet?"""
-        return not (self._certain and len(self._states) and all(map(_is_known, self._states)))
+        return not (self._certain and len(self._states) and all(map(self._is_known, self._states)))
 
+    def _is_known(self, state: ModuleState) -> bool:
+        """Is it known what the module wants, and has it come about?"""
+        kinds = {kind for hook in state.hooks for kind in hook.config.reviews}
+        return state.decision.choice is Choice.OFF or (state.loaded and kinds <= self.registrations(state).keys())
 
-def _is_known(state: State) -> bool:
-    """Is it known what the module wants, and has it come about?"""
-    kinds = {kind for hook in state.hooks for kind in hook.config.reviews}
-    return state.decision.choice is Choice.OFF or (state.loaded and kinds <= state.webhooks.keys())
-
-
-def _due(state: State) -> list[ReviewKind]:
-    """The kinds of reviews whose time has come."""
-    return [kind for kind, asked in state.webhooks.items() if asked != "going"]
+    def _due(self, state: ModuleState) -> list[ReviewKind]:
+        """The kinds of reviews whose time has come."""
+        return [kind for kind, stage in self.registrations(state).items() if stage != "withdrawing"]
 
 
 def _asked(hooks: Sequence[Hook], kinds: Sequence[ReviewKind]) -> Iterator[Hook]:

@@ -10,8 +10,9 @@ from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
 from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
-from hookrunner.engine.executions import Executions
+from hookrunner.engine.executions import Executions, ValuesStore
 from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.measures import Measures
 from hookrunner.engine.outages import retry_after
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.rates import Rates
@@ -58,10 +59,11 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """An engine that has not started yet, how it is seen, and what it answers. `executions` and `rates` are for whoever
-    runs hooks beside its queues."""
+    """An engine that has not started yet, how it is seen, and what it answers. `enabling`, `executions` and `rates` are
+    for modules, whose hooks also run outside of queues."""
 
     engine: Engine
+    enabling: Enabling
     executions: Executions
     rates: Rates
     queues: Queues
@@ -70,19 +72,22 @@ class Assembly:
     start: Callable[[], None]
 
 
-def assembled(settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks: Catalog) -> Assembly:
-    """The engine for these hooks."""
+def assembled(
+    settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks: Catalog, values: ValuesStore | None = None
+) -> Assembly:
+    """The engine for these hooks. `values` are those of modules, if there are any."""
     clock, metrics, kube = time.monotonic, parts.metrics, parts.kube
     schedules, rates = Schedules(), Rates()
     streams = Streams(kube.watches.open, parts.background, metrics)
     monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
     objects = Objects(kube.patcher, kube.discovery, parts.jq, settings.kube.patch_timeout)
     runner = Runner(settings.hooks, parts.children)
-    executions = Executions(runner, Applier(objects, hook_metrics), monitors, metrics, clock)
+    executions = Executions(runner, Applier(objects, hook_metrics), monitors, Measures(metrics, clock), values)
     runs = HookRuns(executions, rates, metrics, clock)
     threshold = settings.engine.compaction_threshold
     queues = Queues(lambda order: readings.obstacle(monitors, order), clock, metrics, threshold)
-    engine = Engine(runs, Enabling(monitors, schedules, parts.jq, metrics, clock), queues, parts.background)
+    enabling = Enabling(monitors, schedules, parts.jq, metrics, clock)
+    engine = Engine(runs, enabling, queues, parts.background)
     status = Status(engine, queues, executions, runs, clock)
     status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
@@ -94,4 +99,4 @@ def assembled(settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks
         engine.start(hooks.hooks, monitors, schedules)
         parts.background.keep("outages", partial(retry_after, kube.patcher.outage, queues, clock))
 
-    return Assembly(engine, executions, rates, queues, status, declared, start)
+    return Assembly(engine, enabling, executions, rates, queues, status, declared, start)

@@ -29,7 +29,7 @@ class Enabling:
         self._schedules = schedules
         self._jq = jq
         self._metrics = metrics
-        self._measures = Measures(metrics)
+        self._measures = Measures(metrics, clock)
         self._clock = clock
         self._armed: dict[str, list[tuple[str, str]]] = {}
 
@@ -64,21 +64,21 @@ class Enabling:
         monitors = (self._monitors.get(BindingId(run.hook, place)) for place in run.unlocks)
         return any(monitor is not None and monitor.locked for monitor in monitors)
 
-    def schedules(self, hook: Hook) -> None:
-        """Arm the crontabs."""
+    def arm_schedules(self, hook: Hook) -> None:
+        """Arm its crontabs."""
         if hook.name not in self._armed:
             self._armed[hook.name] = [(schedule.crontab, schedule.timezone) for schedule in hook.config.schedules]
             for entry in self._armed[hook.name]:
                 self._schedules.arm(*entry)
 
     def disable(self, hook: Hook) -> None:
-        """Stop everything that `kubernetes` and `schedules` have started."""
+        """Stop everything that `kubernetes` and `arm_schedules` have started."""
         for index in range(len(hook.config.kubernetes)):
             self._monitors.remove(BindingId(hook.name, index))
-        self.disarm(hook)
+        self.disarm_schedules(hook)
 
-    def disarm(self, hook: Hook) -> None:
-        """Stop its crontabs."""
+    def disarm_schedules(self, hook: Hook) -> None:
+        """Disarm its crontabs."""
         for entry in self._armed.pop(hook.name, []):
             self._schedules.disarm(*entry)
 

@@ -3,9 +3,10 @@
 `start` fills `main` and sets everything going, `stop` ends it in order. Hooks can come and go while it runs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from functools import partial
+from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
@@ -37,24 +38,18 @@ from hookrunner.sources.schedule import Schedules
 _log = log.get("engine")
 
 
-class ModuleTasks(Protocol):
-    """Whoever knows what is to be done with a module as a whole."""
-
-    async def carry_out(self, order: ModuleTask) -> Outcome:
-        """Run or delete a module."""
+RunModule: TypeAlias = Callable[[ModuleTask], Awaitable[Outcome]]
+"""Runs or deletes a module."""
 
 
 class Engine:
     """Runs hooks; `hooks` are those it knows, by name and in name order: another mapping whenever one comes or goes.
-    `progress` tells that a snapshot may have become usable, or that a task of the start is done. `modules` carries out
-    the tasks of modules, if there are any. Hooks of modules hear no ticks before `modules_tick` (addon-operator.md
-    §3.3)."""
+    `progress` tells that a snapshot may have become usable, or that a task of the start is done."""
 
     def __init__(self, runs: HookRuns, enabling: Enabling, queues: Queues, background: Background) -> None:
         self.hooks: Mapping[str, Hook] = {}
         self.progress = Progress()
-        self.modules: ModuleTasks | None = None
-        self.modules_tick = False
+        self._modules_tick = False
         self._starting: list[Task] = []
         self._runs = runs
         self._enabling = enabling
@@ -65,7 +60,7 @@ class Engine:
         """Take these hooks on, in the order of §6.2, and begin to listen."""
         self.open(MAIN)
         for hook in hooks:
-            self.know(hook)
+            self.register(hook)
         for order in dispatch.startup(self.hooks.values()):
             self._starting.append(self._queues.put(order))
         self._background.keep("events", lambda: self._read_events(monitors))
@@ -73,7 +68,7 @@ class Engine:
 
     def add(self, hook: Hook) -> None:
         """Take on one more hook. Its onStartup run, if any, comes before its bindings are enabled."""
-        self.know(hook)
+        self.register(hook)
         for order in dispatch.startup([hook]):
             self._queues.put(order)
 
@@ -95,31 +90,27 @@ class Engine:
         same = (t for t in queue if t is not queue.running and t.order.name == order.name)
         return next((task for task in same if order.lanes <= task.order.lanes), None) or self._queues.put(order)
 
-    def tick(self, hook: Hook) -> None:
-        """Arm a hook's crontabs."""
-        self._enabling.schedules(hook)
-
-    def still(self, hook: Hook) -> None:
-        """Disarm them."""
-        self._enabling.disarm(hook)
+    def let_modules_tick(self) -> None:
+        """The first converge is over: from now on hooks of modules run for their crontabs, too."""
+        self._modules_tick = True
 
     async def synchronized(self, hooks: Sequence[Hook]) -> None:
         """Wait until each binding of these hooks that is to be waited for has had its Synchronization."""
         while not all(map(self._enabling.synchronized, hooks)):
             await self.progress.next()
 
-    def know(self, hook: Hook) -> None:
-        """Take on a hook of which somebody else says when what it wants is to begin."""
+    def register(self, hook: Hook) -> None:
+        """Make a hook known. The caller decides when its bindings begin."""
         self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
         bindings: tuple[QueuedBinding, ...] = (*hook.config.schedules, *hook.config.kubernetes)
         for queue in {binding.queue for binding in bindings}:
             self.open(queue)
 
-    def open(self, queue: str) -> None:
-        """Make sure that there is a queue of this name."""
-        self._queues.open(queue, self._run, self._background)
+    def open(self, queue: str, run_module: RunModule | None = None) -> None:
+        """Make sure that there is a queue of this name. `run_module` carries out the tasks of modules in it."""
+        self._queues.open(queue, partial(self._run, run_module), self._background)
 
-    def remove(self, hook: Hook) -> None:
+    def unregister(self, hook: Hook) -> None:
         """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
         nothing comes of it but what the hook has asked for."""
         self.hooks = {name: one for name, one in self.hooks.items() if name != hook.name}
@@ -127,11 +118,11 @@ class Engine:
         self._queues.forget(hook.name)
         self._runs.forget(hook.name)
 
-    async def _run(self, queue: Queue, task: Task) -> Outcome:
+    async def _run(self, run_module: RunModule | None, queue: Queue, task: Task) -> Outcome:
         """What each kind of order means."""
         if isinstance(task.order, ModuleTask):
             self._runs.waited(task)
-            return await self.modules.carry_out(task.order) if self.modules else Dropped("there are no modules")
+            return await run_module(task.order) if run_module else Dropped("there are no modules")
         hook = self.hooks.get(task.order.hook)
         if hook is None:
             return Dropped("its hook was removed")
@@ -147,7 +138,7 @@ class Engine:
                 return self._enabled(queue, task, hook, tuple(replace(run, activation=activation) for run in runs))
             case EnableScheduleBindings():
                 self._runs.waited(task)
-                self._enabling.schedules(hook)
+                self._enabling.arm_schedules(hook)
                 return Done()
             case FilterRetry(broken=broken):
                 return await self._enabling.refilter(broken)
@@ -181,6 +172,6 @@ class Engine:
 
     async def _read_ticks(self, schedules: Schedules) -> None:
         async for tick in schedules:
-            hooks = (hook for hook in self.hooks.values() if self.modules_tick or not hook.module)
+            hooks = (hook for hook in self.hooks.values() if self._modules_tick or not hook.module)
             for run in dispatch.for_tick(hooks, tick):
                 self._queues.put(run)

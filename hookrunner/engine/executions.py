@@ -3,7 +3,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -15,7 +15,6 @@ from hookrunner.engine.measures import Measures
 from hookrunner.errors import BadValues, KubeError, PatchFailed
 from hookrunner.hooks.run import ORDINARY, ExitedBadly, Runner, Terms
 from hookrunner.hooks.workspace import Values
-from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, Tried
 from hookrunner.model.tasks import HookRun
@@ -48,19 +47,19 @@ class ValuesChanged:
 
 class Executions:
     """Runs hooks and carries out their answers. `running` are the runs of this moment and when they began. `values` is
-    there if there are modules."""
+    None without modules."""
 
     def __init__(
-        self, runner: Runner, applier: Applier, monitors: Monitors, metrics: Metrics, clock: Callable[[], float]
+        self, runner: Runner, applier: Applier, monitors: Monitors, measures: Measures, values: ValuesStore | None
     ) -> None:
         self.running: dict[int, tuple[HookRun, float]] = {}
         self.monitors = monitors
-        self.values: ValuesStore | None = None
-        self.measures = Measures(metrics)
+        self.measures = measures
+        self._values = values
         self._changes = asyncio.Queue[ValuesChanged]()
         self._runner = runner
         self._applier = applier
-        self._clock = clock
+        self._clock = measures.clock
         self._numbers = itertools.count()
 
     async def run(
@@ -92,7 +91,7 @@ class Executions:
         try:
             async with turn:
                 snapshots = readings.snapshots(self.monitors, order)
-                values = self.values.files(hook.module) if self.values and hook.module else None
+                values = self._values.files(hook.module) if self._values and hook.module else None
                 result = await self._runner.run(hook, order.contexts, snapshots, terms, values)
         except ExitedBadly as failure:
             if not terms.dry_run:
@@ -106,10 +105,10 @@ class Executions:
 
     async def _keep(self, hook: Hook, order: HookRun, answer: Answer) -> None:
         """What the hook wants of the values, last of all (addon-operator.md §2.7)."""
-        if self.values is None or not (answer.config or answer.values):
+        if self._values is None or not (answer.config or answer.values):
             return
         try:
-            changed = await self.values.keep(hook.module, answer)
+            changed = await self._values.keep(hook.module, answer)
         except (BadValues, KubeError) as error:
             raise PatchFailed(f"{hook.label}: its patch of values was refused: {error}") from error
         if changed:

@@ -2,6 +2,7 @@
 for the dashboards of both predecessors. Labels and what counts are theirs: in the families of addon-operator `binding`
 is the type of the binding, and the runs that are part of a module's run count in `module_run_errors_total` alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hookrunner.hooks.run import Usage
@@ -26,10 +27,10 @@ class Families:
 
 
 class Measures:
-    """Writes down runs."""
+    """Counts and times runs. `clock` gives monotonic seconds."""
 
-    def __init__(self, metrics: Metrics) -> None:
-        m = metrics
+    def __init__(self, metrics: Metrics, clock: Callable[[], float]) -> None:
+        self.clock, m = clock, metrics
         self._plain = Families(
             m.hook_run_seconds,
             m.hook_run_user_cpu_seconds,

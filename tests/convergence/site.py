@@ -20,7 +20,7 @@ from hookrunner.convergence.releasing import Releasing
 from hookrunner.convergence.rounds import Rounds
 from hookrunner.convergence.running import Running
 from hookrunner.convergence.sources import Sources
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.steps import Steps
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.turns import Rules
@@ -99,18 +99,18 @@ class ReleasesAtWork(Releasing):
         self.installed: set[str] = set()
         self._work = work
 
-    async def head(self, state: State) -> Head | None:
+    async def head(self, state: ModuleState) -> Head | None:
         name = state.module.name
         return Head(name, "default", 1, "deployed", owned=True) if name in self.installed else None
 
-    async def settle(self, state: State) -> None:
+    async def settle(self, state: ModuleState) -> None:
         await self._work.do(f"{state.module.name} release")
         self.installed.add(state.module.name)
 
-    async def last_values(self, state: State) -> JSON:
+    async def last_values(self, state: ModuleState) -> JSON:
         return None
 
-    async def uninstall(self, state: State) -> None:
+    async def uninstall(self, state: ModuleState) -> None:
         await self._work.do(f"{state.module.name} uninstall")
         self.installed.discard(state.module.name)
 
@@ -122,7 +122,7 @@ class NoDefinitions(Definitions):
 
     def __init__(self) -> None: ...
 
-    async def apply(self, state: State) -> None: ...
+    async def apply(self, state: ModuleState) -> None: ...
 
 
 class StepsAlone(Steps):
@@ -134,9 +134,9 @@ class StepsAlone(Steps):
     async def decide(self) -> None:
         await self.deciding.decide()
 
-    async def withdraw(self, states: list[State]) -> None: ...
+    async def prepare_deletions(self, states: list[ModuleState]) -> None: ...
 
-    async def define(self, states: list[State]) -> None: ...
+    async def define(self, states: list[ModuleState]) -> None: ...
 
     async def clean_up(self) -> None: ...
 
@@ -209,22 +209,22 @@ class Site:
         self._background = background
         self._data = {f"{one.name}Enabled": "true" for one in modules if one.name not in off.split()}
         store = Store({}, {one.key: NO_SCHEMAS for one in modules})
-        self.states = States(sorted(modules, key=lambda one: (one.weight, one.name)))
+        self.states = ModuleStates(sorted(modules, key=lambda one: (one.weight, one.name)))
         self.releasing = ReleasesAtWork(self.work)
         queues = Queues(lambda order: None, clock, metrics, 100)
         jq, schedules = Jq(workers=1), Schedules()
         monitors = Monitors(Streams(FakeCluster().watch, background, metrics), jq, background, metrics, clock)
-        self.engine = Engine(NoHookRuns(), Enabling(monitors, schedules, jq, metrics, clock), queues, background)
+        enabling = Enabling(monitors, schedules, jq, metrics, clock)
+        self.engine = Engine(NoHookRuns(), enabling, queues, background)
         self.engine.start([], monitors, schedules)
-        hooks_ = ModuleHooks(self._load, self.engine, HooksAtWork(self.work), CompiledHooks(News()))
+        hooks_ = ModuleHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(News()))
         declared = Declared((), Nobody(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
         running = Running(hooks_, webhooks, NoDefinitions(), self.releasing, store)
         deleting = Deleting(hooks_, webhooks, self.releasing, store)
         self.tasks = Tasks(self.states, (running, deleting), queues, metrics, clock)
-        self.engine.modules = self.tasks
         for one in modules:
-            self.engine.open(own_queue(one.name))
+            self.engine.open(own_queue(one.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, dict, NoScripts())
         self.deciding = Deciding(extenders, self.states, store, Served(), Sources(self.config))
         self.rounds = Rounds(
@@ -255,9 +255,9 @@ class Site:
 
     async def asked(self, name: str) -> None:
         """Wait until something more is asked of a module."""
-        before = self.states[name].asked
+        before = self.states[name].requested
         # Virtual time passes only where somebody sleeps.
-        while self.states[name].asked == before:  # noqa: ASYNC110
+        while self.states[name].requested == before:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
     async def ended(self, name: str) -> None:

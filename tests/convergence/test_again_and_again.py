@@ -8,7 +8,7 @@ import pytest
 from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.news import News
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.rates import Rates
 from hookrunner.hooks.catalog import Catalog
@@ -30,38 +30,42 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
     bench.hook("h.sh", CONFIG)
     await bench.start(jq, client)
     plain = bench.engine.hooks["h.sh"]
-    bench.engine.remove(plain)
+    bench.engine.unregister(plain)
     await bench.idle()
     hook: Hook = replace(plain, name="m/h.sh", module="m")
     bench.engine.open(own_queue("m"))
-    bench.engine.modules_tick = True
+    bench.engine.let_modules_tick()
 
     async def load(module: Module) -> Catalog:
         return Catalog((hook,), ())
 
     clock = asyncio.get_running_loop().time
     return ModuleHooks(
-        load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, clock), CompiledHooks(News())
+        load,
+        bench.engine,
+        bench.enabling,
+        DirectRuns(bench.executions, Rates(), bench.engine.progress, clock),
+        CompiledHooks(News()),
     )
 
 
-async def enable(hooks: ModuleHooks, state: State) -> None:
+async def enable(hooks: ModuleHooks, state: ModuleState) -> None:
     await hooks.load(state)
     await hooks.synchronize(state)
     await hooks.synchronized(state)
-    hooks.tick(state)
+    hooks.arm_schedules(state)
 
 
 async def test_after_a_thousand_times_nothing_is_left_and_nothing_is_twice(
     bench: Bench,  # noqa: F811
     hooks: ModuleHooks,
 ) -> None:
-    state = State(Module("m", "m", 1, bench.directory, bench.directory))
+    state = ModuleState(Module("m", "m", 1, bench.directory, bench.directory))
     await enable(hooks, state)
     await settle()
     tasks = len(asyncio.all_tasks())
     for _ in range(1000):
-        hooks.still(state)
+        hooks.disarm_schedules(state)
         hooks.forget(state)
         await enable(hooks, state)
     await until(lambda: len(asyncio.all_tasks()) <= tasks)  # the run of a tick may have to end

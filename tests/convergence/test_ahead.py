@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.background import Background
 from hookrunner.convergence.ahead import Ahead
-from hookrunner.convergence.state import States
+from hookrunner.convergence.state import ModuleStates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import Choice, Decision, Module
 
@@ -38,15 +38,17 @@ async def background() -> AsyncIterator[Background]:
 
 
 @pytest.fixture
-def states() -> States:
-    states = States(MODULES)
+def states() -> ModuleStates:
+    states = ModuleStates(MODULES)
     for state in states:
-        state.decision = Decision(Choice.ON, "Static", "")
+        state.decide(Decision(Choice.ON, "Static", ""))
     return states
 
 
-async def test_the_next_modules_that_are_on_are_loaded_beside_the_first(background: Background, states: States) -> None:
-    states["c"].decision = Decision(Choice.OFF, "Static", "")
+async def test_the_next_modules_that_are_on_are_loaded_beside_the_first(
+    background: Background, states: ModuleStates
+) -> None:
+    states["c"].decide(Decision(Choice.OFF, "Static", ""))
     loads = Loads()
     ahead = Ahead(loads, states, background)
     await ahead(MODULES[0])
@@ -54,7 +56,9 @@ async def test_the_next_modules_that_are_on_are_loaded_beside_the_first(backgrou
     assert sorted(loads.asked) == ["a", "b", "d", "e"]
 
 
-async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(background: Background, states: States) -> None:
+async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(
+    background: Background, states: ModuleStates
+) -> None:
     loads = Loads()
     ahead = Ahead(loads, states, background)
     await ahead(MODULES[0])
@@ -66,7 +70,7 @@ async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(backgrou
     assert loads.asked.count("b") == 1
 
 
-async def test_who_tries_again_loads_anew(background: Background, states: States) -> None:
+async def test_who_tries_again_loads_anew(background: Background, states: ModuleStates) -> None:
     loads = Loads()
     loads.go.set()
     ahead = Ahead(loads, states, background)

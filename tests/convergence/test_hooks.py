@@ -7,7 +7,7 @@ from pathlib import Path
 from hookrunner.convergence.compiled import CompiledHooks
 from hookrunner.convergence.hooks import ModuleHooks
 from hookrunner.convergence.news import News
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.rates import Rates
@@ -25,11 +25,11 @@ HOOK = {
 }
 
 
-async def turn_on(hooks: ModuleHooks, state: State) -> None:
+async def turn_on(hooks: ModuleHooks, state: ModuleState) -> None:
     await hooks.load(state)
     await hooks.synchronize(state)
     await hooks.synchronized(state)
-    hooks.tick(state)
+    hooks.arm_schedules(state)
 
 
 async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
@@ -39,8 +39,8 @@ async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
     bench.hook("h.sh", HOOK)
     await bench.start(jq, client)
     hook = replace(bench.engine.hooks["h.sh"], name="m/h.sh", module="m")
-    bench.engine.remove(bench.engine.hooks["h.sh"])
-    bench.engine.modules_tick = True
+    bench.engine.unregister(bench.engine.hooks["h.sh"])
+    bench.engine.let_modules_tick()
     bench.engine.open(own_queue("m"))
 
     async def load(module: Module) -> Catalog:
@@ -48,12 +48,16 @@ async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
 
     now = asyncio.get_running_loop().time
     hooks = ModuleHooks(
-        load, bench.engine, DirectRuns(bench.executions, Rates(), bench.engine.progress, now), CompiledHooks(News())
+        load,
+        bench.engine,
+        bench.enabling,
+        DirectRuns(bench.executions, Rates(), bench.engine.progress, now),
+        CompiledHooks(News()),
     )
-    state = State(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
+    state = ModuleState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
     for _ in range(1000):
         await turn_on(hooks, state)
-        hooks.still(state)
+        hooks.disarm_schedules(state)
         hooks.forget(state)
     await bench.idle()
     assert (bench.cluster.open_watches, bench.engine.hooks, bench.shown()) == (0, {}, [])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.tasks import Tasks
 from hookrunner.engine.queue_set import Queues
 from hookrunner.errors import HookFailed
@@ -29,13 +29,13 @@ class Runs:
         self.seen: list[tuple[float, str]] = []
         self.changed = asyncio.Event()
 
-    async def run(self, state: State) -> None:
+    async def run(self, state: ModuleState) -> None:
         self.seen.append((asyncio.get_running_loop().time(), state.module.name))
         self.changed.set()
         if state.module.name in self.broken:
             raise HookFailed("broken")
 
-    def told(self, state: State, reason: str) -> str:
+    def told(self, state: ModuleState, reason: str) -> str:
         return reason
 
     async def until(self, count: int) -> None:
@@ -49,7 +49,7 @@ class Runs:
 async def world() -> AsyncIterator[SimpleNamespace]:
     """Modules `a` and `b` that are on, each with its queue and worker."""
     states, runs, clock = (
-        States([Module(n, n, 1, NOWHERE, NOWHERE) for n in "ab"]),
+        ModuleStates([Module(n, n, 1, NOWHERE, NOWHERE) for n in "ab"]),
         Runs(),
         asyncio.get_running_loop().time,
     )
@@ -64,7 +64,7 @@ async def world() -> AsyncIterator[SimpleNamespace]:
     async with asyncio.TaskGroup() as group:
         background = Background(group)
         for state in states:
-            state.decision = Decision(Choice.ON)
+            state.decide(Decision(Choice.ON))
             queues.open(own_queue(state.module.name), run, background)
         yield SimpleNamespace(states=states, tasks=tasks, runs=runs)
         await queues.stop(0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.status import failing_hooks, work
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
@@ -53,7 +53,10 @@ def _failed(hook: str, module: str, failures: int) -> Task:
     return Task(order, 0.0, failures=failures, error=f"{hook} FAILED: exit status 1")
 
 
-def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> State:
+def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> ModuleState:
     module = Module("dns", "dns", 10, Path("dns"), Path("."), traits=Traits(wait=wait))
-    since = None if lasts is None else time.monotonic() - lasts
-    return State(module, decision=decision, phase=phase, busy_since=since)
+    state = ModuleState(module, decision)
+    state.reach(phase)
+    if lasts is not None:
+        state.request(time.monotonic() - lasts)
+    return state

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hookrunner.convergence.state import State
+from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.turns import Moment, Rules
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.modules.order import Order
@@ -13,45 +13,45 @@ from tests.convergence.site import module
 ON = Decision(Choice.ON)
 
 
-def new(name: str, weight: int, *requires: str, gate: bool = False) -> State:
+def new(name: str, weight: int, *requires: str, gate: bool = False) -> ModuleState:
     """A module whose turn has not come, and that was never ready."""
-    return State(module(name, weight, *requires, gate=gate), ON)
+    return ModuleState(module(name, weight, *requires, gate=gate), ON)
 
 
-def old(name: str, weight: int, *requires: str, gate: bool = False) -> State:
+def old(name: str, weight: int, *requires: str, gate: bool = False) -> ModuleState:
     """One whose turn has not come, and that was ready in an earlier round."""
     state = new(name, weight, *requires, gate=gate)
-    state.last_success = 1.0
+    state.become_ready()
     return state
 
 
-def working(state: State, since: float = 90.0) -> State:
-    state.ask(since)
+def working(state: ModuleState, since: float = 90.0) -> ModuleState:
+    state.request(since)
     return state
 
 
-def failed(state: State, since: float = 90.0) -> State:
+def failed(state: ModuleState, since: float = 90.0) -> ModuleState:
     working(state, since).begin(since, "")
     state.fail("no")
-    state.rest(since + 1)
+    state.end_attempt(since + 1)
     return state
 
 
-def ready(state: State) -> State:
+def ready(state: ModuleState) -> ModuleState:
     working(state).begin(91.0, "")
     state.succeed(92.0)
-    state.rest(92.0)
-    state.last_success = 1.0
+    state.end_attempt(92.0)
+    state.become_ready()
     return state
 
 
-def moment(*states: State, now: float = 100.0, strict: bool = False) -> Moment:
+def moment(*states: ModuleState, now: float = 100.0, strict: bool = False) -> Moment:
     """Ten seconds after everything began, if nothing else is said, with patience for 30."""
     order = Order(state.module for state in states)
     return Moment({state.module.name: state for state in states}, order, Rules(30.0, strict), now)
 
 
-def turns(*states: State, now: float = 100.0, strict: bool = False) -> str:
+def turns(*states: ModuleState, now: float = 100.0, strict: bool = False) -> str:
     return " ".join(state.module.name for state in moment(*states, now=now, strict=strict).turns)
 
 
@@ -79,7 +79,7 @@ def test_a_module_that_failed_before_is_waited_for_until_it_fails_at_what_is_ask
     a = failed(new("a", 1), since=0.0)
     a.await_turn()
     assert turns(a, new("b", 2)) == "a"
-    a.ask(99.0)
+    a.request(99.0)
     assert turns(a, new("b", 2)) == ""
     a.begin(99.5, "")
     a.fail("no")
@@ -96,7 +96,7 @@ def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, ex
 def test_who_has_waited_for_a_module_that_hangs_waits_no_second_time_in_the_next_round() -> None:
     a = working(new("a", 1), since=10.0)
     a.await_turn()
-    a.ask(99.0)
+    a.request(99.0)
     assert turns(a, new("b", 2)) == "b"
 
 
@@ -104,15 +104,15 @@ def test_retries_and_more_work_of_a_module_that_fails_give_it_no_more_time() -> 
     a = failed(new("a", 1), since=60.0)
     for now in (75.0, 85.0, 95.0):  # more is asked, and it fails before it gets to that
         a.begin(now, "")
-        a.ask(now + 1)
+        a.request(now + 1)
         a.fail("no")
-        a.rest(now + 2)
+        a.end_attempt(now + 2)
     assert turns(a, new("b", 2), now=89.9) == ""
     assert turns(a, new("b", 2), now=90.0) == "b"
 
 
 @pytest.mark.parametrize("later", [new, old])
-def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., State]) -> None:
+def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., ModuleState]) -> None:
     """Also by those that were ready before."""
     assert turns(old("a", 1, gate=True), later("b", 2)) == "a"
     found = moment(failed(old("a", 1, gate=True)), later("b", 2))
@@ -121,7 +121,7 @@ def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..
 
 
 @pytest.mark.parametrize("later", [new, old])
-def test_what_is_required_counts_and_not_the_weight(later: Callable[..., State]) -> None:
+def test_what_is_required_counts_and_not_the_weight(later: Callable[..., ModuleState]) -> None:
     """Also for those that were ready before: a database is upgraded before what uses it."""
     assert turns(later("early", 1, "late"), old("late", 9)) == "late"
     assert turns(later("early", 1, "late"), working(old("late", 9), since=0.0)) == ""

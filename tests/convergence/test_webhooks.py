@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.state import State, States
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.engine.reviews.reviewer import Declared
 from hookrunner.errors import BadHookConfig, RegistrationFailed
@@ -45,17 +45,17 @@ class Hooks:
         self.bad = bad
         self.ready: list[str] = []
 
-    async def load(self, state: State) -> None:
+    async def load(self, state: ModuleState) -> None:
         name = state.module.name
         if name in self.bad:
             raise BadHookConfig(name, ["no"])
-        state.hooks, state.loaded = (Hook(f"{name}/h", Path("/h"), self.config, name),), True
+        state.load_hooks([Hook(f"{name}/h", Path("/h"), self.config, name)])
 
-    async def ready_to_answer(self, state: State) -> None:
+    async def ready_to_answer(self, state: ModuleState) -> None:
         self.ready.append(state.module.name)
 
-    def forget(self, state: State) -> None:
-        state.hooks, state.loaded = (), False
+    def forget(self, state: ModuleState) -> None:
+        state.forget_hooks()
 
 
 class Cluster:
@@ -80,10 +80,10 @@ class Cluster:
 
 def put_together(
     *names: str, hooks: Hooks | None = None, standing: Sequence[str] = ()
-) -> tuple[ModuleWebhooks, States, Cluster]:
-    states = States([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
+) -> tuple[ModuleWebhooks, ModuleStates, Cluster]:
+    states = ModuleStates([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
     for state in states:
-        state.decision = Decision(Choice.ON, "", "")
+        state.decide(Decision(Choice.ON, "", ""))
     declared = Declared((), Nobody(), lacking=False)
     cluster = Cluster(declared, *standing)
     return ModuleWebhooks(states, hooks or Hooks(), declared, cluster, True), states, cluster
@@ -105,7 +105,7 @@ async def test_kinds_come_one_after_the_other_and_go_a_hundred_times() -> None:
         assert cluster.there == {"a conversion", "b admission"}
         await webhooks.withdraw(states["a"], "conversion")
         hooks.forget(states["a"])
-        assert (cluster.there, states["a"].webhooks) == ({"b admission"}, {})
+        assert (cluster.there, webhooks.registrations(states["a"])) == ({"b admission"}, {})
 
 
 async def test_api_servers_have_time_to_hear_that_they_are_to_ask_no_more() -> None:
@@ -150,7 +150,7 @@ async def test_a_module_that_was_to_go_and_is_to_stay_is_asked_again() -> None:
     assert cluster.there == set()
     await webhooks.register(state, "admission")
     await going
-    assert (cluster.there, state.webhooks) == ({"a admission"}, {"admission": "there"})
+    assert (cluster.there, webhooks.registrations(state)) == ({"a admission"}, {"admission": "registered"})
 
 
 async def test_without_anything_from_an_earlier_life_no_hook_is_asked_before_its_time() -> None:
@@ -164,7 +164,7 @@ async def test_what_stands_is_answered_and_goes_when_its_module_is_off() -> None
     hooks = Hooks()
     standing = ["a admission", "b admission", "gone admission"]
     webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=standing)
-    states["b"].decision = Decision(Choice.OFF, "", "")
+    states["b"].decide(Decision(Choice.OFF, "", ""))
     await webhooks.resume()
     assert (hooks.ready, states["a"].live) == (["a"], True)
     assert cluster.there == {"a admission", "gone admission"}, "of b it is certain"
@@ -179,8 +179,8 @@ async def test_what_is_in_doubt_stays(doubt: str) -> None:
     hooks = Hooks(bad=["a"] if doubt == "bad hook" else [])
     webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=["a admission", "b admission"])
     if doubt == "undecided":
-        states["a"].decision = Decision(Choice.UNDECIDED, "", "")
-    states["b"].decision = Decision(Choice.OFF, "", "")
+        states["a"].decide(Decision(Choice.UNDECIDED, "", ""))
+    states["b"].decide(Decision(Choice.OFF, "", ""))
     await webhooks.resume()
     assert cluster.there == {"a admission"}
 

@@ -18,6 +18,7 @@ from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.executions import Executions
 from hookrunner.engine.hook_runs import HookRuns
+from hookrunner.engine.measures import Measures
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.rates import Rates
 from hookrunner.engine.status import Status
@@ -72,11 +73,13 @@ class Bench:
         streams = Streams(self.cluster.watch, self.background, self.metrics)
         self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
-        self.executions = Executions(Runner(settings, children), applier, self.monitors, self.metrics, clock)
+        self.executions = Executions(
+            Runner(settings, children), applier, self.monitors, Measures(self.metrics, clock), None
+        )
         self.hook_runs = HookRuns(self.executions, Rates(), self.metrics, clock)
         self.queues = Queues(lambda order: readings.obstacle(self.monitors, order), clock, self.metrics, 100)
-        enabling = Enabling(self.monitors, self.schedules, jq, self.metrics, clock)
-        self.engine = Engine(self.hook_runs, enabling, self.queues, self.background)
+        self.enabling = Enabling(self.monitors, self.schedules, jq, self.metrics, clock)
+        self.engine = Engine(self.hook_runs, self.enabling, self.queues, self.background)
         self.status = Status(self.engine, self.queues, self.executions, self.hook_runs, clock)
         loaded = await catalog.load(settings, children, jq)
         self.engine.start(loaded.hooks, self.monitors, self.schedules)

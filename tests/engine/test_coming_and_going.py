@@ -15,7 +15,7 @@ async def come_and_go(bench: Bench, times: int) -> None:
     """Remove and add the hook, at once or after some of its tasks have run."""
     dice, hook = random.Random(23), bench.engine.hooks["h.sh"]
     for _ in range(times):
-        bench.engine.remove(hook)
+        bench.engine.unregister(hook)
         for _ in range(dice.randrange(3)):
             await settle()
         bench.engine.add(hook)
@@ -52,7 +52,7 @@ async def test_a_hook_that_has_gone_hears_nothing_and_leaves_no_task(bench: Benc
     bench.hook("h.sh", BOTH)
     await bench.start(jq, client)
     await bench.ran("h.sh", 2)
-    bench.engine.remove(bench.engine.hooks["h.sh"])
+    bench.engine.unregister(bench.engine.hooks["h.sh"])
     await bench.idle()
     runs = len(bench.runs("h.sh"))
     bench.cluster.put(configmap("new"))
@@ -68,7 +68,7 @@ async def test_a_hook_that_goes_while_its_lists_are_awaited_holds_nothing_up(
     bench.cluster.unreachable.add("Slow")
     await bench.start(jq, client)
     await settle()
-    bench.engine.remove(bench.engine.hooks["a.sh"])
+    bench.engine.unregister(bench.engine.hooks["a.sh"])
     await bench.ran("b.sh", 1)
     assert [monitor.id.hook for monitor in bench.monitors] == ["b.sh"]
 
@@ -117,5 +117,5 @@ async def test_a_hook_that_comes_again_has_the_rate_limit_that_it_asks_for_now(
 
 def come_again(bench: Bench, name: str) -> None:
     hook = bench.engine.hooks[name]
-    bench.engine.remove(hook)
+    bench.engine.unregister(hook)
     bench.engine.add(hook)

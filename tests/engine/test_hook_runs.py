@@ -182,7 +182,7 @@ async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, cl
     await bench.start(jq, client)
     await bench.ran("a.sh", 1)
     await bench.idle()
-    bench.engine.remove(bench.engine.hooks["a.sh"])
+    bench.engine.unregister(bench.engine.hooks["a.sh"])
     bench.cluster.put(configmap("new"))
     await bench.idle()
     assert (bench.cluster.open_watches, len(bench.runs("a.sh")), list(bench.monitors)) == (0, 1, [])

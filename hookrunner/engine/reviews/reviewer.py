@@ -61,15 +61,24 @@ class OfModules:
     incomplete: bool = False
 
 
-@dataclass(slots=True, eq=False)
 class Declared:
-    """What hooks declare, and who answers for them. `own` are the hooks of no module, which are there for good;
-    `lacking`: some of them could not be asked what they declare. `modules` is another one as soon as it has changed."""
+    """What hooks declare, and the reviewer that asks them. `own` are the hooks of no module, which never change;
+    `lacking`: some of them could not be asked what they declare."""
 
-    own: Sequence[Hook]
-    reviewer: Reviewer
-    lacking: bool
-    modules: OfModules = OfModules()
+    def __init__(self, own: Sequence[Hook], reviewer: Reviewer, lacking: bool) -> None:
+        self.own = own
+        self.reviewer = reviewer
+        self.lacking = lacking
+        self._modules = OfModules()
+
+    @property
+    def modules(self) -> OfModules:
+        """What the hooks of modules declare at this moment."""
+        return self._modules
+
+    def declare_modules(self, modules: OfModules) -> None:
+        """From now on the hooks of modules declare this."""
+        self._modules = modules
 
     @property
     def kinds(self) -> frozenset[ReviewKind]:

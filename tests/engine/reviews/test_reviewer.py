@@ -156,8 +156,8 @@ async def test_hooks_of_two_modules_answer_to_one_name(bench: Bench, start: Any)
     reviewed = await start()
     for name in "ab":
         hook = bench.engine.hooks[name]
-        bench.engine.remove(hook)
-        bench.engine.know(replace(hook, name=f"{name}/h.sh", module=name))
+        bench.engine.unregister(hook)
+        bench.engine.register(replace(hook, name=f"{name}/h.sh", module=name))
     assert (await reviewed.admit(webhook="a/policy-example-com")).allowed
     assert reviewed.reviewer.missing() == ""
     with pytest.raises(ReviewFailed, match="the snapshot of"):
