@@ -20,7 +20,7 @@ import yaml
 from hookrunner.cli.main import run
 from hookrunner.model.modules import Module
 from hookrunner.modules.loading import load
-from hookrunner.values import schemas, sections
+from hookrunner.values import config_sections, schemas
 from hookrunner.values.store import Store
 from tests.controlplane.cluster import Cluster
 
@@ -80,7 +80,7 @@ def store() -> Store:
 def settled(key: str, section: str) -> Any:
     """A module's values if the ConfigMap has this section of it."""
     own = Store(LOADED.statics.sections, {key: schemas.load(module_of(key).directory, key)})
-    adopted = own.adopt(sections.parse({key: section}), None, {key})
+    adopted = own.adopt(config_sections.parse({key: section}), None, {key})
     assert adopted.refused == {}
     return own.document(key)
 
@@ -113,7 +113,7 @@ def test_the_values_in_the_directory_are_those_without_any(module: Module) -> No
     section = shipped_values(module).read_text()
     assert settled(module.key, section) == store().document(module.key)
     assert f"--from-file={module.key}=values/{module.name}.yaml --from-literal={module.key}Enabled=true" in section
-    assert sections.parse({module.key: section}).sections[module.key] == {
+    assert config_sections.parse({module.key: section}).sections[module.key] == {
         name: value for name, value in store().effective(module.key).items() if name != "internal"
     }
 

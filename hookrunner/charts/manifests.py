@@ -1,23 +1,84 @@
 """What rendered templates become: objects in the order in which Helm installs kinds, Helm hooks, notes, a manifest.
 
 The texts are split as Helm splits them, and each part ends with one newline, which a block scalar at its end may show.
-Values mean what they mean to Helm, so `hostNetwork: yes` is true; but a key is the text that was written: `n: 1` is no
-`"false": 1` (addon-operator.md §13.14). Lists are taken apart. Labels go on objects and hooks, not on what lies inside
-them (§6.4).
+Values mean what they mean to Helm, so `hostNetwork: yes` is true; but a key is the text that was written: `n: 1` does
+not become `"false": 1`. Lists are taken apart. Labels are set on objects and hooks, not on what lies inside them.
+
+The manifest is YAML that a person can read and that every YAML parser reads alike: release records keep it, and Helm
+reads them with YAML 1.1, where `y`, `1:30` or `1_000` are not texts. So a text is written plain only if it looks like a
+word or a path, and quoted as in JSON otherwise.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from hookrunner import redaction
-from hookrunner.charts.text import dump
 from hookrunner.errors import BadManifest
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import JSON
 from kubetypes.bounds import DOCUMENT, Tally
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
+
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*(?:[ :=,@+][A-Za-z0-9_./-]+)*")
+_WORDS = re.compile(r"(?:y|n|yes|no|on|off|true|false|null)", re.IGNORECASE)
+_UNREADABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_BLOCK = re.compile(r"(?=\S)[^\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]*")
+
+
+def dump(value: JSON) -> str:
+    """One document, ending with a newline."""
+    lines: list[str] = []
+    _write(lines, "", value, "")
+    return "\n".join(lines).lstrip(" ") + "\n"
+
+
+def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
+    """`head` is what the first line begins with: a key or a dash. What a dash is for begins beside it."""
+    if isinstance(value, dict | list) and value:
+        start = f"{head} " if head.endswith("-") else indent
+        if head and start == indent:
+            lines.append(head)
+        for mark, item in _marked(value):
+            _write(lines, start + mark, item, indent + "  ")
+            start = indent
+    elif isinstance(value, str):
+        text = _block(value, indent) if "\n" in value else _text(value)
+        lines.append(f"{head} {text}")
+    else:
+        lines.append(f"{head} {orjson.dumps(value).decode()}")
+
+
+def _marked(value: JSON) -> Iterator[tuple[str, JSON]]:
+    if isinstance(value, dict):
+        return ((_text(key) + ":", item) for key, item in value.items())
+    return (("-", item) for item in value)
+
+
+@lru_cache(maxsize=4096)
+def _text(text: str) -> str:
+    if _PLAIN.fullmatch(text) and not _WORDS.fullmatch(text):
+        return text
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """As JSON, but for what JSON may hold and YAML may not."""
+    return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", orjson.dumps(text).decode())
+
+
+def _block(text: str, indent: str) -> str:
+    """Lines as they are, if no parser could take them for something else."""
+    if not _BLOCK.fullmatch(text) or text.endswith("\n\n"):
+        return _quoted(text)
+    mark = "|" if text.endswith("\n") else "|-"
+    lines = text.removesuffix("\n").split("\n")
+    return "\n".join([mark, *(indent + line if line else "" for line in lines)])
+
 
 # fmt: off
 INSTALL_ORDER = (

@@ -13,7 +13,7 @@ from typing import Any, Self
 import orjson
 
 from hookrunner import log
-from hookrunner.charts.child import Child
+from hookrunner.charts.render_process import Child
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from hookrunner.model.releases import HelmHook, Render, Rendered
 from hookrunner.model.resources import JSON
@@ -41,7 +41,7 @@ class Renderer:
     """Renders charts. An async context manager: at its end all workers are killed.
 
     `environ` leads templates that look things up to a cluster, and without it they find nothing; workers get only what
-    they need of it (`environment.py`). `program` is a `helm` to be used instead of the library.
+    they need of it (`render_process.py`). `program` is a `helm` to be used instead of the library.
     """
 
     def __init__(self, limits: Limits = Limits(), environ: Mapping[str, str] | None = None, program: str = "") -> None:
@@ -156,7 +156,7 @@ class Renderer:
 
 
 def request(order: Render, lookup: bool) -> dict[str, Any]:
-    """What a worker is asked (`worker.py`)."""
+    """What a worker is asked (`render_worker.py`)."""
     return {
         "directory": str(order.directory),
         "name": order.name,

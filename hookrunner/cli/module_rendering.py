@@ -22,7 +22,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Capabilities, Rendered
 from hookrunner.modules.capabilities import stock
-from hookrunner.releases.ordering import Identity
+from hookrunner.releases.manifest_objects import Identity
 from hookrunner.releases.releases import Books, Releases
 from hookrunner.settings import Settings
 

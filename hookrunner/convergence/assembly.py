@@ -48,7 +48,7 @@ from hookrunner.modules.scripts import Scripts
 from hookrunner.modules.shelf import Shelf
 from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
-from hookrunner.releases.drift import Drift
+from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Books, Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.store import Store

@@ -28,8 +28,8 @@ from hookrunner.modules.enabled import CONFIG, Facts, flagged, uncertain
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.statics import Flag
+from hookrunner.values.config_sections import Config, parse
 from hookrunner.values.patches import same
-from hookrunner.values.sections import Config, parse
 from hookrunner.values.store import Store
 
 _log = log.get("config")

@@ -4,7 +4,7 @@ anything else of theirs, and again if somebody takes them away (addon-operator.m
 import asyncio
 from collections.abc import Mapping
 
-from hookrunner.charts.crds import crds
+from hookrunner.charts.chart_files import crds
 from hookrunner.convergence.known import KnownCapabilities
 from hookrunner.convergence.state import ModuleState
 from hookrunner.releases.crds import Crds

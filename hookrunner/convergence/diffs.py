@@ -17,8 +17,8 @@ from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.resources import JSON
 from hookrunner.releases import ownership
-from hookrunner.releases.ordering import Identity, ObjectId, object_id
-from hookrunner.releases.writing import path
+from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id
+from hookrunner.releases.object_writer import path
 
 NO_DIFF = "No diff found"
 

@@ -11,8 +11,8 @@ from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import JSON
-from hookrunner.releases.drift import Drift
-from hookrunner.releases.ordering import Identity
+from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.manifest_objects import Identity
 from hookrunner.releases.releases import Releases
 
 _CALM = 0.5

@@ -24,7 +24,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
-from hookrunner.values.sections import NO_TEXT
+from hookrunner.values.config_sections import NO_TEXT
 from hookrunner.web.formats import rfc3339
 
 _log = log.get("config")

@@ -7,7 +7,7 @@ from hookrunner import log
 from hookrunner.errors import Denied
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head
-from hookrunner.releases.ordering import Identity
+from hookrunner.releases.manifest_objects import Identity
 from hookrunner.releases.releases import Releases
 
 _log = log.get("helm")

@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
-from hookrunner.charts.digests import digest, together
-from hookrunner.charts.files import Scan, scan
+from hookrunner.charts.chart_files import Scan, digest, scan, together
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.following import Following
 from hookrunner.convergence.known import KnownCapabilities
@@ -24,9 +23,9 @@ from hookrunner.model.modules import Module
 from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import some
-from hookrunner.releases.attempts import PINNED
-from hookrunner.releases.drift import Drift
+from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
+from hookrunner.releases.rollout import PINNED
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.store import Store
 

@@ -9,7 +9,7 @@ from hookrunner.convergence.objects import Contents
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.model.status import some
 from hookrunner.model.values import GLOBAL
-from hookrunner.values.sections import Config, old_words
+from hookrunner.values.config_sections import Config, old_words
 
 _HINT = "write true or false, or put quotes around texts"
 _log = log.get("config")

@@ -15,7 +15,7 @@ from hookrunner.errors import Conflict
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.operations import Answer
 from hookrunner.model.values import GLOBAL, PatchOperation
-from hookrunner.values import patches, sections
+from hookrunner.values import config_sections, patches
 from hookrunner.values.store import Store
 
 _ATTEMPTS = 5
@@ -66,7 +66,7 @@ class HookValues:
         async with self._config_map.writing:
             section = self._store.patched_config(key, operations)
             if section is not None:
-                await self._config_map.write(key, sections.written(section))
+                await self._config_map.write(key, config_sections.written(section))
                 self._store.keep_config(key, section)
 
     def _flag(self, operations: tuple[PatchOperation, ...]) -> None:

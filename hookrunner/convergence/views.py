@@ -21,7 +21,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules import graph
-from hookrunner.releases.ordering import object_id
+from hookrunner.releases.manifest_objects import object_id
 from hookrunner.values.store import Store
 
 

@@ -14,8 +14,8 @@ from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
-from hookrunner.values import sections
-from hookrunner.values.sections import Config
+from hookrunner.values import config_sections
+from hookrunner.values.config_sections import Config
 from kubetypes.yaml_values import BadDocument
 
 
@@ -39,20 +39,22 @@ def read(paths: Iterable[Path], as_addon: bool = False) -> Configured:
                 raise BadInput(f"{path}: a ConfigMap, a Secret or sections are wanted, not {found}")
             hidden = document.get("kind") == "Secret"
             (secret if hidden else plain).update(_data(document, path))
-    return Configured(sections.parse(plain, as_addon), sections.parse(secret, as_addon) if secret else None)
+    return Configured(
+        config_sections.parse(plain, as_addon), config_sections.parse(secret, as_addon) if secret else None
+    )
 
 
 def of(document: Mapping[str, JSON]) -> Config:
     """The config that sections in plain YAML are."""
-    return sections.parse({key: _text(value) for key, value in document.items()})
+    return config_sections.parse({key: _text(value) for key, value in document.items()})
 
 
 def _documents(path: Path, as_addon: bool) -> list[JSON]:
     """In a file of sections, `global` and the others may be read in two ways, as in the cluster."""
     try:
         text = path.read_bytes()
-        shared = documents.every(text, sections.dialect(GLOBAL, as_addon))[0]
-        found = documents.every(text, sections.dialect("", as_addon))[0]
+        shared = documents.every(text, config_sections.dialect(GLOBAL, as_addon))[0]
+        found = documents.every(text, config_sections.dialect("", as_addon))[0]
         return [_with_global(one, other) for one, other in zip(found, shared, strict=True) if one is not None]
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
@@ -86,7 +88,7 @@ def _data(document: dict[str, JSON], path: Path) -> dict[str, str]:
 
 def _text(value: JSON) -> str:
     """A text is what stands in the ConfigMap; anything else would stand there as YAML."""
-    return value if isinstance(value, str) else sections.written(value).removesuffix("...\n")
+    return value if isinstance(value, str) else config_sections.written(value).removesuffix("...\n")
 
 
 def _decoded(key: str, value: JSON, path: Path) -> str:

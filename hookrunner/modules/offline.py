@@ -18,8 +18,8 @@ from hookrunner.modules.enabled import Facts
 from hookrunner.modules.recalculation import Asks, Recalculation
 from hookrunner.modules.scripts import Documents
 from hookrunner.modules.shelf import Shelf
-from hookrunner.values.explained import Origin
-from hookrunner.values.sections import Config
+from hookrunner.values.config_sections import Config
+from hookrunner.values.section import Origin
 from hookrunner.values.store import Store
 
 

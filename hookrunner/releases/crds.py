@@ -1,15 +1,17 @@
-"""CustomResourceDefinitions that a module brings along outside of its templates (addon-operator.md §6.9).
+"""Installs CustomResourceDefinitions that a module brings outside of its templates, and waits until they are served.
 
     kinds = await Crds(client, kinds).ensure(definitions, labels)
 
-They are created and updated before anything else and never deleted: with them would go all objects of their kinds.
+They are created and updated before anything else and never deleted: that would delete all objects of their kinds.
 
-A version that is to go may still be what objects are stored as. Then it is first kept beside the new ones, all objects
-are written once, by which the API server stores them anew, and only then it is taken off
+Objects may still be stored as a version that is to be removed. Then that version is first kept beside the new ones, all
+objects are written once, by which the API server stores them anew, and only then it is removed
 (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/).
 """
 
 import asyncio
+import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 
 import orjson
@@ -19,10 +21,61 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFou
 from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.objects import FIELD_MANAGER
-from hookrunner.model.resources import JSON
-from hookrunner.releases.crd_forms import merged
-from hookrunner.releases.established import DEFINITION, established, trouble
-from hookrunner.releases.kinds import Kinds, resources
+from hookrunner.model.resources import JSON, Resource
+from hookrunner.releases.crd_comparison import merged
+from hookrunner.releases.manifest_objects import Kinds, resources
+
+DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
+_FIRST_LOOK, _LONGEST_LOOK = 0.01, 1.0
+
+
+async def established(client: Client, crd: JSON, deadline: float) -> None:
+    """Return when objects of it can be written. Raises ReleaseFailed after `deadline` seconds with the reason that the
+    server gives, such as a name that is taken."""
+    name, look = crd["metadata"]["name"], _FIRST_LOOK
+    reason = "the server has not said anything about it"
+    try:
+        async with asyncio.timeout(deadline):
+            while reason := trouble(await client.get(DEFINITION.path(name=name))) or await _unserved(client, crd):
+                await asyncio.sleep(look)
+                look = min(look * 1.5, _LONGEST_LOOK)
+    except TimeoutError:
+        message = f"{DEFINITION.kind} {name}: the API server does not serve it after {deadline:g} s: {reason}"
+        raise ReleaseFailed(message) from None
+
+
+def trouble(crd: JSON) -> str:
+    """Why it is not established; empty if it is."""
+    conditions = {one["type"]: one for one in (crd.get("status") or {}).get("conditions") or ()}
+    for kind in ("NamesAccepted", "Established"):
+        condition = conditions.get(kind, {})
+        if condition.get("status") != "True":
+            return condition.get("message") or f"it is not {kind} yet"
+    return ""
+
+
+async def _unserved(client: Client, crd: JSON) -> str:
+    """A kind that the server does not list yet, or lists as stored in another version than wanted: it takes in a
+    definition a moment after it has accepted it."""
+    stored = _storage_hash(crd)
+    for resource in resources(crd):
+        try:
+            listed = (await client.get(f"/apis/{resource.api_version}"))["resources"]
+        except NotFound:
+            listed = []
+        hashes = {one["name"]: one.get("storageVersionHash", stored) for one in listed}
+        if hashes.get(resource.plural) != stored:
+            return f"{resource.api_version} is not in its list of kinds yet"
+    return ""
+
+
+def _storage_hash(crd: JSON) -> str:
+    """By which discovery tells the version that objects are stored as (`storageVersionHash` of an APIResource)."""
+    spec = crd["spec"]
+    storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
+    digest = hashlib.sha256(f"{spec['group']}/{storage}/{spec['names']['kind']}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
+
 
 _ATTEMPTS = 5
 _AT_ONCE = 16

@@ -24,11 +24,11 @@ from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases import ownership
-from hookrunner.releases.codec import now
-from hookrunner.releases.kstatus.pods import ended
-from hookrunner.releases.ordering import CRD, Identity, object_id
+from hookrunner.releases.kstatus import ended
+from hookrunner.releases.manifest_objects import CRD, Identity, object_id
+from hookrunner.releases.object_writer import path
 from hookrunner.releases.readiness import Readiness, has, is_gone
-from hookrunner.releases.writing import path
+from hookrunner.releases.records.record import now
 
 _LOG = log.get("releases.hooks")
 _FIRST, _AFTER_SUCCESS, _AFTER_FAILURE = "before-hook-creation", "hook-succeeded", "hook-failed"

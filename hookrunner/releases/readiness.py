@@ -21,8 +21,7 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, ObjectKey, Selection
 from hookrunner.model.status import some
 from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
-from hookrunner.releases.kstatus.rules import may_wait, verdict
-from hookrunner.releases.kstatus.verdicts import Verdict, fails, waits
+from hookrunner.releases.kstatus import Verdict, fails, may_wait, verdict, waits
 from hookrunner.releases.ownership import MANAGED_BY
 
 MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())

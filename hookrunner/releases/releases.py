@@ -20,19 +20,18 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import Adoption, Finding, Head, Settled, Terms, Wanted
 from hookrunner.model.resources import JSON
-from hookrunner.releases import attempts, healing, rollouts
-from hookrunner.releases.applying import Applying
-from hookrunner.releases.archive import Archive
-from hookrunner.releases.attempts import PINNED, ROLLED_BACK, Attempt, Past
-from hookrunner.releases.codec import Record, Status, now
+from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
-from hookrunner.releases.kinds import Kinds
-from hookrunner.releases.ledger import Revision
-from hookrunner.releases.ordering import Identity
+from hookrunner.releases.manifest_applier import Applying
+from hookrunner.releases.manifest_objects import Identity, Kinds
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records import OTHER, Driver, Records
-from hookrunner.releases.release import Release
-from hookrunner.releases.rollouts import Rollout, Tools
+from hookrunner.releases.records import revisions
+from hookrunner.releases.records.record import Record, Status, now
+from hookrunner.releases.records.record_storage import OTHER, Driver, Records
+from hookrunner.releases.records.release_history import Past, Release
+from hookrunner.releases.records.release_store import Archive
+from hookrunner.releases.records.revisions import Revision
+from hookrunner.releases.rollout import PINNED, ROLLED_BACK, Attempt, Rollout, Tools
 
 _DELETING = "Deletion in progress (or silently failed)"
 
@@ -94,7 +93,7 @@ class Releases:
         """
         async with self._archive.held(wanted.name, wanted.namespace) as release:
             changed = 0
-            if release.broken or not healing.fits(release.history, wanted):
+            if release.broken or not revisions.fits(release.history, wanted):
                 changed = await self._settled(release, wanted)
             await self._tidied(release)
             return Settled(_head(release), changed)
@@ -107,9 +106,9 @@ class Releases:
         """Bring an earlier revision back, or the last one before this that was deployed, as a new one that is pinned:
         it stands for `digest`, that of what is wanted now, until something else is wanted."""
         async with self._archive.held(name, namespace) as release:
-            target = await release.read(healing.earlier(release.history, name, revision))
+            target = await release.read(revisions.earlier(release.history, name, revision))
             past = await release.past()
-            await self._tried(release, past, attempts.rollback(past, target, digest, PINNED), Terms())
+            await self._tried(release, past, rollout.rollback(past, target, digest, PINNED), Terms())
             await self._tidied(release)
             return _head(release)
 
@@ -133,15 +132,15 @@ class Releases:
             if record is None:
                 raise ReleaseFailed(f"release {namespace}/{name}: no revision of it is deployed")
             lost = {(one.kind, one.namespace, one.name) for one in findings}
-            everything = (await rollouts.by_id([record])).values()
+            everything = (await rollout.by_id([record])).values()
             objects = [obj for obj in everything if _key(obj, namespace) in lost or _key(obj, "") in lost]
             with _about(release):
-                return await rollouts.repair(self._tools, record, objects, terms)
+                return await rollout.repair(self._tools, record, objects, terms)
 
     async def manifest(self, head: Head) -> tuple[JSON, ...]:
         """The objects of the deployed revision, none if there is none."""
         deployed = (await (await self._archive.seen(head.name, head.namespace)).past()).deployed
-        return tuple((await rollouts.by_id([deployed])).values()) if deployed else ()
+        return tuple((await rollout.by_id([deployed])).values()) if deployed else ()
 
     async def values(self, head: Head) -> JSON:
         """The values of the deployed revision; None without a deployed revision whose record can be read."""
@@ -168,14 +167,14 @@ class Releases:
 
     async def _settled(self, release: Release, wanted: Wanted) -> int:
         past = await release.past()
-        if noted := attempts.noted(past, wanted):
+        if noted := rollout.noted(past, wanted):
             # That the cluster serves other kinds than before is no reason to write, if nothing came of it.
             ours = past.latest if past.history[-1].head.digest else None
             if ours is None or noted.json != ours.json:
                 with _about(release):
                     await release.update(noted)
             return 0
-        attempt = attempts.attempt(past, wanted)
+        attempt = rollout.attempt(past, wanted)
         try:
             return await self._tried(release, past, attempt, wanted.terms)
         except ReleaseFailed as error:
@@ -200,7 +199,7 @@ class Releases:
 
     async def _deployed(self, release: Release, record: Record) -> None:
         """All at once, for a process that dies meanwhile leaves nothing that is not understood."""
-        older = healing.unfinished(release.history, record.revision)
+        older = revisions.unfinished(release.history, record.revision)
         await _all([release.update(record), *(self._mended(release, revision) for revision in older)])
 
     async def _rolled_back(self, release: Release, wanted: Wanted) -> str:
@@ -208,7 +207,7 @@ class Releases:
         past = await release.past()
         if past.deployed is None:
             return "there is no deployed revision to go back to"
-        back = attempts.rollback(past, past.deployed, wanted.digest, ROLLED_BACK)
+        back = rollout.rollback(past, past.deployed, wanted.digest, ROLLED_BACK)
         await self._tried(release, past, back, wanted.terms)
         await self._tidied(release)
         return f"rolled back to revision {past.deployed.revision}, until something else is wanted"
@@ -221,25 +220,25 @@ class Releases:
                 f"nobody knows its objects, for no revision can be read: remove them by hand, then {mend}"
             )
         await release.update(records[-1].turned(Status.UNINSTALLING, _DELETING, deleted=now()))
-        await rollouts.take_away(self._tools, records, timeout)
+        await rollout.take_away(self._tools, records, timeout)
         for revision in release.history:
             await release.delete(revision)
 
     async def _tidied(self, release: Release) -> None:
         """Only the head of what is deployed says so, and no more revisions are kept than are to be."""
-        await _all([self._mended(release, revision) for revision in healing.leftovers(release.history)])
+        await _all([self._mended(release, revision) for revision in revisions.leftovers(release.history)])
         await self._trimmed(release)
 
     async def _mended(self, release: Release, revision: Revision) -> None:
         if record := await release.readable(revision):
-            await release.update(healing.mended(record))
+            await release.update(revisions.mended(record))
 
     async def _trimmed(self, release: Release) -> None:
         """Drop the oldest records, and first the objects that nobody would know of without them."""
-        surplus = healing.surplus(release.history, self._keep)
-        doubtful = [revision for revision in surplus if revision in healing.needed(release.history)]
+        surplus = revisions.surplus(release.history, self._keep)
+        doubtful = [revision for revision in surplus if revision in revisions.needed(release.history)]
         if doubtful and (past := await release.past()).records:
-            await rollouts.forget(self._tools, past.records, {revision.number for revision in doubtful})
+            await rollout.forget(self._tools, past.records, {revision.number for revision in doubtful})
         await _all(map(release.delete, surplus))
 
 

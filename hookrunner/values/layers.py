@@ -4,7 +4,7 @@
 2. defaults of the schema in `config-values.yaml`, for what is absent so far
 3. the user's config: the ConfigMap, then the Secret
 4. defaults of the schema in `values.yaml`, for what is absent so far
-5. what hooks have patched in memory (`compaction`)
+5. what hooks have patched in memory (`patches`)
 
 Maps are merged key by key, everything else is replaced. Documents are never changed, and share what they can.
 """

@@ -1,9 +1,16 @@
-"""What hooks ask to be changed in values: who may change what, and doing it.
+"""What hooks ask to be changed in values: who may change what, doing it, and remembering it in few operations.
 
-Source: addon-operator.md §2.5, §13.11. How operations are remembered is decided in `compaction`.
+Values are computed again whenever a lower layer changes, so operations are remembered, not their result. Outside of
+lists only the newest operation on a place counts: it replaces the operations on that place and on all below it, and a
+change inside a value that hooks have put there is made in that value. What remains are operations on places none of
+which lies in another, so their order does not matter. Inside a list that comes from a lower layer an operation may move
+the elements that the next one means: those are kept in their order, so that an append stays.
+
+In a changed document an operation may not fit any more. It is skipped and kept: it may fit the next document.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -12,7 +19,7 @@ from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL, PatchOperation
 from hookrunner.values import pointers
-from hookrunner.values.pointers import Misfit
+from hookrunner.values.pointers import Misfit, Pointer
 
 _FLAGS = {True: True, False: False, "true": True, "false": False}
 
@@ -108,3 +115,119 @@ def _switch(operation: PatchOperation) -> tuple[str, bool | None]:
     if operation.op == "test" or rest or flag is None:
         raise BadValues(GLOBAL, [f"a module is switched by true or false: {shown(operation)}"])
     return module, flag
+
+
+MOST_IN_LISTS = 10_000
+"""Operations that are remembered inside lists of lower layers: these alone never replace each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """An operation inside the list at `place`. `moves` says that it puts an element in or takes one out."""
+
+    place: Pointer
+    pointer: Pointer
+    moves: bool
+    operation: PatchOperation
+
+
+@dataclass(frozen=True, slots=True)
+class Patches:
+    """The operations that one section's hooks have asked for, compacted. `settled` are those outside of lists."""
+
+    settled: Mapping[Pointer, PatchOperation] = field(default_factory=dict)
+    in_lists: tuple[InList, ...] = ()
+
+    def operations(self) -> tuple[PatchOperation, ...]:
+        """In an order in which they may be applied."""
+        by_path = sorted(self.settled.values(), key=lambda operation: operation.path)
+        return (*by_path, *(one.operation for one in self.in_lists))
+
+    def places(self) -> Iterable[Pointer]:
+        """Where they have set or removed something; a list counts as a whole."""
+        return (*self.settled, *(one.place for one in self.in_lists))
+
+    def then(self, document: JSON, operations: Iterable[PatchOperation], key: str) -> tuple[JSON, "Patches"]:
+        """The document with these and all further operations done, and all of them remembered. `document` is what
+        these have made. Raises BadValues if one does not fit."""
+        draft = _Draft(dict(self.settled), list(self.in_lists))
+        for operation in operations:
+            before, document = document, applied(document, (operation,), key)
+            if operation.op != "test":
+                draft.remember(operation, before)
+        if len(draft.in_lists) > MOST_IN_LISTS:
+            whole = pointers.text(draft.in_lists[-1].place)
+            raise BadValues(
+                key, [f"more than {MOST_IN_LISTS:,} changes inside of lists; add {whole} as a whole instead"]
+            )
+        return document, Patches(draft.settled, tuple(draft.in_lists))
+
+    def again(self, document: JSON) -> tuple[JSON, list[str]]:
+        """A document of lower layers with all operations done that fit, and what was wrong with the others. That
+        something to be removed is not there is no fault."""
+        misfits = []
+        for operation in self.operations():
+            try:
+                document = changed(document, operation)
+            except Misfit as error:
+                if operation.op != "remove":
+                    misfits.append(f"{operation.op} {operation.path}: {error}")
+        return document, misfits
+
+
+class _Draft:
+    """Patches in the making."""
+
+    def __init__(self, settled: dict[Pointer, PatchOperation], in_lists: list[InList]) -> None:
+        self.settled = settled
+        self.in_lists = in_lists
+        self._above = {above for place in settled for above in _above(place)}
+        self._above.update(above for one in in_lists for above in _above(one.pointer))
+
+    def remember(self, operation: PatchOperation, before: JSON) -> None:
+        """Adds an operation; `before` is the document that it was done to."""
+        pointer = pointers.tokens(operation.path)
+        if self._done_in_a_value(pointer, operation):
+            return
+        depth = pointers.way_to_list(before, pointer)
+        if depth is not None:
+            moves = isinstance(pointers.found(before, pointer[:-1]), list)
+            self._follow(InList(pointer[:depth], pointer, moves, operation))
+        else:
+            if pointer in self._above:
+                self._drop_below(pointer)
+            self.settled[pointer] = operation
+        self._above.update(_above(pointer))
+
+    def _done_in_a_value(self, pointer: Pointer, operation: PatchOperation) -> bool:
+        """Makes the change in the value of a remembered `add` that it lies in, if there is one."""
+        for place in _above(pointer):
+            around = self.settled.get(place)
+            if around is not None and around.op == "add":
+                inner = replace(operation, path=pointers.text(pointer[len(place) :]))
+                self.settled[place] = replace(around, value=changed(around.value, inner))
+                return True
+        return False
+
+    def _follow(self, new: InList) -> None:
+        """What was said of the place since the elements of its list last moved is replaced."""
+        if not new.moves:
+            moves = [number for number, one in enumerate(self.in_lists, 1) if one.moves and one.place == new.place]
+            start = max(moves, default=0)
+            stay = [one for one in self.in_lists[start:] if not _below(one.pointer, new.pointer)]
+            self.in_lists[start:] = stay
+        self.in_lists.append(new)
+
+    def _drop_below(self, pointer: Pointer) -> None:
+        self.settled = {place: one for place, one in self.settled.items() if not _below(place, pointer)}
+        self.in_lists = [one for one in self.in_lists if not _below(one.place, pointer)]
+
+
+def _above(pointer: Pointer) -> Iterator[Pointer]:
+    """The places that it lies in, the outermost first."""
+    return (pointer[:depth] for depth in range(1, len(pointer)))
+
+
+def _below(place: Pointer, pointer: Pointer) -> bool:
+    """Is it the same place, or inside of it?"""
+    return place[: len(pointer)] == pointer

@@ -1,19 +1,21 @@
-"""One section of the values (`global` or a module's): its layers, and what they make together.
+"""One section of the values (`global` or a module's): its layers, their result, and which layer has set each value.
 
 A section never changes. Every edit gives a new one or raises, so that a refused edit leaves the last good state.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import orjson
 
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import PatchOperation
-from hookrunner.values import layers, patches, pointers, sections
-from hookrunner.values.compaction import Patches
+from hookrunner.values import config_sections, layers, patches, pointers
 from hookrunner.values.layers import Schemas
+from hookrunner.values.patches import Patches
 from hookrunner.values.pointers import Misfit, Pointer
 
 
@@ -66,7 +68,7 @@ class Section:
         """What the ConfigMap is to say after a hook's patch of the config, judged; None if it says so. Raises
         BadValues."""
         whole = patches.applied({self.key: self.config or {}}, operations, self.key)
-        wanted = sections.without_nulls(whole[self.key])
+        wanted = config_sections.without_nulls(whole[self.key])
         self._encoded(wanted)
         if patches.same(wanted, self.config or {}):
             return None
@@ -129,3 +131,55 @@ def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, p
         elif name in old:
             kept[name] = old[name]
     return kept
+
+
+STATIC = "values.yaml"
+CONFIG_DEFAULT = "default of config-values.yaml"
+CONFIG_MAP = "ConfigMap"
+SECRET = "Secret"
+VALUES_DEFAULT = "default of values.yaml schema"
+PATCH = "patch of a hook"
+
+
+class Origin(NamedTuple):
+    """A value that is no map (or an empty one inside), and the layer that has set it. Lists count as a whole."""
+
+    pointer: str
+    value: JSON
+    layer: str
+
+    def shown(self) -> JSON:
+        """As a document for whoever asks; what the Secret has set is not for everybody."""
+        value = "*** from the Secret" if self.layer == SECRET else self.value
+        return {"path": self.pointer, "value": value, "layer": self.layer}
+
+
+def origins(section: Section) -> list[Origin]:
+    """All values of a section, in the order of their pointers."""
+    static, below, _, _ = layers.stages(section.static, section.config, section.schemas)
+    patched = set(section.patches.places())
+    said = ((SECRET, section.secret), (CONFIG_MAP, section.plain), (STATIC, static), (CONFIG_DEFAULT, below))
+
+    def layer(place: Pointer) -> str:
+        whole = (section.key, *place)
+        if any(whole[: depth + 1] in patched for depth in range(len(whole))):
+            return PATCH
+        return next((name for name, document in said if _has(document, place)), VALUES_DEFAULT)
+
+    leaves = sorted(_leaves(section.effective, ()), key=lambda leaf: leaf[0])
+    return [Origin(pointers.text((section.key, *place)), value, layer(place)) for place, value in leaves if place]
+
+
+def _leaves(value: JSON, place: Pointer) -> Iterator[tuple[Pointer, JSON]]:
+    if not isinstance(value, dict) or not value:
+        yield place, value
+        return
+    for key, inner in value.items():
+        yield from _leaves(inner, (*place, key))
+
+
+def _has(document: JSON, place: Pointer) -> bool:
+    with suppress(Misfit):
+        pointers.found(document, place)
+        return True
+    return False

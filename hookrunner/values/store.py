@@ -15,12 +15,11 @@ from hookrunner import log
 from hookrunner.errors import BadValues, internal
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import GLOBAL, PatchOperation
-from hookrunner.values import explained, patches
-from hookrunner.values.explained import Origin
+from hookrunner.values import patches
+from hookrunner.values.config_sections import Config
 from hookrunner.values.last_runs import Free, LastRun, LastRuns
 from hookrunner.values.layers import Schemas
-from hookrunner.values.section import Section
-from hookrunner.values.sections import Config
+from hookrunner.values.section import Origin, Section, origins
 
 _log = log.get("values")
 
@@ -90,7 +89,7 @@ class Store:
 
     def explain(self, key: str) -> list[Origin]:
         """Which layer has set each value of the section, by JSON pointer."""
-        return explained.origins(self._shown(key))
+        return origins(self._shown(key))
 
     def enabled_modules(self, names: Collection[str]) -> None:
         """Becomes `global.enabledModules` for hooks, whatever the schema of `global` allows."""

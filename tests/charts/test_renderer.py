@@ -12,7 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from hookrunner.charts.child import Child
+from hookrunner.charts.render_process import Child
 from hookrunner.charts.renderer import Limits, Renderer, request
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.worker import WorkerLost

@@ -22,8 +22,8 @@ from hookrunner.jq.complaints import of_failure
 from hookrunner.kube.refusals import without_values
 from hookrunner.model.values import PatchOperation
 from hookrunner.modules.configured import of
-from hookrunner.values.schemas.loading import Schemas, load
-from hookrunner.values.sections import parse as parse_sections
+from hookrunner.values.config_sections import parse as parse_sections
+from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.store import Store
 
 MARKER, NUMBER = "hunter2", 918273645

@@ -15,9 +15,8 @@ from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Terms
-from hookrunner.releases.applying import Applying
-from hookrunner.releases.kinds import Kinds
-from hookrunner.releases.ordering import Identity, object_id
+from hookrunner.releases.manifest_applier import Applying
+from hookrunner.releases.manifest_objects import Identity, Kinds, object_id
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed

@@ -8,7 +8,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.releases.crds import Crds
-from hookrunner.releases.kinds import Kinds
+from hookrunner.releases.manifest_objects import Kinds
 from kubesandbox.sandbox import Sandbox
 
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.x.io"

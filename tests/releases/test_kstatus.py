@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.releases.kstatus.pods import ended
-from hookrunner.releases.kstatus.rules import may_wait, verdict
-from hookrunner.releases.kstatus.verdicts import Verdict
+from hookrunner.releases.kstatus import Verdict, ended, may_wait, verdict
 from tests.releases.watching import condition
 
 JSON = Any

@@ -1,12 +1,24 @@
-"""Whose an object is."""
+"""Which release owns an object; objects are adopted only if no such release exists any more."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.model.releases import Adoption, Terms
 from hookrunner.model.resources import Resource
 from hookrunner.releases import ownership
-from hookrunner.releases.ordering import Identity
+from hookrunner.releases.manifest_applier import Applying, Counts
+from hookrunner.releases.manifest_objects import Identity, Kinds
+from hookrunner.releases.records.record_storage import Driver
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
+from tests.releases import wants
+from tests.releases.wants import wanted
+from tests.releases.world import MAPS, World, started
 
 RELEASE = Identity("r", "ns")
 DEPLOYMENT = Resource("apps/v1", "Deployment", "deployments", True)
@@ -50,3 +62,165 @@ def test_texts_of_a_secret_are_sent_as_they_are_kept() -> None:
 )
 def test_annotations_name_the_release_that_an_object_belongs_to(annotations: Any, owner: Identity | None) -> None:
     assert ownership.owner({"annotations": annotations}) == owner
+
+
+NEW = Identity("new", "default")
+OLD = Identity("demo", "old")
+TERMS = Terms()
+ADOPT = Terms(adopt=True)
+FOREIGN = "default/ConfigMap/a: it belongs to release old/demo"
+
+
+def configmap(name: str, **data: str) -> Any:
+    """In a namespace that is not that of the release."""
+    obj = wants.configmap(name, **data)
+    return obj | {"metadata": {"name": name, "namespace": "default"}}
+
+
+@pytest.fixture
+def applying(client: Client) -> Applying:
+    return Applying(client, Kinds(Discovery(client)))
+
+
+@pytest.fixture(autouse=True)
+async def orphan(client: Client, applying: Applying) -> None:
+    """A ConfigMap of release `old/demo`, of which there is no record. The namespace is there."""
+    await client.send(Call("POST", "/api/v1/namespaces", body={"metadata": {"name": "old"}}))
+    await applying.apply([configmap("a", k="old", gone="x")], OLD, {}, TERMS)
+
+
+async def owner(client: Client) -> str:
+    annotations = (await client.get(f"{MAPS}/a"))["metadata"]["annotations"]
+    return f"{annotations['meta.helm.sh/release-namespace']}/{annotations['meta.helm.sh/release-name']}"
+
+
+async def test_an_orphan_is_taken_over_if_that_is_allowed(applying: Applying, client: Client) -> None:
+    counts = await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
+    assert (counts, await owner(client)) == (Counts(changed=1), "default/new")
+    assert (await client.get(f"{MAPS}/a"))["data"] == {"k": "new"}
+    assert applying.owners.adopted(NEW) == (Adoption("default/ConfigMap/a", "old/demo"),)
+    assert applying.owners.adopted(NEW) == ()
+
+
+@pytest.mark.parametrize("terms", [ADOPT, Terms(adopt_orphans=True)])
+async def test_either_term_allows_it(terms: Terms, applying: Applying, client: Client) -> None:
+    await applying.apply([configmap("a", k="new")], NEW, {}, terms)
+    assert await owner(client) == "default/new"
+
+
+async def test_an_annotation_in_the_template_allows_it(applying: Applying, client: Client) -> None:
+    obj = configmap("a", k="new")
+    obj["metadata"]["annotations"] = {"hookrunner.io/adopt": "true"}
+    await applying.apply([obj], NEW, {}, TERMS)
+    assert await owner(client) == "default/new"
+
+
+async def test_an_orphan_is_refused_with_the_ways_out(applying: Applying, client: Client) -> None:
+    with pytest.raises(ReleaseFailed, match=FOREIGN) as refused:
+        await applying.apply([configmap("a")], NEW, {}, TERMS)
+    for way in ("no record any more", "`hookrunner module adopt new`", 'adopt: "true"', "`adopt: true` in module.yaml"):
+        assert way in str(refused.value)
+    assert await owner(client) == "old/demo"
+
+
+async def test_orphans_alone_gives_no_right_to_what_belongs_to_nobody(applying: Applying, client: Client) -> None:
+    await client.send(Call("POST", MAPS, body={"metadata": {"name": "b"}}))
+    with pytest.raises(ReleaseFailed, match="belongs to no release"):
+        await applying.apply([configmap("b")], NEW, {}, Terms(adopt_orphans=True))
+
+
+async def test_what_fields_an_orphan_had_is_no_matter(applying: Applying, client: Client) -> None:
+    """An attempt that failed has left its manifest; the template has changed since, and so has another manager."""
+    last = configmap("a", k="tried")
+    edit = {"data": {"k": "theirs", "more": "theirs"}}
+    await client.send(Call("PATCH", f"{MAPS}/a", {"fieldManager": "them"}, edit, "application/merge-patch+json"))
+    outcome = await applying.create_or_update(configmap("a", k="v", more="new"), NEW, last, ADOPT)
+    assert (outcome, (await client.get(f"{MAPS}/a"))["data"]) == ("changed", {"k": "v", "more": "new"})
+
+
+@pytest.mark.parametrize("driver", ["secret", "configmap"])
+async def test_the_objects_of_a_release_that_exists_are_never_taken(
+    driver: Driver, applying: Applying, client: Client
+) -> None:
+    await started(client, driver=driver).settle(wanted("d1", namespace="old"))
+    with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and two releases may not have the same object") as refused:
+        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+    assert "old/sh.helm.release.v1.demo.v1" in str(refused.value)
+    assert await owner(client) == "old/demo"
+
+
+async def test_a_record_without_labels_is_a_record(applying: Applying, client: Client) -> None:
+    await started(client).settle(wanted("d1", namespace="old"))
+    path = "/api/v1/namespaces/old/secrets/sh.helm.release.v1.demo.v1"
+    await client.send(
+        Call("PATCH", path, body={"metadata": {"labels": None}}, content_type="application/merge-patch+json")
+    )
+    with pytest.raises(ReleaseFailed, match="two releases may not have the same object"):
+        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+
+
+async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applying: Applying, client: Client) -> None:
+    other = wanted("d1", namespace="old")
+    await started(client).settle(replace(other, name="demo.v1"))
+    await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
+    assert await owner(client) == "default/new"
+
+
+@pytest.mark.parametrize("kind", ["secrets", "configmaps"])
+async def test_without_the_right_to_look_nothing_is_taken_over(
+    kind: str, applying: Applying, client: Client, sandbox: Sandbox
+) -> None:
+    sandbox.faults.add(Fault("answer", f"/namespaces/old/{kind}", status=403))
+    with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and it cannot be seen whether that still exists") as refused:
+        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+    assert "give the right to list secrets and configmaps in namespace old" in str(refused.value)
+    assert await owner(client) == "old/demo"
+
+
+async def test_a_namespace_that_is_gone_needs_no_right(applying: Applying, client: Client, sandbox: Sandbox) -> None:
+    """Who may list in some namespaces only may not list in one that is gone."""
+    await client.send(Call("DELETE", "/api/v1/namespaces/old"))
+    sandbox.faults.add(Fault("answer", "/namespaces/old/secrets", status=403))
+    await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
+    assert await owner(client) == "default/new"
+
+
+async def test_an_owner_without_a_namespace_is_not_looked_up(applying: Applying, client: Client) -> None:
+    path, none = f"{MAPS}/a", {"metadata": {"annotations": {"meta.helm.sh/release-namespace": None}}}
+    await client.send(Call("PATCH", path, body=none, content_type="application/merge-patch+json"))
+    with pytest.raises(ReleaseFailed, match="release /demo of an unknown namespace"):
+        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+
+
+async def test_many_orphans_of_one_release_cost_one_look(applying: Applying, sandbox: Sandbox) -> None:
+    many = [configmap(f"m{number}") for number in range(30)]
+    await applying.apply(many, OLD, {}, TERMS)
+    sandbox.faults.requests.clear()
+    assert await applying.apply(many, NEW, {}, ADOPT) == Counts(changed=30)
+    looks = [line for line in sandbox.faults.requests if "/namespaces/old/" in line]
+    assert len(looks) == 2
+
+
+async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applying: Applying, client: Client) -> None:
+    def fixed(value: str) -> Any:
+        return configmap("f", k=value) | {"immutable": True}
+
+    await applying.apply([fixed("old")], OLD, {}, TERMS)
+    obj = fixed("new")
+    obj["metadata"]["annotations"] = {"hookrunner.io/recreate": "true"}
+    assert await applying.apply([obj], NEW, {}, ADOPT) == Counts(created=1)
+    assert applying.owners.adopted(NEW) == (Adoption("default/ConfigMap/f", "old/demo"),)
+
+
+async def test_a_release_that_failed_for_an_orphan_takes_it_over_when_it_may(client: Client, world: World) -> None:
+    releases, want = started(client), wanted("d1", configmap("a", k="new"))
+    with pytest.raises(ReleaseFailed, match="no record any more"):
+        await releases.settle(want)
+    assert (await releases.settle(wanted("d1", *want.rendered.objects, adopt=True))).changed == 1
+    assert releases.adopted("demo", "default") == (Adoption("default/ConfigMap/a", "old/demo"),)
+    assert await world.history() == ["1 deployed"]
+
+
+def test_an_adoption_says_what_and_from_whom() -> None:
+    assert str(Adoption("d/ConfigMap/a", "old/demo")) == "d/ConfigMap/a (from release old/demo)"
+    assert str(Adoption("d/ConfigMap/a")) == "d/ConfigMap/a (from no release)"

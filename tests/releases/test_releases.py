@@ -9,10 +9,10 @@ import yaml
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Finding, Head, Terms
-from hookrunner.releases.attempts import checksum
-from hookrunner.releases.codec import Record, Status, recorded
-from hookrunner.releases.ledger import CHECKSUM
+from hookrunner.releases.records.record import Record, Status, recorded
+from hookrunner.releases.records.revisions import CHECKSUM
 from hookrunner.releases.releases import Releases
+from hookrunner.releases.rollout import checksum
 from kubesandbox.faults import Fault
 from tests.fakes.cluster import until
 from tests.releases.wants import configmap, hook, wanted

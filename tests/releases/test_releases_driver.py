@@ -6,8 +6,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.releases.codec import Record, Status, recorded
-from hookrunner.releases.records import Records
+from hookrunner.releases.records.record import Record, Status, recorded
+from hookrunner.releases.records.record_storage import Records
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox

@@ -8,8 +8,8 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Head
-from hookrunner.releases.codec import Status, recorded
-from hookrunner.releases.ledger import DIGEST
+from hookrunner.releases.records.record import Status, recorded
+from hookrunner.releases.records.revisions import DIGEST
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
 from tests.releases.wants import configmap, wanted

@@ -17,8 +17,8 @@ from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.releases.codec import Status
-from hookrunner.releases.records import Driver
+from hookrunner.releases.records.record import Status
+from hookrunner.releases.records.record_storage import Driver
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.releases.mortal import Died, Mortal

@@ -5,7 +5,7 @@ from typing import Any
 import yaml
 
 from hookrunner.model.releases import HelmHook, Rendered, Terms, Wanted
-from hookrunner.releases.codec import now
+from hookrunner.releases.records.record import now
 
 
 def configmap(name: str, **data: str) -> dict[str, Any]:

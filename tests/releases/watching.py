@@ -18,9 +18,8 @@ from hookrunner.model import modules
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen
-from hookrunner.releases.drift import Drift
-from hookrunner.releases.kinds import Kinds
-from hookrunner.releases.ordering import Identity
+from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.manifest_objects import Identity, Kinds
 from hookrunner.releases.readiness import Readiness
 
 JSON = Any

@@ -6,9 +6,9 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.releases.codec import Record
-from hookrunner.releases.ledger import Revision
-from hookrunner.releases.records import Driver, Records
+from hookrunner.releases.records.record import Record
+from hookrunner.releases.records.record_storage import Driver, Records
+from hookrunner.releases.records.revisions import Revision
 from hookrunner.releases.releases import Books, Releases
 from kubesandbox.sandbox import Sandbox
 

@@ -14,11 +14,11 @@ from hookrunner.errors import BadConfig, BadOutput, ReleaseFailed, RenderFailed
 from hookrunner.hooks import metric_operations, patches, value_patches, verdicts
 from hookrunner.hooks.config import versions
 from hookrunner.modules import configured, traits
-from hookrunner.releases import codec
+from hookrunner.releases.records import record
 from hookrunner.testing import manifests as given
-from hookrunner.values import sections
+from hookrunner.values import config_sections
 from hookrunner.values.patches import applied
-from hookrunner.values.schemas import loading
+from hookrunner.values.schemas import schema_files
 from hookrunner.web import bodies as reviews
 from kubesandbox import bodies, seeds, selectors
 from kubesandbox.builtin import protobuf
@@ -46,7 +46,7 @@ def _text(text: bytes) -> str:
 
 
 def _sections(text: bytes) -> Any:
-    return _refused(sections.parse({"global": _text(text), "foo": _text(text)}).problems)
+    return _refused(config_sections.parse({"global": _text(text), "foo": _text(text)}).problems)
 
 
 def _refused(problems: Any) -> Any:
@@ -89,7 +89,7 @@ CONVERSION = (
 )
 STEPS = b'[{"op":"add","path":"/foo/a/c","value":{"x":[]}},{"op":"test","path":"/foo/a/b/0","value":1}]'
 NAMESPACE = b"k8s\0\n\x0f\n\x02v1\x12\tNamespace\x12\x0a\n\x08\n\x01aB\x03\x08\x90N"
-RECORD = codec.packed({"name": "a", "namespace": "b", "version": 1, "info": {"status": "deployed"}}).encode()
+RECORD = record.packed({"name": "a", "namespace": "b", "version": 1, "info": {"status": "deployed"}}).encode()
 SCHEMA = b"type: object\nproperties: {a: {type: string, pattern: '^a+$'}, b: {$ref: '#/properties/a'}}\n"
 
 PARSERS: dict[str, Parser] = {
@@ -133,7 +133,7 @@ PARSERS: dict[str, Parser] = {
     "pattern": Parser(
         lambda text: patterns.compiled(_text(text)), (patterns.BadPattern,), (rb"^(a|b)+[^c-d]{1,3}\.(?i:x)$",)
     ),
-    "release record": Parser(codec.unpacked, (ReleaseFailed,), (RECORD,)),
+    "release record": Parser(record.unpacked, (ReleaseFailed,), (RECORD,)),
     "module.yaml": Parser(
         lambda text: traits.parse(text, "m"),
         (BadConfig,),
@@ -141,7 +141,7 @@ PARSERS: dict[str, Parser] = {
         "yaml",
     ),
     "schema": Parser(
-        _in_file("openapi/values.yaml", lambda path: loading.load(path.parents[1], "foo")),
+        _in_file("openapi/values.yaml", lambda path: schema_files.load(path.parents[1], "foo")),
         (BadConfig,),
         (SCHEMA,),
         "yaml",

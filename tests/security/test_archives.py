@@ -12,9 +12,9 @@ import aiohttp
 import orjson
 import pytest
 
-from hookrunner.charts import files
+from hookrunner.charts import chart_files
 from hookrunner.errors import BadChart, ReleaseFailed
-from hookrunner.releases import codec
+from hookrunner.releases.records import record
 from tests.controlplane.processes import free_port
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
@@ -42,19 +42,19 @@ def test_a_record_that_becomes_too_large_is_refused_before_it_is_unpacked() -> N
     tracemalloc.start()
     try:
         with pytest.raises(ReleaseFailed, match=r"no release record of Helm: it has more than 67,108,864 bytes when"):
-            codec.unpacked(text)
+            record.unpacked(text)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3 * codec.MOST_UNPACKED
+    assert peak < 3 * record.MOST_UNPACKED
 
 
 def test_a_record_that_would_be_refused_is_not_written() -> None:
-    document = {"name": "a", "version": 7, "manifest": " " * codec.MOST_UNPACKED}
+    document = {"name": "a", "version": 7, "manifest": " " * record.MOST_UNPACKED}
     with pytest.raises(
         ReleaseFailed, match=r"revision 7 of release a has 67,1\d\d,\d\d\d bytes, and a record may have"
     ):
-        codec.packed(document)
+        record.packed(document)
 
 
 def test_a_large_record_of_many_objects_that_are_alike_is_read() -> None:
@@ -65,7 +65,7 @@ def test_a_large_record_of_many_objects_that_are_alike_is_read() -> None:
     manifest *= 60
     assert len(manifest) > 10 * MIB
     document = {"name": "a", "namespace": "n", "version": 1, "info": {"status": "deployed"}, "manifest": manifest}
-    assert codec.unpacked(codec.packed(document)) == document
+    assert record.unpacked(record.packed(document)) == document
 
 
 async def test_a_record_of_200_mb_is_told_as_one_that_cannot_be_read(world: World) -> None:
@@ -123,7 +123,7 @@ CHARTS = {
 def test_a_packed_chart_that_becomes_too_large_is_refused(chart: object, tmp_path: Path) -> None:
     assert callable(chart)
     with pytest.raises(BadChart, match=r"sub\.tgz.*(more than 104,857,600 bytes|larger than Helm loads)"):
-        list(files.unpacked("charts/sub.tgz", chart()))
+        list(chart_files.unpacked("charts/sub.tgz", chart()))
 
 
 # ── bodies ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from hookrunner.errors import BadKubeConfig
 from hookrunner.kube.credentials import loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.settings import KubeSettings
-from hookrunner.values import sections
+from hookrunner.values import config_sections
 from kubetypes import json_values, yaml_values
 from kubetypes.bounds import DEPTH, DIGITS, DOCUMENT, SECTIONS, TooLarge
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
@@ -113,7 +113,7 @@ def test_a_list_of_many_documents_has_one_bound() -> None:
 def test_all_sections_have_one_bound_and_what_is_refused_does_not_count() -> None:
     """A ConfigMap of many bombs is one bomb. The sections that are left are read."""
     most = bomb(100_000, SECTIONS.size // 100_000 // 2)
-    found = sections.parse({"a": most, "b": most, "c": bomb(100_000, 3_000), "d": "x: 1"})
+    found = config_sections.parse({"a": most, "b": most, "c": bomb(100_000, 3_000), "d": "x: 1"})
     assert list(found.problems) == ["b", "c"]
     assert found.sections["d"] == {"x": 1}
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from hookrunner import log
-from hookrunner.charts.files import unpacked
+from hookrunner.charts.chart_files import unpacked
 from hookrunner.errors import BadChart, BadModule, HookFailed
 from hookrunner.hooks import writable
 from hookrunner.hooks.workspace import workspace

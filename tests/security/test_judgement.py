@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hookrunner.errors import BadValues
+from hookrunner.values.config_sections import parse
 from hookrunner.values.schemas import Schemas, load
 from hookrunner.values.section import Section
-from hookrunner.values.sections import parse
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
 

@@ -6,12 +6,12 @@ import pytest
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
-from hookrunner.values import sections
+from hookrunner.values import config_sections
 from hookrunner.values.store import Store
 
 
-def config(shared: str = "{}", **data: str) -> sections.Config:
-    return sections.parse({"global": shared, **data})
+def config(shared: str = "{}", **data: str) -> config_sections.Config:
+    return config_sections.parse({"global": shared, **data})
 
 
 def seen(store: Store, key: str = "foo") -> tuple[JSON, JSON]:
@@ -64,7 +64,7 @@ def test_a_lasting_patch_of_a_module_that_goes_is_written_where_there_is_still_a
     assert store.patched_config("foo", [PatchOperation("remove", "/foo/c")]) == {"d": 1}
     assert "c" not in seen(store)[0]["foo"]
     store.adopt(config(), None, {"foo"})
-    store.adopt(sections.parse({"foo": "["}), None, {"foo"})
+    store.adopt(config_sections.parse({"foo": "["}), None, {"foo"})
     assert store.patched_config("foo", [PatchOperation("add", "/foo/x", 1)]) is None, "its section is refused"
     assert seen(store)[0]["foo"]["x"] == 1
     with pytest.raises(BadValues, match="missing"):

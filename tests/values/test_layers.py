@@ -7,9 +7,9 @@ import pytest
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
-from hookrunner.values import sections
+from hookrunner.values import config_sections
 from hookrunner.values.layers import merged
-from hookrunner.values.schemas import loading
+from hookrunner.values.schemas import schema_files
 from hookrunner.values.store import Store
 
 CONFIG = """
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Store:
     closed = tmp_path / "global"
     (closed / "openapi").mkdir(parents=True)
     (closed / "openapi/values.yaml").write_text("type: object")
-    return Store({"foo": {}}, {"foo": loading.load(tmp_path, "foo"), GLOBAL: loading.load(closed, GLOBAL)})
+    return Store({"foo": {}}, {"foo": schema_files.load(tmp_path, "foo"), GLOBAL: schema_files.load(closed, GLOBAL)})
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_merging_leaves_its_layers_alone_and_shares_what_one_has() -> None:
 
 
 def test_a_user_overrides_a_part_of_a_default(store: Store) -> None:
-    store.adopt(sections.parse({"foo": "name: x\nlimits: {cpu: 3}"}), None, {"foo"})
+    store.adopt(config_sections.parse({"foo": "name: x\nlimits: {cpu: 3}"}), None, {"foo"})
     assert store.config("foo") == {"name": "x", "limits": {"cpu": 3}}
     assert store.effective("foo") == {"name": "x", "limits": {"cpu": 3, "memory": 2}, "internal": {}}
 
 
 def test_schemas_judge_what_users_hooks_and_templates_may_see(store: Store) -> None:
-    refused = store.adopt(sections.parse({"foo": "limits: {cpu: x}"}), None, {"foo"}).refused["foo"]
+    refused = store.adopt(config_sections.parse({"foo": "limits: {cpu: x}"}), None, {"foo"}).refused["foo"]
     assert len(refused.problems) == 2
-    store.adopt(sections.parse({"foo": "name: x"}), None, {"foo"})
+    store.adopt(config_sections.parse({"foo": "name: x"}), None, {"foo"})
     with pytest.raises(BadValues, match="ready"):
         store.for_helm("foo")
     with pytest.raises(BadValues, match="unknown"):

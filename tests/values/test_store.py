@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
-from hookrunner.values import sections
+from hookrunner.values import config_sections
 from hookrunner.values.store import Store
 
 
@@ -49,8 +49,8 @@ def add(path: str, value: JSON) -> list[PatchOperation]:
     return [PatchOperation("add", path, value)]
 
 
-def config(**data: str) -> sections.Config:
-    return sections.parse(data)
+def config(**data: str) -> config_sections.Config:
+    return config_sections.parse(data)
 
 
 def test_layers_in_their_order() -> None:
@@ -114,8 +114,8 @@ def test_one_bad_section_stays_as_it_was_and_holds_nothing_back() -> None:
 def test_a_section_that_cannot_be_read_stays_as_it_was(bad: dict[str, str]) -> None:
     store = Store({"foo": {}}, {})
     store.adopt(config(foo="x: 1"), None, set())
-    assert "ConfigMap: foo" in str(store.adopt(sections.parse(bad), None, set()).refused["foo"])
-    assert "Secret: foo" in str(store.adopt(config(), sections.parse(bad), set()).refused["foo"])
+    assert "ConfigMap: foo" in str(store.adopt(config_sections.parse(bad), None, set()).refused["foo"])
+    assert "Secret: foo" in str(store.adopt(config(), config_sections.parse(bad), set()).refused["foo"])
     assert store.config("foo") == {"x": 1}
 
 
@@ -190,7 +190,7 @@ def test_a_patch_of_the_config_is_judged_then_written_then_kept() -> None:
     assert not store.keep_config("foo", section)
     assert store.patched_config("foo", add("/foo/x", 1)) is None
     assert store.config("foo") == section
-    assert store.adopt(config(foo=sections.written(section)), None, {"foo"}).changed == frozenset()
+    assert store.adopt(config(foo=config_sections.written(section)), None, {"foo"}).changed == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_values_too_deep_for_json_are_refused() -> None:
 
 def test_what_is_not_too_deep_fits_into_every_document() -> None:
     store = Store({"foo": {}}, {})
-    store.adopt(sections.Config({"foo": nested(251)}), None, set())
+    store.adopt(config_sections.Config({"foo": nested(251)}), None, set())
     store.patch("foo", add("/foo/a", nested(250)))
     assert orjson.loads(store.files("foo").values)["foo"] == store.effective("foo")
     assert orjson.loads(store.files("foo").config) == store.config_document("foo")

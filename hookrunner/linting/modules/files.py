@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from hookrunner.charts.crds import crds
+from hookrunner.charts.chart_files import crds
 from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.hooks.shapes import suggestion

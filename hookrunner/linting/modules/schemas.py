@@ -9,9 +9,9 @@ from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas import Schema, Schemas
-from hookrunner.values.schemas.checking import Terms, problems
-from hookrunner.values.schemas.loading import CONFIG, VALUES
 from hookrunner.values.schemas.node import Node
+from hookrunner.values.schemas.schema import Terms, problems
+from hookrunner.values.schemas.schema_files import CONFIG, VALUES
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 

@@ -6,7 +6,7 @@
 Own code, because nothing that can be imported reads such schemas as addon-operator does (docs/decisions.md).
 """
 
-from hookrunner.values.schemas.loading import Schemas, load
 from hookrunner.values.schemas.schema import Schema
+from hookrunner.values.schemas.schema_files import Schemas, load
 
 __all__ = ["Schema", "Schemas", "load"]

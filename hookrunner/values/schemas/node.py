@@ -1,9 +1,10 @@
-"""A schema as it is used: every part of it read once, with references followed.
+"""A schema as it is used: every part of it read once, with references followed, and its defaults.
 
-Nodes may stand in circles where a schema refers to itself.
+Nodes may form cycles: a schema may refer to itself, as a tree of folders does. Each step must then need a part of the
+value; a schema whose defaults bring themselves, or that applies itself to the same value, never ends and is refused.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -75,3 +76,67 @@ class Node:
 
 
 Allowed: TypeAlias = Node | bool | None
+
+
+_Steps = Callable[[Node], Iterator[Node]]
+
+
+def endless(nodes: Sequence[Node]) -> list[str]:
+    """What is wrong with these, which are all that there are; one line each."""
+    kinds = (
+        (Node.beside, "applies itself (allOf, anyOf, oneOf, not) without end"),
+        (_by_default, "is filled with defaults without end"),
+    )
+    return [f"{place} {text}" for steps, text in kinds for place in _in_circle(nodes, steps)]
+
+
+def _in_circle(nodes: Sequence[Node], steps: _Steps) -> Iterator[str]:
+    """The first place from which these steps lead back to it."""
+    ahead = {id(node): {id(one) for one in steps(node)} for node in nodes}
+    left = len(ahead) + 1
+    while len(ahead) < left:
+        left = len(ahead)
+        entered = set().union(*ahead.values())
+        ahead = {
+            node: onward & ahead.keys() for node, onward in ahead.items() if node in entered and onward & ahead.keys()
+        }
+    yield from [node.at for node in nodes if id(node) in ahead][:1]
+
+
+def _by_default(node: Node) -> Iterator[Node]:
+    """What is reached without anything being there."""
+    yield from (inner for inner in node.properties.values() if isinstance(inner.default, dict | list))
+    if node.default and isinstance(node.default, list) and isinstance(node.items, Node):
+        yield node.items
+
+
+def filled(node: Node, value: JSON) -> JSON:
+    """The value with the defaults of keys that are absent, or the value itself if there are none.
+
+    Objects through `properties`, lists through `items` of one schema; an absent object gets its parts only if it has a
+    default of its own. Nothing comes through `allOf` and its like. What is new shares nothing with the schema.
+    """
+    if isinstance(value, dict) and node.properties:
+        return _object(node, value)
+    if isinstance(value, list) and isinstance(node.items, Node):
+        inner = [filled(node.items, one) for one in value]
+        return inner if any(new is not old for new, old in zip(inner, value, strict=True)) else value
+    return value
+
+
+def _object(node: Node, value: dict[str, JSON]) -> dict[str, JSON]:
+    changed: dict[str, JSON] = {}
+    for key, inner in node.properties.items():
+        if key in value:
+            known = value[key]
+            if (now := filled(inner, known)) is not known:
+                changed[key] = now
+        elif inner.default is not None:
+            changed[key] = filled(inner, _copied(inner.default))
+    return value | changed if changed else value
+
+
+def _copied(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {key: _copied(one) for key, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value

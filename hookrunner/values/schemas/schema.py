@@ -1,19 +1,204 @@
-"""One schema of a section, ready for use."""
+"""One schema of a section: fills in defaults, and says everything that is wrong with a value, in lines for people.
 
+Each line has the path, what is wrong, and where the rule is written: `nodes[0].port must be at most 65535
+(openapi/config-values.yaml#/properties/nodes/items/properties/port/maximum)`. No line quotes a value.
+
+addon-operator changes schemas after it has read them; here the same rules apply while checking. A schema reached from
+the root through `properties` and `items` is *closed*: keys that it does not name are forbidden, until a property has an
+`additionalProperties` of its own. *For Helm*, more keys are required.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from hookrunner import redaction
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import checking, expressions
-from hookrunner.values.schemas.checking import Terms
-from hookrunner.values.schemas.filling import filled
-from hookrunner.values.schemas.node import Node
+from hookrunner.values.schemas import expressions
+from hookrunner.values.schemas.keywords import suggestion
+from hookrunner.values.schemas.node import KINDS, Allowed, Node, filled
+from kubetypes.yaml_values import YAML_1_2
+
+_WORDS = re.compile(r"[\w-]+")
+
+
+class Terms(NamedTuple):
+    """How a schema is read. `helm` is about keys that are required only right before a chart is rendered."""
+
+    closed: bool = True
+    helm: bool = False
+
+
+_AS_WRITTEN = Terms(closed=False)
+
+
+def problems(node: Node, value: JSON, path: str, terms: Terms) -> Iterator[str]:
+    """Everything that is wrong, `path` first; "" is the root."""
+    kind = type(value)
+    if not _fits(node, value):
+        yield _line(
+            path, f"must be of type {' or '.join(node.types)}, not {KINDS[kind]}{_mend(node, value)}", node, "type"
+        )
+        return
+    for keyword, complaint in node.tests.get(kind, ()):
+        if found := complaint(value):
+            yield _line(path, found, node, keyword)
+    if kind is dict:
+        yield from _object(node, value, path, terms)
+    elif kind is list:
+        yield from _list(node, value, path, terms)
+    if value is not None and (node.all_of or node.any_of or node.one_of or node.refused):
+        yield from _combined(node, value, path)
+
+
+def _line(path: str, text: str, node: Node, keyword: str) -> str:
+    return f"{path or 'the section'} {text} ({node.place}/{keyword})"
+
+
+# ── types ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _fits(node: Node, value: JSON) -> bool:
+    """A whole number is an integer, however it is written."""
+    if value is None:
+        return node.nullable or not node.types
+    kind = KINDS[type(value)]
+    whole = kind == "number" and "integer" in node.types and value.is_integer()
+    return not node.types or kind in node.types or whole or (kind == "integer" and "number" in node.types)
+
+
+def _mend(node: Node, value: JSON) -> str:
+    if not set(node.types) & set(KINDS.values()):
+        return "; that is no type: the schema is to be mended"
+    if value is None:
+        return "; leave the key out, or give it a value"
+    if isinstance(value, str):
+        meant = YAML_1_2.fullmatch(value)
+        unquoted = meant is not None and {"bool": "boolean", "int": "integer", "float": "number"}.get(
+            str(meant.lastgroup)
+        )
+        return "; write it without quotes" if unquoted and unquoted in _wider(node.types) else ""
+    scalar = isinstance(value, bool | int | float)
+    return "; put it in quotes" if scalar and "string" in node.types else ""
+
+
+def _wider(types: Sequence[str]) -> Sequence[str]:
+    return (*types, "integer") if "number" in types else types
+
+
+# ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _object(node: Node, value: Mapping[str, JSON], path: str, terms: Terms) -> Iterator[str]:
+    for key, inner in value.items():
+        below = _below(path, key)
+        property_ = node.properties.get(key)
+        if property_ is not None:
+            yield from problems(property_, inner, below, _inside(property_, terms))
+        yield from _undeclared(node, key, inner, below, terms)
+    for name, keyword in _required(node, terms):
+        if name not in value and not (name in node.properties and node.properties[name].default is not None):
+            yield _line(_below(path, name), "is required", node, keyword)
+    for name, wanted in node.dependencies.items():
+        if name in value and isinstance(wanted, Node):
+            yield from problems(wanted, value, path, _AS_WRITTEN)
+        elif name in value and isinstance(wanted, tuple):
+            missing = (key for key in wanted if key not in value)
+            yield from (
+                _line(_below(path, key), f"is required beside {name}", node, f"dependencies/{name}") for key in missing
+            )
+
+
+def _inside(property_: Node, terms: Terms) -> Terms:
+    """Under a property that speaks for itself, everything is as it is written."""
+    return Terms(terms.closed and property_.additional is None, terms.helm)
+
+
+def _required(node: Node, terms: Terms) -> Iterator[tuple[str, str]]:
+    yield from ((name, "required") for name in node.required)
+    if terms.helm:
+        yield from ((name, "x-required-for-helm") for name in node.required_for_helm if name not in node.required)
+
+
+def _undeclared(node: Node, key: str, value: JSON, path: str, terms: Terms) -> Iterator[str]:
+    """What `patternProperties` and `additionalProperties` say about a key."""
+    matching = [inner for pattern, inner in node.patterns.items() if pattern.matches(key)]
+    for inner in matching:
+        yield from problems(inner, value, path, _AS_WRITTEN)
+    if matching or key in node.properties:
+        return
+    if isinstance(node.additional, Node):
+        yield from problems(node.additional, value, path, _AS_WRITTEN)
+    elif node.additional is False or (node.additional is None and terms.closed):
+        known = list(node.properties)
+        words = suggestion(key, known) or (f"; known are {', '.join(known)}" if known else "; none are known here")
+        yield _line(path, f"is a forbidden property{words}", node, "additionalProperties")
+
+
+def _below(path: str, key: str) -> str:
+    if not key.isidentifier() and not _WORDS.fullmatch(key):
+        return f'{path}["{redaction.key(key)}"]'
+    return f"{path}.{key}" if path else key
+
+
+# ── lists ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _list(node: Node, value: Sequence[JSON], path: str, terms: Terms) -> Iterator[str]:
+    items, inside = node.items, Terms(terms.closed)
+    first = items if isinstance(items, tuple) else (items,) * len(value) if items else ()
+    for index, (inner, one) in enumerate(zip(first, value, strict=False)):
+        yield from problems(inner, one, f"{path}[{index}]", inside)
+    if isinstance(items, tuple):
+        rest = ((f"{path}[{index}]", value[index]) for index in range(len(items), len(value)))
+        yield from (line for place, one in rest for line in _extra(node, node.more_items, one, place))
+
+
+def _extra(node: Node, allowed: Allowed, value: JSON, path: str) -> Iterator[str]:
+    if isinstance(allowed, Node):
+        yield from problems(allowed, value, path, _AS_WRITTEN)
+    elif allowed is False:
+        yield _line(path, "is one item too many", node, "additionalItems")
+
+
+# ── combinations ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _combined(node: Node, value: JSON, path: str) -> Iterator[str]:
+    for inner in node.all_of:
+        yield from problems(inner, value, path, _AS_WRITTEN)
+    if node.any_of:
+        yield from _chosen(node, "anyOf", node.any_of, value, path)
+    if node.one_of:
+        yield from _chosen(node, "oneOf", node.one_of, value, path)
+    if node.refused is not None and next(problems(node.refused, value, path, _AS_WRITTEN), None) is None:
+        yield _line(path, "is what it must not be", node, "not")
+
+
+def _chosen(node: Node, keyword: str, ways: Sequence[Node], value: JSON, path: str) -> Iterator[str]:
+    """At least one way, with `oneOf` exactly one. Of several that do not fit, the nearest tells what is wrong."""
+    tried = [list(problems(way, value, path, _AS_WRITTEN)) for way in ways]
+    fitting = [str(number) for number, wrong in enumerate(tried, 1) if not wrong]
+    if not fitting:
+        number, nearest = min(enumerate(tried, 1), key=lambda one: (_elsewhere(one[1], ways[one[0] - 1]), len(one[1])))
+        yield _line(path, f"fits none of {len(ways)} ways; the nearest is number {number}", node, keyword)
+        yield from nearest
+    elif keyword == "oneOf" and len(fitting) > 1:
+        yield _line(path, f"fits several ways, numbers {' and '.join(fitting)}, and may fit only one", node, keyword)
+
+
+def _elsewhere(wrong: Sequence[str], way: Node) -> bool:
+    """Whether a value is of another type than a way begins with."""
+    return any(line.endswith((f"({way.place}/type)", f"({way.place}/enum)")) for line in wrong)
+
 
 _MOST_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a section must be. Made by `loading.load`."""
+    """What a section must be. Made by `schema_files.load`."""
 
     node: Node
     terms: Terms
@@ -24,7 +209,7 @@ class Schema:
         `old` is what the section was, for rules about changes. Rules in CEL are asked of what is otherwise right.
         """
         try:
-            found = list(checking.problems(self.node, value, "", self.terms))
+            found = list(problems(self.node, value, "", self.terms))
             found = found or list(expressions.problems(self.node, value, old))
         except RecursionError:
             return ["the section is nested too deep"]

@@ -5,14 +5,14 @@ import json
 import pytest
 import yaml
 
-from hookrunner.values import sections
+from hookrunner.values import config_sections
 from tests.contract.golden import Case, cases, plain
 
 
 @pytest.mark.parametrize("case", cases("modules/configuration.golden"), ids=lambda case: case.name)
 def test_data(case: Case) -> None:
     """`data` of a ConfigMap; refused are single sections, and the others stay."""
-    found = sections.parse(yaml.safe_load(case.given) or {})
+    found = config_sections.parse(yaml.safe_load(case.given) or {})
     if case.refused:
         assert [f"{key}: {told}" for key, told in found.problems.items()] == case.expected.splitlines()
     else:
@@ -22,6 +22,6 @@ def test_data(case: Case) -> None:
 @pytest.mark.parametrize("case", cases("modules/sections.golden"), ids=lambda case: case.name)
 def test_a_section_written_by_a_hook(case: Case) -> None:
     """The values as JSON, and the text that the ConfigMap gets."""
-    text = sections.written(json.loads(case.given))
+    text = config_sections.written(json.loads(case.given))
     assert text.strip() == case.expected
-    assert sections.parse({"it": text}).sections == {"it": json.loads(case.given)}
+    assert config_sections.parse({"it": text}).sections == {"it": json.loads(case.given)}

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from hookrunner.hooks.value_patches import parse
-from hookrunner.values import sections
+from hookrunner.values import config_sections
 from hookrunner.values.schemas import load
 from hookrunner.values.store import Store
 
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Store:
     static = {"global": {"a": 1, "b": {"c": "Ü<&>"}}, "foo": {"size": 1, "tags": ["x", "y"]}, "bar": {}, "baz": {}}
     store = Store(static, {"foo": load(tmp_path, "foo")})
     data = {"global": "b: {d: 12345678901}", "foo": "size: 2.5\ntags: [z]", "barEnabled": "true"}
-    store.adopt(sections.parse(data), None, {"foo", "bar"})
+    store.adopt(config_sections.parse(data), None, {"foo", "bar"})
     store.patch("foo", parse(b'{"op":"add","path":"/foo/internal","value":{"k":null}}'))
     store.enabled_modules(["foo", "bar"])
     return store

@@ -1,0 +1,143 @@
+"""What the render worker asks of Helm: the packed chart and options that it hands over, and Helm's messages made short.
+
+The engine is Helm's library (`helm_library.py`) or the `helm` program (`helm_program.py`).
+
+Helm's library knows a cluster's API versions only in addition to those that it was built with, so that a template would
+see `policy/v1beta1` on every cluster. In the packed templates `X.Capabilities.APIVersions` therefore becomes `(slice
+X.Capabilities.APIVersions N)`, which leaves the N built-in ones out and is still Helm's own type, with `Has`.
+
+A message says where (template, line, column), what is evaluated there, and what is wrong. The last part may quote a
+value: Go's own errors do, and a template may `fail` with any. Values are left out; what stands in the template itself
+stays.
+"""
+
+import gzip
+import io
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from hookrunner import redaction
+from hookrunner.charts.chart_files import unpacked
+from hookrunner.errors import RenderFailed
+from hookrunner.model.resources import JSON
+
+_VERSIONS = re.compile(rb"(?<![)$\w.])[$\w.]*(?:\.Capabilities\.APIVersions\b|\.APIVersions(?=\.Has\b))")
+
+
+def packed(files: Mapping[str, bytes], built_in: int = 0) -> bytes:
+    """The archive. `built_in` is how many API versions the engine has of its own."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, data in files.items():
+            member = tarfile.TarInfo(f"chart/{name}")
+            text = _rewritten(data, built_in) if built_in and "templates/" in name else data
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text))
+    return gzip.compress(archive.getvalue(), compresslevel=0)
+
+
+def flat(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """The files with packed subcharts as directories, since Helm's loader takes either. Raises BadChart."""
+    for name, data in files.items():
+        folder, _, file = name.rpartition("/")
+        if file.endswith(".tgz") and folder.rpartition("/")[2] == "charts":
+            inner = {f"{folder}/{file[:-4]}/{path}": content for path, content in unpacked(name, data)}
+            yield from flat(inner)
+        else:
+            yield name, data
+
+
+def _rewritten(data: bytes, built_in: int) -> bytes:
+    return _VERSIONS.sub(rb"(slice \g<0> %d)" % built_in, data)
+
+
+_CHART = b"name: probe\nversion: 1.0.0\napiVersion: v2\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The rest of what templates see. An empty `kube_version` is the engine's own. With `lookup`, templates see the
+    cluster that the worker's environment leads to; without it they find nothing there."""
+
+    name: str = "release"
+    namespace: str = "default"
+    install: bool = False
+    revision: int = 1
+    kube_version: str = ""
+    api_versions: tuple[str, ...] = ()
+    lookup: bool = False
+
+
+class Engine(Protocol):
+    """Renders packed charts, one at a time."""
+
+    def render(self, archive: bytes, values: JSON, options: Options) -> dict[str, str]:
+        """Rendered texts by template path. Raises BadChart, or RenderFailed with Helm's message as it is."""
+
+
+def built_in(engine: Engine) -> int:
+    """How many API versions templates see without being told of any."""
+    return int(_asked(engine, b"{{ len .Capabilities.APIVersions }}", {}, Options()))
+
+
+def compatible(engine: Engine, wanted: str, options: Options) -> bool:
+    """Is the cluster's version in a range, as Helm reads ranges? Raises RenderFailed if it is no range."""
+    question = b"{{ semverCompare .Values.range .Capabilities.KubeVersion.String }}"
+    return _asked(engine, question, {"range": wanted}, options) == "true"
+
+
+def _asked(engine: Engine, question: bytes, values: Mapping[str, str], options: Options) -> str:
+    files = {"Chart.yaml": _CHART, "templates/x.yaml": b"answer: " + question}
+    [text] = engine.render(packed(files), values, options).values()
+    if match := re.search(r"answer: (\w+)", text):
+        return match[1]
+    raise RenderFailed(f"Helm's engine gives no sensible answer to a simple chart: {text[:200]!r}")
+
+
+_EXECUTION = re.compile(r"^execution error at \(([^)]+)\): ")
+_PARSE = re.compile(r"^parse error at \(([^)]+)\): ")
+_NOISE = (
+    (re.compile(r"template: (?=\S+:\d+|no template)"), ""),
+    (re.compile(r":? executing \"[^\"]*\" (?=at <)"), " "),
+    (re.compile(r": error calling \w+: "), ": "),
+    (re.compile(r"((?:\S+:\d+:\d+ at <[^>]*>: ){1,4}?)\1+"), r"\1… "),
+    (re.compile(r" associated with template \"gotpl\""), ""),
+    (re.compile(r"\s*Use --debug flag to render out invalid YAML"), ""),
+)
+_PLACE = re.compile(r"(?:\S+:\d+:\d+ at <[^>]*>: (?:… )?)+|\S+:\d+(?::\d+)?: |\S+, (?:document|item) \d+[^:]*: ")
+_QUOTED = r"\"(?:[^\"\\]|\\.)*\""
+_VALUES = (
+    (re.compile(r"(range can't iterate over) .*"), r"\1 this value"),
+    (re.compile(rf"(\b(?:parsing|parse)(?: time)?) {_QUOTED}"), r"\1 a text"),
+    (re.compile(r"(cannot unmarshal !!\w+) `[^`]*`"), r"\1"),
+    (re.compile(r"((?:maximum|minimum|exclusiveMaximum|exclusiveMinimum|multipleOf): got) \S+,"), r"\1 a number,"),
+    (re.compile(r"'(?:[^'\\]|\\.)*' (?=does not match pattern|is not valid )"), "the text "),
+)
+"""What Go, its YAML and Helm's JSON schemas quote, also shortened or in another spelling."""
+
+
+def brief(message: str, values: JSON = None) -> str:
+    """`chart/templates/x.yaml:1:13 at <.Values.b.c>: nil pointer evaluating interface {}.c`, without the values that
+    the chart was rendered with."""
+    text = " ".join(message.split())
+    for pattern in (_EXECUTION, _PARSE):
+        text = pattern.sub(r"\1: ", text)
+    for pattern, replacement in _NOISE:
+        text = pattern.sub(replacement, text)
+    place = _PLACE.match(text)
+    start = place.end() if place else 0
+    return text[:start] + _without(text[start:], values)
+
+
+def _without(text: str, values: JSON) -> str:
+    for pattern, replacement in _VALUES:
+        text = pattern.sub(replacement, text)
+    return redaction.masked(text, redaction.words(values))
+
+
+def of_syntax(message: str) -> bool:
+    """Is it about a template that cannot be read, whatever the values are?"""
+    return bool(_PARSE.match(message))

@@ -1,0 +1,60 @@
+"""Helm's own engine in this process, by `helm_python`. Only the render worker may load it: the library brings Go's
+runtime, which does not survive a fork, and a template can take all memory.
+
+The calls go below the package's Python classes, whose signatures hide the cluster's version and its API versions.
+"""
+
+from contextlib import closing
+from functools import cached_property
+
+import helm_python
+import orjson
+from helm_python import _native
+
+from hookrunner.charts.helm_engine import Options
+from hookrunner.errors import BadChart, RenderFailed
+from hookrunner.model.resources import JSON
+
+
+class Library:
+    """Keeps its connection to the cluster, so that `lookup` need not ask for discovery again."""
+
+    def render(self, archive: bytes, values: JSON, options: Options) -> dict[str, str]:
+        """Rendered texts by template path. Raises BadChart, or RenderFailed with Helm's message as it is.
+
+        A chart is loaded for each render: Helm takes disabled subcharts out of it for good.
+        """
+        try:
+            with closing(helm_python.Chart.load_archive(archive)) as chart:
+                return self._rendered(chart._raw(), values, options)
+        except helm_python.HelmChartLoadError as error:
+            raise BadChart(str(error)) from None
+        except helm_python.HelmError as error:
+            raise RenderFailed(str(error)) from None
+
+    def _rendered(self, chart: object, values: JSON, options: Options) -> dict[str, str]:
+        parts = orjson.dumps(values).decode(), orjson.dumps(_release(options)).decode()
+        if options.lookup:
+            text = _native.call_string("helm_render_with_config", self._connection, chart, *parts)
+        else:
+            text = _native.call_string("helm_render", chart, *parts)
+        texts: dict[str, str] = orjson.loads(text)
+        return texts
+
+    @cached_property
+    def _connection(self) -> int:
+        """Found by the environment: KUBECONFIG, `~/.kube/config`, or the service account of the pod."""
+        handle: int = _native.call_handle("helm_config_new", "{}")
+        return handle
+
+
+def _release(options: Options) -> dict[str, JSON]:
+    return {
+        "name": options.name,
+        "namespace": options.namespace,
+        "revision": options.revision,
+        "is_install": options.install,
+        "is_upgrade": not options.install,
+        "kube_version": options.kube_version,
+        "api_versions": options.api_versions,
+    }

@@ -1,0 +1,222 @@
+"""Brings a release's objects to what its manifest says, or deletes them.
+
+    applier = ManifestApplier(client, Kinds(discovery))
+    counts = await applier.apply(objects, identity, last, terms)
+    await applier.remove(ids, identity, spare=wanted_ids)
+
+Nothing is asked of the API server about an object that is in the last manifest as it is wanted now: the caller has to
+watch the objects and name in `repair` those that have drifted. Stages (`manifest_objects`) come one after another, the
+objects of each at the same time. An object that fails keeps later stages from being written, not the rest of its own.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from hookrunner import log
+from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.kube import rights
+from hookrunner.kube.client import Client
+from hookrunner.model.releases import Terms
+from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.status import MOST, some
+from hookrunner.releases import ownership
+from hookrunner.releases.crds import established
+from hookrunner.releases.manifest_objects import CRD, Identity, Kinds, ObjectId, object_id, stages
+from hookrunner.releases.object_writer import METADATA, Order, Outcome, Writing, path
+from hookrunner.releases.ownership import Owners
+
+_AT_ONCE = 24
+_VERBS = ["get", "list", "watch", "create", "patch", "delete"]
+_ESTABLISHED_WITHIN = 60.0
+
+_LOG = log.get("releases.applying")
+
+_Work = Callable[[ObjectId], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many objects were created, changed, or as they should be already."""
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+
+    @property
+    def written(self) -> int:
+        """Created or changed."""
+        return self.created + self.changed
+
+
+class Applying:
+    """Writes to one cluster, for any number of releases at once, in no more than 24 requests at a time."""
+
+    def __init__(self, client: Client, kinds: Kinds) -> None:
+        self._client = client
+        self._kinds = kinds
+        self.owners = Owners(client)
+        self._writing = Writing(client, self.owners)
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def create_or_update(self, obj: JSON, identity: Identity, last: JSON | None, terms: Terms) -> Outcome:
+        """One object, which `last` was in our last manifest. Raises KubeError, or ReleaseFailed with what to do."""
+        resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
+        before = last and ownership.owned(last, resource, identity)
+        order = Order(resource, ownership.owned(obj, resource, identity), identity, before, terms)
+        try:
+            return await self._writing.carry_out(order)
+        except NotFound:
+            self._kinds.forget(resource.api_version)
+            raise
+        except Denied as error:
+            raise _explained(error, resource) from error
+
+    async def apply(
+        self,
+        objects: Sequence[JSON],
+        identity: Identity,
+        last: Mapping[ObjectId, JSON],
+        terms: Terms,
+        repair: Collection[ObjectId] = (),
+    ) -> Counts:
+        """Write what differs from the last manifest, and what is named in `repair`.
+
+        Raises ReleaseFailed, which names the objects that could not be written, of many of them some.
+        """
+        before = {one.lasting: obj for one, obj in last.items()}
+        wanted = {object_id(obj, identity): obj for obj in objects}
+        if len(wanted) < len(objects):
+            _LOG.warn("the manifest has objects twice, of which the last counts", release=str(identity))
+        todo = [one for one, obj in wanted.items() if one in repair or not _same(before.get(one.lasting), obj)]
+        self._kinds.learn(objects)
+
+        async def write(one: ObjectId) -> Outcome:
+            return await self.create_or_update(wanted[one], identity, before.get(one.lasting), terms)
+
+        outcomes: list[str] = []
+        for stage in stages(todo):
+            outcomes += await self._stage(stage, write, _Report("applied", len(todo), len(outcomes)))
+            await self._established([wanted[one] for one in stage if one.kind == CRD])
+        unchanged = len(wanted) - len(todo) + outcomes.count("unchanged")
+        return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
+
+    async def remove(
+        self, ids: Iterable[ObjectId], identity: Identity, spare: Collection[ObjectId] = ()
+    ) -> list[ObjectId]:
+        """Delete what belongs to this release and is not to be kept; which objects that were, last written first.
+
+        `spare` are the objects of the manifest that holds now, in case one of `ids` is the same by another version or
+        a namespace that does not matter. Waits for nothing. Raises ReleaseFailed, which names what was not deleted.
+        """
+        spared = {one.lasting for one in spare}
+        todo = {one: None for one in ids if one.lasting not in spared}
+        removed: list[ObjectId] = []
+
+        async def delete(one: ObjectId) -> str:
+            if await self._deleted(one, identity, spare):
+                removed.append(one)
+            return "done"
+
+        for stage in reversed(stages(todo)):
+            await self._stage(stage, delete, _Report("deleted", len(todo), len(removed)))
+        return removed
+
+    async def _stage(self, stage: Sequence[ObjectId], work: _Work, report: "_Report") -> list[str]:
+        """What became of each, all at once; or ReleaseFailed."""
+
+        async def attempt(one: ObjectId) -> str | KubeError | ReleaseFailed:
+            async with self._turn:
+                try:
+                    return await work(one)
+                except (KubeError, ReleaseFailed) as error:
+                    return error
+
+        results = await asyncio.gather(*map(attempt, stage))
+        done = [result for result in results if isinstance(result, str)]
+        if len(done) < len(stage):
+            raise report.failure(dict(zip(stage, results, strict=True)))
+        return done
+
+    async def _established(self, crds: Sequence[JSON]) -> None:
+        await asyncio.gather(*(established(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
+
+    async def _deleted(self, one: ObjectId, identity: Identity, spare: Collection[ObjectId]) -> bool:
+        """Was there something to delete?"""
+        try:
+            resource = await self._kinds.resolve(one.api_version, one.kind)
+            if not resource.namespaced and any(_same_in_cluster(one, other) for other in spare):
+                return False
+            where = path(resource, one.namespace, one.name)
+            metadata = (await self._client.get(where, accept=METADATA))["metadata"]
+        except (UnknownKind, NotFound):
+            return False
+        except Denied as error:
+            raise _explained(error, resource) from error
+        if reason := _reason_to_stay(metadata, identity):
+            _LOG.info("an object is left where it is", object=str(one), reason=reason)
+            return False
+        if not metadata.get("deletionTimestamp"):
+            try:
+                await self._writing.delete(where, metadata["uid"])
+            except Denied as error:
+                raise _explained(error, resource) from error
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """Makes one error of many. `what` was to be done, `total` objects of which `done` were, in the stages before."""
+
+    what: str
+    total: int
+    done: int
+
+    def failure(self, results: Mapping[ObjectId, str | KubeError | ReleaseFailed]) -> ReleaseFailed:
+        """Each kind of failure is named, for each may need another remedy, and all others unless there are many: the
+        message is in logs, at `/readyz`, in `module list` and in the release's record."""
+        failed = {one: result for one, result in results.items() if not isinstance(result, str)}
+        done = [str(one) for one in results if one not in failed]
+        rest = self.total - self.done - len(results)
+        lines = [f"{len(failed)} of {self.total} objects could not be {self.what}:"]
+        told = _told({one: str(error) for one, error in failed.items()})
+        lines += [f"{one}: {failed[one]}" for one in told]
+        lines += [f"and {len(failed) - len(told)} more, for the same reasons or others"] * (len(failed) > len(told))
+        others = {f"{self.what} before that": self.done, "beside it": some(done), "not tried yet": rest}
+        lines.append("; ".join(f"{which}: {what}" for which, what in others.items() if what))
+        return ReleaseFailed("\n".join(filter(None, lines)), any(error.brief for error in failed.values()))
+
+
+def _told(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
+    """Some of them in their order: those first that fail in another way than those before."""
+    reasons: dict[tuple[str, str], ObjectId] = {}
+    for one, error in failed.items():
+        reasons.setdefault((one.kind, error.replace(one.name, "")), one)
+    chosen = {*[*dict.fromkeys([*reasons.values(), *failed])][:MOST]}
+    return [one for one in failed if one in chosen]
+
+
+def _explained(error: Denied, resource: Resource) -> Denied:
+    return rights.explained(error, f"keep {resource.plural} of a module", rights.rule(resource, _VERBS))
+
+
+def _same(one: JSON, other: JSON) -> bool:
+    """To Python `1` and `true` are equal, to the API server they are not."""
+    return one == other and _text(one) == _text(other)
+
+
+def _text(value: JSON) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _same_in_cluster(one: ObjectId, other: ObjectId) -> bool:
+    return (one.group, one.kind, one.name) == (other.group, other.kind, other.name)
+
+
+def _reason_to_stay(metadata: JSON, identity: Identity) -> str:
+    owner = ownership.owner(metadata)
+    if owner != identity:
+        return f"it belongs to release {owner}" if owner else "it belongs to no release"
+    return f"its annotation {ownership.POLICY} says so" if ownership.kept(metadata) else ""

@@ -1,0 +1,209 @@
+"""A revision of a release as Helm keeps it: the document, and the text that it is stored as.
+
+Helm 3 and 4 read and write JSON, packed by gzip, as base64. Whatever stands in a document that somebody else wrote is
+kept, also what is not known here.
+Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 was seen to write.
+"""
+
+import base64
+import binascii
+import gzip
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import orjson
+
+from hookrunner import gzips
+from hookrunner.errors import ReleaseFailed
+from hookrunner.model.releases import HelmHook, Wanted
+from hookrunner.model.resources import JSON
+from kubetypes import json_values
+from kubetypes.bounds import DOCUMENT
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
+
+APPLY_METHOD = "csa"
+"""How a stock helm 4 is to go on with our releases: by merging on its side. An object that we have created and not
+changed since has no field that was applied (`object_writer`), and the server-side way would see a conflict in each."""
+
+_GZIP = b"\x1f\x8b\x08"
+
+MOST_UNPACKED = DOCUMENT.size
+"""Bytes of a document. Packed it has 768 KiB at most, since a Secret holds 1 MiB. Manifests shrink to a tenth or a
+twentieth, thousands of objects that are nearly alike to a hundredth; zeros, which nothing needs, to a thousandth."""
+
+
+class Status(StrEnum):
+    """How far a revision has come, in Helm's words."""
+
+    PENDING_INSTALL = "pending-install"
+    PENDING_UPGRADE = "pending-upgrade"
+    PENDING_ROLLBACK = "pending-rollback"
+    DEPLOYED = "deployed"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+    UNINSTALLING = "uninstalling"
+    UNINSTALLED = "uninstalled"
+
+
+PENDING = frozenset({Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own. `known` are
+    the manifest's objects as JSON where somebody has read them before: Python takes longer to read YAML than Helm to
+    render it."""
+
+    document: JSON
+    labels: Mapping[str, str] = field(default_factory=dict)
+    known: bytes = field(default=b"", repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The release's name."""
+        return str(self.document["name"])
+
+    @property
+    def namespace(self) -> str:
+        """The release's, and the record's."""
+        return str(self.document["namespace"])
+
+    @property
+    def revision(self) -> int:
+        """Counted from 1."""
+        return int(self.document["version"])
+
+    @property
+    def status(self) -> str:
+        """One of `Status`, unless a later Helm has more."""
+        return str(self.document["info"]["status"])
+
+    @property
+    def manifest(self) -> str:
+        """YAML documents."""
+        return str(self.document.get("manifest") or "")
+
+    @property
+    def json(self) -> bytes:
+        """The document, to be compared with another."""
+        return orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)
+
+    @property
+    def objects(self) -> tuple[JSON, ...]:
+        """The manifest's objects, lists taken apart. Raises ReleaseFailed."""
+        if self.known:
+            return tuple(orjson.loads(self.known))
+        return tuple(part for obj in self._read(self.manifest) for part in _parts(obj))
+
+    @property
+    def hooks(self) -> tuple[HelmHook, ...]:
+        """Raises ReleaseFailed."""
+        return tuple(_hook(hook, self._read(hook["manifest"])) for hook in self.document.get("hooks") or ())
+
+    def turned(self, status: Status, description: str, **more: JSON) -> "Record":
+        """The same with another status. `more` goes into `info`."""
+        info = self.document["info"] | {"status": str(status), "description": description} | more
+        return replace(self, document=self.document | {"info": info})
+
+    def ran(self, runs: Mapping[tuple[str, str], JSON]) -> "Record":
+        """The same with what is known of its hooks' last runs, by path and name."""
+        hooks = [
+            hook | {"last_run": runs.get((hook.get("path", ""), hook["name"]), hook.get("last_run"))}
+            for hook in self.document.get("hooks") or ()
+        ]
+        return replace(self, document=self.document | {"hooks": hooks})
+
+    def _read(self, manifest: str) -> list[JSON]:
+        try:
+            return [found for found in documents(manifest.encode(), YAML_1_1) if found]
+        except BadDocument as error:
+            raise ReleaseFailed(
+                f"revision {self.revision} of release {self.name}: document {error.number}: {error}"
+            ) from None
+
+
+def recorded(wanted: Wanted, revision: int, status: Status, first_deployed: str = "") -> Record:
+    """The record of a revision that is about to be brought about; whose first was deployed when, RFC 3339."""
+    moment = now()
+    document = {
+        "name": wanted.name,
+        "info": {
+            "first_deployed": first_deployed or moment,
+            "last_deployed": moment,
+            "description": "",
+            "status": str(status),
+            "notes": wanted.rendered.notes,
+        },
+        "chart": wanted.rendered.chart,
+        "config": wanted.values,
+        "manifest": wanted.rendered.manifest,
+        "hooks": [_written_hook(hook) for hook in wanted.rendered.hooks],
+        "version": revision,
+        "namespace": wanted.namespace,
+        "apply_method": APPLY_METHOD,
+    }
+    return Record(document, known=orjson.dumps(wanted.rendered.objects))
+
+
+def packed(document: JSON) -> str:
+    """A document as Helm stores it; a Secret has the base64 of this text. Raises ReleaseFailed if it is so large that
+    it would not be read again."""
+    text = orjson.dumps(document)
+    if len(text) > MOST_UNPACKED:
+        raise ReleaseFailed(
+            f"revision {document['version']} of release {document['name']} has {len(text):,} bytes, and a record may "
+            f"have {MOST_UNPACKED:,}: split the module, or make its manifest smaller"
+        )
+    return base64.b64encode(gzip.compress(text, mtime=0)).decode()
+
+
+def unpacked(text: str | bytes) -> JSON:
+    """The document of a stored text. Raises ReleaseFailed if it is none."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+        document = json_values.loads(gzips.unpacked(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw)
+        document["info"]["status"], document["name"], document["namespace"], int(document["version"])
+    except (binascii.Error, ValueError, TypeError, KeyError) as error:
+        raise ReleaseFailed(f"no release record of Helm: {error or type(error).__name__}") from None
+    return document
+
+
+def now() -> str:
+    """As Go writes a time."""
+    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _parts(obj: JSON) -> list[JSON]:
+    """A `List` holds objects that are applied one by one."""
+    if obj.get("kind", "").endswith("List") and isinstance(obj.get("items"), list):
+        return list(obj["items"])
+    return [obj]
+
+
+def _written_hook(hook: HelmHook) -> JSON:
+    return {
+        "name": hook.name,
+        "kind": hook.kind,
+        "path": hook.path,
+        "manifest": hook.text,
+        "events": list(hook.events),
+        "last_run": {"phase": ""},
+        "weight": hook.weight,
+        "delete_policies": list(hook.delete_policies),
+    }
+
+
+def _hook(stored: JSON, found: list[JSON]) -> HelmHook:
+    """What Helm leaves out of a hook is empty or 0; one without a policy has the default one."""
+    return HelmHook(
+        name=stored["name"],
+        kind=stored["kind"],
+        path=stored.get("path", ""),
+        text=stored["manifest"],
+        obj=found[0] if found else {},
+        events=tuple(stored.get("events") or ()),
+        weight=stored.get("weight", 0),
+        delete_policies=tuple(stored.get("delete_policies") or ("before-hook-creation",)),
+    )

@@ -1,0 +1,212 @@
+"""The revisions of releases by the labels of their records, and what a history calls for. Reads no record.
+
+`RevisionCache` holds the labels, kept up to date by our own writes and by a watch. The functions below it are pure: is
+the head what is wanted, what did a dead process leave behind, which records can go.
+
+Helm copies a record's labels to the revisions that it makes itself, so a digest counts only with the number of the
+revision that it was written for.
+
+Only this process writes the records of its releases while it runs, so a revision that is pending or uninstalling when
+we look was left by a process that has died: it is taken up again. (A `helm` that runs at the very same time would be
+overtaken; another `helm` would do the same to it.)
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.model.bindings import Change
+from hookrunner.model.releases import Head, Wanted
+from hookrunner.model.resources import JSON
+from hookrunner.releases.records.record import PENDING, Record, Status
+
+DIGEST = "hookrunner.io/digest"
+NOTE = "hookrunner.io/note"
+CHECKSUM = "moduleChecksum"
+UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
+"""The last two are addon-operator's (addon-operator.md §6.3, §6.7)."""
+
+HOME = "hookrunner.io/home"
+"""On records in other namespaces than the operator's: that namespace, so that it finds them again."""
+
+OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME})
+HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The labels of one record. `version` is its resourceVersion."""
+
+    name: str
+    namespace: str
+    number: int
+    status: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    version: int = 0
+
+    @property
+    def head(self) -> Head:
+        """What it says of its release if it is the latest."""
+        digest, _, number = self.labels.get(DIGEST, "").rpartition(".v")
+        valid = number == str(self.number)
+        return Head(
+            name=self.name,
+            namespace=self.namespace,
+            revision=self.number,
+            status=self.status,
+            digest=digest if valid else "",
+            owned=DIGEST in self.labels or CHECKSUM in self.labels,
+            unmanaged=self.labels.get(UNMANAGED) == "true",
+            note=self.labels.get(NOTE, "") if valid else "",
+        )
+
+
+def labelled(head: Head, checksum: str) -> dict[str, str]:
+    """The labels that tell of a revision what `Revision.head` reads, and what addon-operator needs to take it back."""
+    labels = {
+        DIGEST: f"{head.digest}.v{head.revision}",
+        CHECKSUM: checksum,
+        UNMANAGED: "true" if head.unmanaged else "false",
+    }
+    return labels | ({NOTE: head.note} if head.note else {})
+
+
+def revision_of(metadata: JSON) -> Revision | None:
+    """The revision whose record has this metadata; None if it is none that Helm would find."""
+    labels = metadata.get("labels") or {}
+    number = labels.get("version", "")
+    if not labels.get("name") or not number.isdecimal():
+        return None
+    return Revision(
+        name=labels["name"],
+        namespace=metadata["namespace"],
+        number=int(number),
+        status=labels.get("status", ""),
+        labels={key: value for key, value in labels.items() if key not in HELMS_OWN},
+        version=int(metadata.get("resourceVersion") or 0),
+    )
+
+
+class Ledger:
+    """The records of one namespace. A record that we removed is remembered until the watch has told of it, so that
+    older news of it do not bring it back."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[int, Revision]] = {}
+        self._removed: dict[tuple[str, int], int] = {}
+
+    def relisted(self, revisions: Iterable[Revision], version: int) -> set[str]:
+        """These were all there were at this resourceVersion. Which releases' heads has somebody else changed?"""
+        listed = {(revision.name, revision.number): revision for revision in revisions}
+        gone = [one for known in self._known.values() for one in known.values() if one.version <= version]
+        told = {one.name for one in gone if (one.name, one.number) not in listed and self.hear(Change.DELETED, one)}
+        return told | {one.name for one in listed.values() if self.hear(None, one)}
+
+    def keep(self, revision: Revision) -> None:
+        """It was written, or heard of."""
+        self._known.setdefault(revision.name, {})[revision.number] = revision
+
+    def remove(self, name: str, number: int) -> None:
+        """We removed it."""
+        if gone := self._drop(name, number):
+            self._removed[name, number] = gone.version
+
+    def history(self, name: str) -> tuple[Revision, ...]:
+        """The revisions of a release, the latest last."""
+        known = self._known.get(name, {})
+        return tuple(known[number] for number in sorted(known))
+
+    def head(self, name: str) -> Head | None:
+        """The latest revision of a release."""
+        known = self._known.get(name)
+        return known[max(known)].head if known else None
+
+    def heads(self) -> dict[str, Head]:
+        """Of all releases."""
+        return {name: known[max(known)].head for name, known in self._known.items()}
+
+    def hear(self, change: Change | None, revision: Revision) -> bool:
+        """Take in what a watch told of one record. Has somebody else changed the release's head?
+
+        Our own writes are known already, with their resourceVersions or higher ones. What is pending is at work: that
+        is told when it has come to an end.
+        """
+        before = self.head(revision.name)
+        self._take_in(change, revision)
+        after = self.head(revision.name)
+        return before != after and (after is None or after.status not in {*PENDING, Status.UNINSTALLING})
+
+    def _take_in(self, change: Change | None, revision: Revision) -> None:
+        key = revision.name, revision.number
+        known = self._known.get(revision.name, {}).get(revision.number)
+        last = known.version if known else self._removed.get(key, -1)
+        if change is Change.DELETED:
+            self._removed.pop(key, None)
+            if revision.version >= last:
+                self._drop(*key)
+        elif revision.version > last:
+            self.keep(revision)
+
+    def _drop(self, name: str, number: int) -> Revision | None:
+        known = self._known.get(name, {})
+        dropped = known.pop(number, None)
+        if not known:
+            self._known.pop(name, None)
+        return dropped
+
+
+_UNFINISHED = frozenset({Status.DEPLOYED, Status.UNINSTALLING, *PENDING})
+
+
+def fits(history: Sequence[Revision], wanted: Wanted) -> bool:
+    """Is the head what is wanted? What is unmanaged, and stays so, is left alone whatever is wanted (§6.7)."""
+    if not history or history[-1].status != Status.DEPLOYED:
+        return False
+    head, unmanaged = history[-1].head, wanted.terms.unmanaged
+    return head.unmanaged == unmanaged and (unmanaged or head.digest == wanted.digest)
+
+
+def needed(history: Sequence[Revision]) -> Sequence[Revision]:
+    """Those whose objects may be in the cluster: from the last deployed one on. A `helm` that died between two writes
+    leaves none; then the one that was superseded last was the last."""
+    for status in (Status.DEPLOYED, Status.SUPERSEDED):
+        for index in range(len(history) - 1, -1, -1):
+            if history[index].status == status:
+                return history[index:]
+    return history
+
+
+def leftovers(history: Sequence[Revision]) -> list[Revision]:
+    """Revisions before a deployed head whose records say that they are deployed, or at work."""
+    deployed = history and history[-1].status == Status.DEPLOYED
+    return unfinished(history, history[-1].number) if deployed else []
+
+
+def unfinished(history: Sequence[Revision], head: int) -> list[Revision]:
+    """Revisions that are none of this when a later one is the head that is deployed."""
+    return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
+
+
+def mended(record: Record) -> Record:
+    """The record of a leftover as it should be."""
+    if record.status == Status.DEPLOYED:
+        return record.turned(Status.SUPERSEDED, record.document["info"].get("description", ""))
+    return record.turned(Status.FAILED, f"Interrupted while {record.status}")
+
+
+def surplus(history: Sequence[Revision], keep: int) -> list[Revision]:
+    """What goes when `keep` revisions (0 is all) are to stay: the oldest, but never the last deployed nor the head."""
+    kept = {revision.number for revision in (*needed(history)[:1], *history[-1:])}
+    spare = [revision for revision in history if revision.number not in kept]
+    return spare[: max(0, len(history) - keep)] if keep else []
+
+
+def earlier(history: Sequence[Revision], name: str, number: int | None) -> Revision:
+    """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
+    deployed = (Status.DEPLOYED, Status.SUPERSEDED)
+    for revision in reversed(history):
+        if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
+            return revision
+    there = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
+    wanted = f"revision {number}" if number else "earlier revision that was deployed"
+    raise ReleaseFailed(f"release {name} has no {wanted}; it has: {there}")

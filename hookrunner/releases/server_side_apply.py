@@ -1,0 +1,226 @@
+"""What the API server says about fields: their managers, conflicts, immutable and unknown fields.
+
+A chart may say things that an apply refuses: fields that the API server does not know, and list items twice. POST and
+Helm 3 ignore unknown fields and keep the last duplicate, so such charts exist; an object that could be created must not
+fail at its first change. Those faults are taken out of what is applied.
+
+Sources: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and, for `moved`, client-go's package
+`util/csaupgrade`, which does the same for `kubectl apply --server-side`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import orjson
+
+from hookrunner.kube.refusals import without_elements
+from hookrunner.model.resources import JSON
+from hookrunner.releases.ownership import MANAGER
+
+_CONFLICTS = re.compile(
+    r'conflicts? with "(?P<manager>(?:[^"\\]|\\.)*)"(?: with subresource "[^\n"]*")?[^\n"]*?:'
+    r"(?: (?P<one>[.\[].*)|\n(?P<some>- .*(?:\n- .*)*))"
+)
+_PROBLEM = re.compile(": (?:Invalid value|Forbidden|Required value)")
+_FIELD = re.compile(r"(?:\A|(?<=[\[,]))[a-zA-Z][\w-]*(?:[.\[].*)?\Z", re.DOTALL)
+_IMMUTABLE = re.compile(r"immutable|(?:may not|cannot|can't)(?: be)? (?:change|update)|updates to", re.IGNORECASE)
+_BRACKET = re.compile(r'\[((?:"(?:[^"\\]|\\.)*"|[^"\]])*)\]')
+_PAIR = re.compile(r'(?:\A|,)([^=,]*)=("(?:[^"\\]|\\.)*"|[^,]*)')
+
+
+class Dispute(NamedTuple):
+    """A field that another manager has set to another value."""
+
+    manager: str
+    field: str
+
+    def __str__(self) -> str:
+        return f'{without_elements(self.field)} (set by "{self.manager}")'
+
+
+def moved(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
+    """`managedFields` with what `helm` created or updated as if it had been applied; None if that is so already.
+
+    Without it a field that such a write has set would stay for ever: an apply removes only what was applied. But of an
+    update the server counts what it filled in too, to its defaults, and the next apply would remove that and whatever
+    others have put below it. So only what stands in our `last` manifest is moved, if that is known.
+    """
+    written = [entry for entry in entries if _is(entry, "Update")]
+    if not written:
+        return None
+    applied = next((entry for entry in entries if _is(entry, "Apply")), written[0])
+    same = [entry for entry in written if entry["apiVersion"] == applied["apiVersion"]]
+    fields = applied["fieldsV1"] if applied["operation"] == "Apply" else {}
+    for entry in same:
+        fields = union(fields, entry["fieldsV1"] if last is None else _said(entry["fieldsV1"], last))
+    others = [entry for entry in entries if not _is(entry, "Update") and not _is(entry, "Apply")]
+    return [applied | {"operation": "Apply", "fieldsV1": fields}, *others]
+
+
+def _is(entry: JSON, operation: str) -> bool:
+    ours = entry["manager"] == MANAGER and entry["operation"] == operation
+    return ours and not entry.get("subresource") and "fieldsV1" in entry
+
+
+def union(one: JSON, other: JSON) -> JSON:
+    """All fields of two sets (FieldsV1)."""
+    return one | {key: union(one.get(key, {}), below) for key, below in other.items()}
+
+
+def _said(fields: JSON, value: JSON) -> JSON:
+    """Of a set of fields those that the value has, as an apply of it would own them: a map or a list is not owned as
+    such (`.`) besides what is in it (FieldsV1, https://kubernetes.io/docs/reference/using-api/server-side-apply/)."""
+    kept: dict[str, JSON] = {}
+    for key, below in fields.items():
+        if key == ".":
+            kept[key] = below
+        elif found := list(_below(value, key)):
+            left = _said(below, found[0])
+            whole = not below.keys() - {"."}
+            if key.startswith("f:"):
+                left.pop(".", None)
+            if left or whole:
+                kept[key] = left
+    return kept
+
+
+def _below(value: JSON, key: str) -> Iterator[JSON]:
+    """What a key of FieldsV1 leads to, if the value has it."""
+    how, _, what = key.partition(":")
+    if how == "f" and isinstance(value, dict):
+        yield from [value[what]] if what in value else []
+    elif how != "f" and isinstance(value, list):
+        wanted = orjson.loads(what)
+        yield from _matching(value, wanted) if how == "k" else [item for item in value if item == wanted or how == "i"]
+
+
+def _matching(items: list[JSON], wanted: JSON) -> Iterator[JSON]:
+    """The items of a list with these keys. Keys that an item lacks were filled in by the server."""
+    for item in items:
+        if not isinstance(item, dict) or not item.keys() & wanted.keys():
+            continue
+        if all(item.get(key, value) == value for key, value in wanted.items()):
+            yield item
+
+
+def disputes(message: str) -> list[Dispute]:
+    """The conflicts that an apply was refused for; none if the message is about something else."""
+    return [
+        Dispute(found["manager"], field)
+        for found in _CONFLICTS.finditer(message)
+        for field in ([found["one"]] if found["one"] else found["some"].removeprefix("- ").split("\n- "))
+    ]
+
+
+def sets(value: JSON, path: str) -> bool:
+    """Does an object have a value at the path as the API server writes it, such as `.spec.ports[port=80].name`?
+
+    Keys of maps may contain dots, so it is the object that says where a key ends. Of the keys of a list's item only
+    those count that the item has: the others were filled in by the server.
+    """
+    if not path:
+        return True
+    if path.startswith("."):
+        entries = value.items() if isinstance(value, dict) else ()
+        return any(path.startswith(f".{key}") and sets(below, path[len(key) + 1 :]) for key, below in entries)
+    inside, rest = parted(path)
+    return isinstance(value, list) and any(sets(item, rest) for item in items(value, inside))
+
+
+def parted(path: str) -> tuple[str, str]:
+    """`[…]` at the beginning of a path, without the brackets, and what follows. What is no path leads nowhere."""
+    bracket = _BRACKET.match(path)
+    return (bracket[1], path[bracket.end() :]) if bracket else ("-", "")
+
+
+def items(value: list[JSON], inside: str) -> Iterator[JSON]:
+    """The items of a list that `[…]` means: by place, by value (`="a"`) or by keys (`name="a",port=80`)."""
+    if inside.isdecimal():
+        yield from value[int(inside) : int(inside) + 1]
+        return
+    wanted = {key: orjson.loads(text) for key, text in _PAIR.findall(inside)}
+    if "" in wanted:
+        yield from (item for item in value if item == wanted[""])
+    else:
+        yield from _matching(value, wanted)
+
+
+def immutable(message: str) -> list[str]:
+    """The fields that an update was refused for because they cannot change after creation."""
+    problems = [found.span() for found in _PROBLEM.finditer(message)]
+    ends = [start for start, _ in problems[1:]] + [len(message)]
+    befores = [0] + [end for _, end in problems[:-1]]
+    fields = []
+    for (start, behind), before, end in zip(problems, befores, ends, strict=True):
+        field = _last_field(message[before:start])
+        if field and _IMMUTABLE.search(message[behind:end]):
+            fields.append(field)
+    return fields
+
+
+def _last_field(text: str) -> str:
+    """The path with which a text ends, "" if it ends otherwise. A pattern for all of the message would try each
+    character as the beginning of a path."""
+    words = text.split()
+    found = _FIELD.search(words[-1].rpartition(":")[2]) if words else None
+    return found[0] if found else ""
+
+
+_UNTYPED = re.compile(r"^failed to create typed patch object \(.*?\): (?:errors:\n)?(.*)$", re.DOTALL)
+_UNKNOWN = re.compile(r"\s*([.\[].*): field not declared in schema")
+_TWICE = re.compile(r"\s*([.\[].*): duplicate entries for key (\[.*\])")
+
+
+class Fault(NamedTuple):
+    """A field that is not known, or, with `key`, a list that has more than one item of this key."""
+
+    path: str
+    key: str = ""
+
+    def __str__(self) -> str:
+        return without_elements(self.path + self.key)
+
+
+def faults(message: str) -> list[Fault]:
+    """What the API server complains of, if it is nothing else; a wrong type, for one, has to be corrected."""
+    found = _UNTYPED.match(message)
+    lines = found[1].split("\n") if found else []
+    known = [_UNKNOWN.fullmatch(line) or _TWICE.fullmatch(line) for line in lines]
+    return [Fault(*one.groups()) for one in known if one] if all(known) else []
+
+
+def tolerated(obj: JSON, found: list[Fault]) -> JSON:
+    """The object without these faults."""
+    for fault in found:
+        obj = _mended(obj, fault.path, fault.key)
+    return obj
+
+
+def _mended(value: JSON, path: str, key: str) -> JSON:
+    if not path:
+        return _last(value, key)
+    if isinstance(value, list):
+        inside, rest = parted(path)
+        chosen = {id(item) for item in items(value, inside)}
+        return [_mended(item, rest, key) if id(item) in chosen else item for item in value]
+    return {
+        name: _mended(below, rest, key) if rest is not None else below for name, below, rest in _ways(value, path, key)
+    }
+
+
+def _ways(value: JSON, path: str, key: str) -> Iterator[tuple[str, JSON, str | None]]:
+    """The entries of a map with the rest of the path for those that lie on it, without the field that is to go."""
+    for name, below in value.items():
+        rest = path[len(name) + 1 :]
+        if not path.startswith(f".{name}") or not sets(below, rest):
+            yield name, below, None
+        elif rest or key:
+            yield name, below, rest
+
+
+def _last(value: list[JSON], key: str) -> list[JSON]:
+    """The list with only the last of the items of this key."""
+    chosen = {id(item) for item in items(value, key[1:-1])}
+    places = [place for place, item in enumerate(value) if id(item) in chosen]
+    return [item for place, item in enumerate(value) if place not in places[:-1]]

@@ -1,0 +1,119 @@
+"""A section's schemas, from its files in `openapi/` (addon-operator.md §2.6).
+
+Words for true and false are those of YAML 1.1, as in `values.yaml`; keys are always the text that was written.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from hookrunner.errors import BadModule
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
+from hookrunner.values.schemas import expressions
+from hookrunner.values.schemas.node import Node, endless
+from hookrunner.values.schemas.schema import Schema, Terms
+from hookrunner.values.schemas.schema_reader import RULES, Documents, Reader
+from hookrunner.values.schemas.slips import FOR_HELM, Slip
+from kubetypes import yaml_values
+
+CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
+_ENABLED_MODULES = "enabledModules"
+_NO_CEL = f"{RULES} are rules in CEL, and the library that checks them is missing: pip install 'hookrunner[cel]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """What a section must be: as users write it, as hooks and charts see it, right before its chart is rendered.
+
+    None: it may be anything. `slips` are to be mended by whoever wrote the files.
+    """
+
+    config: Schema | None = None
+    values: Schema | None = None
+    helm: Schema | None = None
+    slips: tuple[Slip, ...] = ()
+
+
+class _Document(NamedTuple):
+    """A file, the schema in it, and what addon-operator overlooks."""
+
+    raw: dict[str, JSON]
+    root: Node
+    slips: list[Slip]
+
+
+def load(directory: Path, section: str) -> Schemas:
+    """The schemas of a module, or of the global hooks, by its directory. `section` is its key in values, or `global`.
+
+    Raises BadModule, which names the file and everything that is wrong with it.
+    """
+    config, values = _document(directory, CONFIG), _document(directory, VALUES)
+    own = None if config is None else _open(config.root, section)
+    whole = None if values is None else _open(_extended(values, config), section)
+    return Schemas(
+        None if own is None else Schema(own, Terms()),
+        None if whole is None else Schema(whole, Terms()),
+        None if whole is None else Schema(whole, Terms(helm=True)),
+        tuple(slip for document in (config, values) if document for slip in document.slips),
+    )
+
+
+def _document(directory: Path, name: str) -> _Document | None:
+    """A file that is not there, or has nothing in it, says nothing."""
+    raw = _raw(directory / name)
+    if raw is None:
+        return None
+    reader = Reader(Documents(directory, name, raw), name)
+    try:
+        root = reader.root()
+    except RecursionError:
+        raise BadModule(f"{directory / name}: nested too deep") from None
+    if problems := reader.problems or endless(reader.nodes) or _unchecked(reader.nodes):
+        raise BadModule(f"{directory / name}: {'; '.join(problems)}")
+    return _Document(raw, root, reader.slips)
+
+
+def _unchecked(nodes: Sequence[Node]) -> list[str]:
+    """Rules that nobody can check. What a module's author forbids is not let through, so its schema is of no use."""
+    with_rules = [node for node in nodes if node.rules]
+    return [] if expressions.available() else [f"{node.at}: {_NO_CEL}" for node in with_rules[:1]]
+
+
+def _raw(path: Path) -> JSON:
+    try:
+        read = [one for one in yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1) if one is not None]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadModule(f"{path}: cannot be read: {error.strerror}") from None
+    except yaml_values.BadDocument as error:
+        raise BadModule(f"{path}: {error}") from None
+    if len(read) > 1 or not all(isinstance(one, dict) for one in read):
+        raise BadModule(f"{path}: must hold one schema, which is an object such as `type: object`")
+    return read[0] if read else None
+
+
+def _extended(values: _Document, config: _Document | None) -> Node:
+    """`x-extend`: the config schema's own, where the values schema says nothing else."""
+    root, extends = values.root, values.raw.get("x-extend")
+    if config is None or not isinstance(extends, dict) or extends.get("schema") is None:
+        return root
+    parent = config.root
+    return replace(
+        root,
+        required=tuple(dict.fromkeys((*parent.required, *root.required))),
+        properties={**parent.properties, **root.properties},
+        patterns={**parent.patterns, **root.patterns},
+        rules=root.rules if RULES in values.raw else parent.rules,
+        required_for_helm=root.required_for_helm if FOR_HELM in values.raw else parent.required_for_helm,
+    )
+
+
+def _open(root: Node, section: str) -> Node:
+    """The global section is given `enabledModules`, which its schema need not know (§2.4)."""
+    if section != GLOBAL or _ENABLED_MODULES in root.properties:
+        return root
+    given = Node(f"{root.place}/properties/{_ENABLED_MODULES}")
+    return replace(root, properties={**root.properties, _ENABLED_MODULES: given})

@@ -1,0 +1,216 @@
+"""Which files a chart consists of, what they tell, a module's CRDs, and a release's digest."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from hookrunner.charts import chart_files
+from hookrunner.charts.chart_files import crds, digest
+from hookrunner.errors import BadChart
+from hookrunner.model.releases import Capabilities
+from tests.charts.conftest import CHART, Write
+
+
+def packed(text: str, kind: bytes = tarfile.REGTYPE) -> bytes:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        member = tarfile.TarInfo("sub/templates/s.yaml")
+        member.type, member.linkname, member.size = kind, "nowhere", len(text)
+        tar.addfile(member, io.BytesIO(text.encode()))
+    return archive.getvalue()
+
+
+def test_a_synthetic_chart_has_everything_but_some_directories(write: Write) -> None:
+    everything = (
+        "templates/a",
+        "templates/hooks/b",
+        "hooks/c",
+        "lib/d",
+        "x/docs/e",
+        "x/f",
+        "crds/g",
+        "images/h",
+        ".helmignore",
+    )
+    directory = write(dict.fromkeys(everything, "x"))
+    assert list(chart_files.contents(directory)) == [".helmignore", "templates/a", "x/f"]
+
+
+def test_a_chart_has_what_helmignore_leaves(write: Write) -> None:
+    names = (
+        "a.txt",
+        "b.bak",
+        "keep/b.bak",
+        "top",
+        "deep/top",
+        "out/x/y",
+        "docs/z",
+        "templates/.x",
+        "templates/y",
+        "lib",
+    )
+    rules = "# comment\n\n*.bak\n/top\nout/\ndeep/t?p\nlib/\n"
+    directory = write({"Chart.yaml": CHART, ".helmignore": rules} | dict.fromkeys(names, "x"))
+    expected = [".helmignore", "Chart.yaml", "a.txt", "docs/z", "lib", "templates/y"]
+    assert list(chart_files.contents(directory)) == expected
+
+
+def test_two_stars_are_refused(write: Write) -> None:
+    with pytest.raises(BadChart, match=r"\.helmignore: `a/\*\*`"):
+        chart_files.contents(write({"Chart.yaml": CHART, ".helmignore": "a/**\n"}))
+
+
+def test_the_fingerprint_is_of_names_and_contents(write: Write) -> None:
+    directory = write({"templates/a": "1", "hooks/b": "1"})
+    before = chart_files.scan(directory).fingerprint
+    write({"hooks/b": "2", "crds/c": "3"})
+    os.utime(directory / "templates/a", (1, 1))
+    assert chart_files.scan(directory).fingerprint == before
+    write({"templates/a": "2"})
+    changed = chart_files.scan(directory).fingerprint
+    (directory / "templates/a").rename(directory / "templates/b")
+    assert len({before, changed, chart_files.scan(directory).fingerprint}) == 3
+
+
+@pytest.mark.parametrize(
+    ("template", "counts"), [("{{ .Values.x }}", False), ("{{ .Files.Get `hooks/b` }}", True), ("Files", False)]
+)
+def test_a_hook_of_a_chart_counts_only_if_a_template_reads_files(write: Write, template: str, counts: bool) -> None:
+    directory = write({"Chart.yaml": CHART, "templates/a": template, "hooks/b": "1"})
+    before = chart_files.scan(directory).fingerprint
+    write({"hooks/b": "22"})
+    assert (chart_files.scan(directory).fingerprint != before) is counts
+
+
+def test_links_are_followed_but_not_round_in_circles(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "b").write_text("text")
+    directory = write({"templates/a": "1"})
+    (directory / "linked").symlink_to(tmp_path / "elsewhere")
+    assert chart_files.contents(directory)["linked/b"] == b"text"
+    (directory / "circle").symlink_to(directory)
+    with pytest.raises(BadChart, match="is a link to a directory that it lies in"):
+        chart_files.scan(directory)
+
+
+@pytest.mark.parametrize("name", ["broken", "pipe"])
+def test_what_is_no_file_is_refused_by_name(write: Write, name: str) -> None:
+    directory = write({"templates/a": "1"})
+    if name == "pipe":
+        os.mkfifo(directory / "pipe")
+    else:
+        (directory / "broken").symlink_to(directory / "nowhere")
+    with pytest.raises(BadChart, match=name):
+        chart_files.scan(directory)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "looks_up", "capable"),
+    [
+        ("templates/a.yaml", '{{ lookup "v1" "Secret" "" "" }}', True, False),
+        ("templates/_h.tpl", "{{- define `x` }}{{ $c := .Capabilities }}{{ end }}", False, True),
+        ("charts/sub/templates/_h.tpl", '{{ (lookup "v1" "Node" "" "").items }}', True, False),
+        ("values.yaml", 'x: \'{{ lookup "v1" "Secret" "" "" }}\'', True, False),
+        ("README.md", "We lookup names, and have Capabilities.", False, False),
+        ("templates/a.yaml", "{{ .Values.lookups }}", False, False),
+        ("charts/sub/Chart.yaml", "kubeVersion: '>=1.20'\n", False, True),
+    ],
+)
+def test_what_a_render_may_depend_on(write: Write, path: str, text: str, looks_up: bool, capable: bool) -> None:
+    directory = write({"Chart.yaml": CHART, path: text})
+    assert chart_files.scan(directory).looks_up is looks_up
+    assert chart_files.scan(directory).reads_capabilities is capable
+
+
+def test_packed_subcharts_are_searched_too(write: Write) -> None:
+    directory = write({"Chart.yaml": CHART, "charts/README": ""})
+    (directory / "charts" / "sub.tgz").write_bytes(packed("{{ lookup `v1` `Secret` `` `` }}"))
+    assert chart_files.scan(directory).looks_up
+    assert not chart_files.scan(directory).reads_capabilities
+
+
+def test_a_broken_packed_subchart_is_named(write: Write) -> None:
+    with pytest.raises(BadChart, match=r"charts/sub.tgz is not a packed chart"):
+        chart_files.scan(write({"Chart.yaml": CHART, "charts/sub.tgz": "no"}))
+
+
+@pytest.mark.parametrize(
+    ("archive", "problem"),
+    [
+        (packed("", tarfile.SYMTYPE), "is not a packed chart: .*nowhere"),
+        (packed("x" * (5 << 20) + "x"), "sub/templates/s.yaml is larger than Helm loads"),
+    ],
+)
+def test_a_packed_subchart_that_helm_does_not_load_is_named(write: Write, archive: bytes, problem: str) -> None:
+    directory = write({"Chart.yaml": CHART, "charts/README": ""})
+    (directory / "charts" / "sub.tgz").write_bytes(archive)
+    with pytest.raises(BadChart, match=f"charts/sub.tgz:? {problem}"):
+        chart_files.scan(directory)
+
+
+def test_a_file_whose_name_is_no_text_is_refused(write: Write) -> None:
+    directory = write({"templates/a": "1"})
+    (directory / os.fsdecode(b"\xff")).touch()
+    with pytest.raises(BadChart, match=r"udcff': its name is no UTF-8"):
+        chart_files.scan(directory)
+
+
+CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {name}\n"
+
+
+def test_every_document_of_every_file_that_is_no_doc(write: Write) -> None:
+    one, two, three = (CRD.format(name=name) for name in "abc")
+    files = {
+        "crds/z.yaml": f"---\n{one}---\n---\n{two}",
+        "crds/deep/y.yaml": three,
+        "crds/doc-x.yaml": "no: crd",
+        "crds/x.md": "",
+    }
+    directory = write(files | {"crds/_x.yaml": "a"})
+    assert [crd["metadata"]["name"] for crd in crds(directory, ("doc-", "_"))] == ["c", "a", "b"]
+
+
+def test_other_prefixes_can_be_skipped(write: Write) -> None:
+    assert crds(write({"crds/z-a.yaml": "no: crd"}), ["z-"]) == []
+
+
+def test_a_module_without_crds_has_none(write: Write) -> None:
+    assert crds(write({}), ()) == []
+
+
+@pytest.mark.parametrize(
+    "text", [CRD.replace("/v1", "/v1beta1"), "kind: Secret\n", "text", CRD.replace("name:", "label:")]
+)
+def test_what_is_no_crd_is_refused_by_file_and_document(write: Write, text: str) -> None:
+    with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: only CustomResourceDefinition of apiextensions"):
+        crds(write({"crds/a.yaml": CRD + "---\n" + text}), ())
+
+
+def test_bad_yaml_is_refused_by_file_and_document(write: Write) -> None:
+    with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: not YAML: line 6"):
+        crds(write({"crds/a.yaml": CRD + "---\na: ]\n"}), ())
+
+
+SEEN = Capabilities("v1.31.0", ("v1",))
+
+
+def test_it_changes_with_everything_that_a_release_is_made_from() -> None:
+    digests = [
+        digest("f", {"a": 1}, None, {}),
+        digest("g", {"a": 1}, None, {}),
+        digest("f", {"a": 2}, None, {}),
+        digest("f", {"a": 1}, SEEN, {}),
+        digest("f", {"a": 1}, Capabilities("v1.31.0", ("v1", "apps/v1")), {}),
+        digest("f", {"a": 1}, None, {"heritage": "h"}),
+    ]
+    assert len(set(digests)) == len(digests)
+    assert all(len(text) == 40 for text in digests)
+
+
+def test_it_does_not_change_with_the_order_of_keys() -> None:
+    assert digest("f", {"a": 1, "b": {"c": 2, "d": 3}}, SEEN, {}) == digest(
+        "f", {"b": {"d": 3, "c": 2}, "a": 1}, SEEN, {}
+    )

@@ -1,0 +1,159 @@
+"""Whose a field is, and whether it differs: what managed fields say, as a table."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.releases.drift.live_comparison import edited
+
+JSON = Any
+
+
+def entry(fields: JSON, manager: str = "helm", operation: str = "Apply", subresource: str = "") -> JSON:
+    found = {"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields}
+    return found | ({"subresource": subresource} if subresource else {})
+
+
+def obj(spec: JSON, kind: str = "Deployment", **more: JSON) -> JSON:
+    return {"apiVersion": "x/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec} | more
+
+
+def found(applied: JSON, live: JSON, *entries: JSON) -> tuple[str, ...]:
+    """With the whole object, which is read only if metadata alone tells something."""
+    metadata = {"name": "x", "managedFields": list(entries)}
+    told = edited(applied, metadata, live | {"metadata": live["metadata"] | metadata})
+    assert edited(applied, metadata) or not told
+    return told
+
+
+REPLICAS = entry({"f:spec": {"f:replicas": {}}})
+NONE = entry({})
+BY_HPA = entry({"f:spec": {"f:replicas": {}}}, "kube-controller-manager", "Update", "scale")
+BY_KUBECTL = entry({"f:spec": {"f:replicas": {}}}, "kubectl", "Update", "scale")
+IN_STATUS = entry({"f:spec": {"f:replicas": {}}}, "helm", "Update", "status")
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ([REPLICAS], ()),
+        ([entry({"f:spec": {"f:replicas": {}}}, operation="Update")], ()),
+        ([entry({"f:spec": {}})], ()),
+        ([BY_HPA], ()),
+        ([BY_KUBECTL], ("/spec/replicas",)),
+        ([IN_STATUS], ("/spec/replicas",)),
+        ([entry({"f:spec": {"f:replicas": {}}}, "kubectl-edit", "Update")], ("/spec/replicas",)),
+        ([], ("/spec/replicas",)),
+    ],
+)
+def test_a_field_with_another_value_was_changed_unless_we_or_an_autoscaler_set_it(
+    entries: list[JSON], told: tuple[str, ...]
+) -> None:
+    assert found(obj({"replicas": 2}), obj({"replicas": 5}), *entries) == told
+
+
+@pytest.mark.parametrize(
+    ("applied", "live", "told"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, ()),
+        ({"a": 1}, {}, ("/spec/a",)),
+        ({"a": 1}, {"a": True}, ("/spec/a",)),
+        ({"a": 1}, {"a": 1.0}, ()),
+        ({"a": None, "b": "", "c": {}, "d": [], "e": 0, "f": {"g": None}}, {}, ()),
+        ({"e": 0}, {"e": 3}, ("/spec/e",)),
+        ({"a/b": {"c~d": 1}}, {"a/b": {"c~d": 2}}, ("/spec/a~1b/c~0d",)),
+        ({"limits": {"cpu": "1000m"}}, {"limits": {"cpu": "1"}}, ()),
+        ({"limits": {"cpu": 1}}, {"limits": {"cpu": "1"}}, ()),
+        ({"limits": {"cpu": "1"}}, {"limits": {"cpu": "2"}}, ("/spec/limits/cpu",)),
+        ({"limits": {"cpu": "one"}}, {"limits": {"cpu": "two"}}, ("/spec/limits/cpu",)),
+        ({"text": "1000m"}, {"text": "1"}, ("/spec/text",)),
+        ({"args": ["a", "b"]}, {"args": ["b", "a"]}, ("/spec/args",)),
+        ({"args": ["a"]}, {"args": ["a", "b"]}, ("/spec/args",)),
+        ({"c": [{"name": "a", "x": 1}]}, {"c": [{"name": "sidecar"}, {"name": "a", "x": 1, "y": 2}]}, ()),
+        ({"c": [{"name": "a", "x": 1}]}, {"c": [{"name": "a", "x": 2}]}, ("/spec/c",)),
+        ({"c": [{"name": {"x": 1}}]}, {"c": [{"name": {"x": 1}}]}, ()),
+        ({"c": [{"name": "a"}]}, {"c": 7}, ("/spec/c",)),
+        ({"c": {"name": "a"}}, {"c": "text"}, ("/spec/c/name",)),
+        ({"webhook": {"caBundle": "Cg=="}}, {"webhook": {"caBundle": "LS0t"}}, ()),
+    ],
+)
+def test_of_what_is_not_ours_only_what_means_something_else_was_changed(
+    applied: JSON, live: JSON, told: tuple[str, ...]
+) -> None:
+    assert found(obj(applied), obj(live)) == told
+
+
+CONTAINER = {"name": "web", "image": "web:1", "ports": [{"containerPort": 80}], "args": ["a"]}
+OF_PORT: JSON = {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}
+OF_CONTAINER: JSON = {".": {}, "f:name": {}, "f:image": {}, "f:ports": OF_PORT, "f:args": {}}
+LIST = {"f:spec": {"f:containers": {'k:{"name":"web"}': OF_CONTAINER}}}
+SIDECAR = {"name": "sidecar", "image": "x"}
+
+
+def containers(*all_of_them: JSON) -> JSON:
+    return obj({"containers": list(all_of_them)})
+
+
+def without(*keys: str) -> JSON:
+    kept = {key: below for key, below in OF_CONTAINER.items() if key not in keys}
+    return entry({"f:spec": {"f:containers": {'k:{"name":"web"}': kept}}})
+
+
+@pytest.mark.parametrize(
+    ("live", "ours", "told"),
+    [
+        ([SIDECAR, CONTAINER], entry(LIST), ()),
+        ([SIDECAR, CONTAINER | {"image": "mirror/web:1"}], entry(LIST), ()),
+        ([SIDECAR, CONTAINER | {"image": "web:2"}], without("f:image"), ("/spec/containers/0/image",)),
+        ([SIDECAR, CONTAINER | {"args": []}], without("f:args"), ("/spec/containers/0/args",)),
+        ([SIDECAR, CONTAINER], without("f:image"), ()),
+        ([CONTAINER | {"ports": []}], without("f:ports"), ("/spec/containers/0/ports",)),
+        ([SIDECAR], entry({"f:spec": {"f:containers": {'k:{"name":"x"}': {}}}}), ("/spec/containers/0",)),
+        (None, NONE, ("/spec/containers",)),
+        (7, entry(LIST), ("/spec/containers/0",)),
+    ],
+)
+def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, told: tuple[str, ...]) -> None:
+    there = obj({"containers": live}) if live else obj({})
+    assert found(containers(CONTAINER), there, ours) == told
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields", "live", "told"),
+    [
+        ("Apply", {"f:args": {}}, {"args": ["mutated"]}, ()),
+        ("Update", {"f:args": {}}, {"args": ["a"]}, ()),
+        ("Update", {"f:args": {}}, {"args": ["b"]}, ("/spec/args",)),
+        ("Update", {"f:args": {}}, {}, ("/spec/args",)),
+    ],
+)
+def test_a_list_that_was_applied_is_ours_and_one_that_was_created_is_compared(
+    operation: str, fields: JSON, live: JSON, told: tuple[str, ...]
+) -> None:
+    ours = entry({"f:spec": fields}, operation=operation)
+    assert found(obj({"args": ["a"]}), obj(live), ours) == told
+
+
+def test_of_a_map_that_was_created_nothing_may_be_ours_any_more() -> None:
+    """As the API server writes it once others have set all that is in the map."""
+    others = entry({"f:spec": {"f:data": {"f:a": {}, "f:b": {}}}}, "kubectl-edit", "Update")
+    ours = entry({"f:spec": {"f:data": {}}}, operation="Update")
+    told = found(obj({"data": {"a": 1, "b": 1}}), obj({"data": {"a": 2, "b": 1}}), ours, others)
+    assert told == ("/spec/data/a",)
+
+
+def test_what_the_server_gives_is_not_compared() -> None:
+    applied = obj({}, status={"a": 1})
+    applied["metadata"] |= {"creationTimestamp": None, "uid": "1", "labels": {"a": "b"}, "finalizers": ["x"]}
+    there = obj({}) | {"metadata": {"labels": {"a": "b"}, "finalizers": ["x", "y"]}}
+    ours = entry({"f:metadata": {"f:finalizers": {'v:"x"': {}}}})
+    assert found(applied, there, ours) == ()
+    there["metadata"]["labels"] = {}
+    assert found(applied, there, ours) == ("/metadata/labels/a",)
+
+
+@pytest.mark.parametrize(("data", "told"), [("c2VjcmV0", ()), ("b3RoZXI=", ("/data/a",))])
+def test_texts_of_a_secret_are_compared_with_its_data(data: str, told: tuple[str, ...]) -> None:
+    applied = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "secret"}}
+    live = {"metadata": {}, "data": {"a": data}}
+    assert found(applied, live, NONE) == told

@@ -1,0 +1,140 @@
+"""Records in the cluster."""
+
+import base64
+import random
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.errors import Denied, NotFound, ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.model.releases import Rendered, Wanted
+from hookrunner.releases.records.record import Record, Status, recorded
+from hookrunner.releases.records.record_storage import Driver, Records
+from hookrunner.releases.records.revisions import Revision
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
+
+SECRETS = "/api/v1/namespaces/default/secrets"
+
+
+def record(number: int = 1, name: str = "a", chart: Any = None) -> Record:
+    rendered = Rendered("---\nkind: A\n", (), (), "", chart or {"metadata": {"name": name}})
+    return recorded(Wanted(name, "default", rendered, {}, "d"), number, Status.DEPLOYED)
+
+
+@pytest.mark.parametrize("driver", ["secret", "configmap"])
+async def test_a_record_comes_back_as_it_was_written(client: Client, driver: Driver) -> None:
+    records = Records(client, driver)
+    revision = await records.create(Record(record().document, {"mine": "yes"}))
+    assert (await records.listed("default"))[0] == [revision]
+    found = await records.read(revision)
+    assert found.document == record().document | {"info": found.document["info"]}
+    assert found.labels["mine"] == "yes"
+
+
+async def test_all_releases_are_listed_by_one_request_for_metadata(client: Client, sandbox: Sandbox) -> None:
+    records = Records(client, "secret")
+    for name, number in (("a", 1), ("a", 2), ("b", 1)):
+        await records.create(record(number, name))
+    sandbox.faults.requests.clear()
+    found, _ = await records.listed("default")
+    assert {(one.name, one.number) for one in found} == {("a", 1), ("a", 2), ("b", 1)}
+    assert list(sandbox.faults.requests) == [f"GET {SECRETS}?labelSelector=owner%3Dhelm"]
+
+
+async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it(
+    client: Client, sandbox: Sandbox
+) -> None:
+    theirs, ours = Records(client, "secret"), Records(client, "secret")
+    known = await theirs.create(record())
+    assert [(await ours.read(known)).status for _ in range(2)] == ["deployed"] * 2
+    changed = await theirs.update(record().turned(Status.FAILED, ""), known)
+    sandbox.faults.requests.clear()
+    assert [(await ours.read(changed)).status for _ in range(2)] == ["failed"] * 2
+    assert list(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.a.v1"]
+
+
+async def test_records_in_other_namespaces_are_found_by_whose_they_are(client: Client, sandbox: Sandbox) -> None:
+    """Of two operators in one cluster each sees its own; who may not list all records is told so."""
+    for home, name in (("ours", "a"), ("theirs", "b"), ("default", "c")):
+        await Records(client, "secret", home).create(record(name=name))
+    ours = Records(client, "secret", "ours")
+    assert [one.name for one in await ours.strays()] == ["a"]
+    sandbox.faults.add(Fault("answer", "GET /api/v1/secrets", status=403))
+    with pytest.raises(Denied):
+        await ours.strays()
+
+
+async def test_what_somebody_else_has_written_is_not_overwritten(client: Client) -> None:
+    records = Records(client, "secret")
+    known = await records.create(record())
+    await records.update(record(), known)
+    with pytest.raises(ReleaseFailed, match="somebody else has written revision 1 of it"):
+        await records.create(record())
+    with pytest.raises(ReleaseFailed, match="somebody else has written revision 1 of it"):
+        await records.update(record(), known)
+
+
+async def test_an_update_changes_status_and_labels(client: Client) -> None:
+    records = Records(client, "secret")
+    known = await records.create(Record(record().document, {"old": "label"}))
+    updated = await records.update(Record(record().turned(Status.SUPERSEDED, "").document, {"new": "label"}), known)
+    assert (updated.status, updated.labels) == ("superseded", {"new": "label"})
+    assert (await records.read(updated)).status == "superseded"
+
+
+async def test_what_is_gone_is_deleted_already(client: Client) -> None:
+    records = Records(client, "secret")
+    revision = await records.create(record())
+    await records.delete(revision)
+    await records.delete(revision)
+    assert (await records.listed("default"))[0] == []
+    with pytest.raises(NotFound):
+        await records.read(revision)
+
+
+async def put(client: Client, name: str, labels: dict[str, str], data: dict[str, str]) -> None:
+    body = {"metadata": {"name": name, "labels": {"owner": "helm"} | labels}, "data": data}
+    await client.send(Call("POST", SECRETS, body=body))
+
+
+@pytest.mark.parametrize("data", [{}, {"release": ""}, {"release": base64.b64encode(b"bm9uc2Vuc2U=").decode()}])
+async def test_a_record_that_cannot_be_read_is_named(client: Client, data: dict[str, str]) -> None:
+    await put(client, "sh.helm.release.v1.a.v1", {"name": "a", "version": "1"}, data)
+    with pytest.raises(ReleaseFailed, match=r"^Secret default/sh.helm.release.v1.a.v1: "):
+        await Records(client, "secret").read(Revision("a", "default", 1, ""))
+
+
+async def test_what_is_no_record_does_not_hide_the_others(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
+    await put(client, "odd", {"version": "one"}, {})
+    revision = await Records(client, "secret").create(record())
+    assert (await Records(client, "secret").listed("default"))[0] == [revision]
+    assert "record=default/odd" in capfd.readouterr().err
+
+
+def noise(size: int) -> str:
+    return base64.b64encode(random.Random(1).randbytes(size)).decode()
+
+
+async def test_a_large_record_does_without_files(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
+    chart = {"metadata": {"name": "a"}, "templates": [{"name": "t"}], "files": [{"name": "f", "data": noise(1 << 20)}]}
+    revision = await Records(client, "secret").create(record(chart=chart))
+    assert (await Records(client, "secret").read(revision)).document["chart"] == chart | {"files": []}
+    assert "the record of a release is too large" in capfd.readouterr().err
+
+
+async def test_a_record_that_is_too_large_even_so_is_refused(client: Client, sandbox: Sandbox) -> None:
+    chart = {"metadata": {"name": "a"}, "templates": [{"name": "t", "data": noise(1 << 20)}]}
+    with pytest.raises(ReleaseFailed, match=r"revision 1 of release a takes [\d,]+ bytes"):
+        await Records(client, "secret").create(record(chart=chart))
+    assert not [line for line in sandbox.faults.requests if line.startswith("POST")]
+
+
+async def test_the_server_takes_what_just_fits(real: Client, namespace: str) -> None:
+    document = record(chart={"metadata": {"name": "a"}, "templates": [{"data": noise(777_000)}]}).document
+    await Records(real, "secret").create(Record(document | {"namespace": namespace}))
+    (kept,) = orjson.loads(await real.send(Call("GET", f"/api/v1/namespaces/{namespace}/secrets")))["items"]
+    assert kept["type"] == "helm.sh/release.v1"
+    assert len(base64.b64decode(kept["data"]["release"])) > 1_000_000

@@ -1,0 +1,144 @@
+"""What others do to the records of releases is heard of; what we do is not news."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import orjson
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.resources import Selection
+from hookrunner.model.watching import ObjectSeen
+from hookrunner.releases.records.record import Record, Status, recorded
+from hookrunner.releases.records.record_storage import Records
+from hookrunner.settings import KubeSettings
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
+from tests.fakes.cluster import until
+from tests.releases.wants import configmap, wanted
+from tests.releases.world import started
+
+A, B = configmap("a", x="1"), configmap("b", x="1")
+
+
+class Late(Client):
+    """Its answers come when the watches have told of the change already."""
+
+    seen: set[str]
+
+    async def send(self, call: Call) -> bytes:
+        answer = await super().send(call)
+        if call.method in ("POST", "PUT") and "secrets" in call.path:
+            version = orjson.loads(answer)["metadata"]["resourceVersion"]
+            await until(lambda: version in self.seen)
+        return answer
+
+    async def watch(self) -> None:
+        """For ever."""
+        async for reports in Watches(self, Discovery(self), Metrics(""), 75).open(Selection("v1", "Secret", "default")):
+            self.seen |= {report.version for report in reports if isinstance(report, ObjectSeen)}
+
+
+async def told(changes: AsyncGenerator[str, None]) -> str:
+    async with asyncio.timeout(60):
+        return await anext(changes)
+
+
+async def marked(client: Client, name: str) -> None:
+    """A release of another name, so that what was told before it is known to be all."""
+    document = recorded(wanted("d"), 1, Status.DEPLOYED).document
+    await Records(client, "secret").create(Record(document | {"name": name}))
+
+
+async def test_only_what_others_did_is_told(client: Client, sandbox: Sandbox) -> None:
+    releases = started(client)
+    async with aclosing(releases.changes("default")) as changes:
+        first = asyncio.ensure_future(told(changes))
+        await until(lambda: sandbox.faults.watching("secrets") > 0)
+        await releases.settle(wanted("d1", A))
+        await releases.settle(wanted("d2", B))
+        await releases.uninstall("demo", "default")
+        await marked(client, "theirs")
+        assert await first == "theirs"
+
+
+async def test_what_was_there_at_the_start_is_no_news_even_if_the_server_came_late(
+    client: Client, sandbox: Sandbox
+) -> None:
+    await marked(client, "old")
+    away = sandbox.faults.add(Fault("refuse", "secrets"))
+    async with aclosing(started(client).changes("default")) as changes:
+        first = asyncio.ensure_future(told(changes))
+        await until(lambda: any("secrets?" in line for line in sandbox.faults.requests))
+        sandbox.faults.remove(away)
+        await until(lambda: sandbox.faults.watching("secrets") > 0)
+        await marked(client, "new")
+        assert await first == "new"
+
+
+async def test_what_we_did_is_not_told_even_if_the_watch_was_quicker(client: Client, sandbox: Sandbox) -> None:
+    async with Late(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as late:
+        releases, late.seen = started(late), set()
+        async with aclosing(releases.changes("default")) as changes:
+            first = asyncio.ensure_future(told(changes))
+            await until(lambda: sandbox.faults.watching("secrets") == 1)
+            watching = asyncio.ensure_future(late.watch())
+            await until(lambda: sandbox.faults.watching("secrets") == 2)
+            await releases.settle(wanted("d1", A))
+            await releases.settle(wanted("d2", B))
+            await marked(client, "theirs")
+            assert await first == "theirs"
+            watching.cancel()
+
+
+async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client, sandbox: Sandbox) -> None:
+    releases = started(client)
+    await releases.settle(wanted("d1", A))
+    await releases.settle(wanted("d2", B))
+    async with aclosing(releases.changes("default")) as changes:
+        first = asyncio.ensure_future(told(changes))
+        await until(lambda: sandbox.faults.watching("secrets") > 0)
+        await started(client).rollback("demo", "default", 1, "other")
+        assert await first == "demo"
+        await marked(client, "then")
+        assert await told(changes) == "then"
+        sandbox.faults.requests.clear()
+        assert (await releases.settle(wanted("d2", B))).head.revision == 4
+        assert not [line for line in sandbox.faults.requests if "labelSelector" in line]
+        await marked(client, "last")
+        assert await told(changes) == "last"
+
+
+async def test_what_happened_while_the_watch_was_away_is_told(client: Client, sandbox: Sandbox) -> None:
+    releases = started(client)
+    await releases.settle(wanted("d1", A))
+    async with aclosing(releases.changes("default")) as changes:
+        first = asyncio.ensure_future(told(changes))
+        await until(lambda: sandbox.faults.watching("secrets") > 0)
+        lost = sandbox.faults.add(Fault("drop", "secrets"))
+        await started(client).uninstall("demo", "default")
+        sandbox.faults.remove(lost)
+        await sandbox.faults.expire("secrets")
+        assert await first == "demo"
+
+
+async def test_a_number_that_somebody_else_took_is_seen_the_next_time(client: Client) -> None:
+    releases = started(client)
+    await releases.settle(wanted("d1", A))
+    await started(client).settle(wanted("d2", B))
+    with pytest.raises(ReleaseFailed, match="release default/demo: somebody else has written revision 1 of it"):
+        await releases.settle(wanted("d3", A))
+    assert (await releases.settle(wanted("d3", A))).head.revision == 3
+
+
+async def test_calls_about_one_release_wait_for_each_other(client: Client) -> None:
+    releases = started(client)
+    await asyncio.gather(*(releases.settle(wanted(f"d{number}", configmap("a", x=str(number)))) for number in range(5)))
+    assert (await releases.heads("default"))["demo"].revision == 5

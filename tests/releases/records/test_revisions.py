@@ -1,0 +1,124 @@
+"""What is known of records from their labels."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.model.bindings import Change
+from hookrunner.model.releases import Head
+from hookrunner.releases.records.revisions import (
+    CHECKSUM,
+    DIGEST,
+    NOTE,
+    UNMANAGED,
+    Ledger,
+    Revision,
+    labelled,
+    revision_of,
+)
+
+
+def revision(number: int, status: str = "deployed", version: int = 0, **labels: str) -> Revision:
+    return Revision("a", "ns", number, status, labels, version or number)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({}, {}),
+        ({DIGEST: "d1.v2"}, {"digest": "d1", "owned": True}),
+        ({DIGEST: "d1.v1", NOTE: "pinned"}, {"owned": True}),
+        ({DIGEST: "nonsense"}, {"owned": True}),
+        ({CHECKSUM: "c"}, {"owned": True}),
+        ({DIGEST: "d1.v2", NOTE: "rolled-back"}, {"digest": "d1", "owned": True, "note": "rolled-back"}),
+        ({UNMANAGED: "true"}, {"unmanaged": True}),
+        ({UNMANAGED: "false"}, {}),
+    ],
+)
+def test_labels_tell_of_a_revision(labels: dict[str, str], expected: dict[str, Any]) -> None:
+    assert Revision("a", "ns", 2, "deployed", labels).head == Head("a", "ns", 2, "deployed", **expected)
+
+
+@pytest.mark.parametrize("note", ["", "pinned"])
+@pytest.mark.parametrize("unmanaged", [True, False])
+def test_a_head_is_read_as_it_was_written(note: str, unmanaged: bool) -> None:
+    head = Head("a", "ns", 7, "deployed", "d1", True, unmanaged, note)
+    assert Revision("a", "ns", 7, "deployed", labelled(head, "c")).head == head
+
+
+@pytest.mark.parametrize("labels", [None, {}, {"name": "a"}, {"name": "a", "version": "x"}, {"version": "1"}])
+def test_what_is_no_record_is_none(labels: dict[str, str] | None) -> None:
+    assert revision_of({"name": "n", "namespace": "ns", "labels": labels}) is None
+
+
+def test_labels_of_helm_are_not_ours_to_copy() -> None:
+    labels = {"name": "a", "owner": "helm", "status": "failed", "version": "3", "modifiedAt": "1", "mine": "yes"}
+    found = revision_of({"namespace": "ns", "labels": labels, "resourceVersion": "12"})
+    assert found == Revision("a", "ns", 3, "failed", {"mine": "yes"}, 12)
+
+
+def known(*revisions: Revision) -> Ledger:
+    ledger = Ledger()
+    for one in revisions:
+        ledger.keep(one)
+    return ledger
+
+
+def test_the_latest_revision_is_the_head() -> None:
+    ledger = known(revision(10), revision(9, "superseded"))
+    assert [found.number for found in ledger.history("a")] == [9, 10]
+    assert ledger.heads() == {"a": revision(10).head}
+
+
+@pytest.mark.parametrize(
+    ("change", "heard", "told"),
+    [
+        (Change.ADDED, revision(2, version=5), True),
+        (Change.MODIFIED, revision(1, "failed", 5), True),
+        (Change.DELETED, revision(1, version=5), True),
+        (None, revision(1, version=1), False),
+        (Change.MODIFIED, revision(1, "failed", version=1), False),
+        (Change.ADDED, revision(2, "pending-upgrade", 5), False),
+        (Change.MODIFIED, revision(1, "uninstalling", 5), False),
+        (Change.MODIFIED, revision(1, version=5, other="label"), False),
+    ],
+)
+def test_what_others_did_to_the_head_is_told(change: Change | None, heard: Revision, told: bool) -> None:
+    assert known(revision(1, version=1)).hear(change, heard) is told
+
+
+def test_old_news_do_not_undo_what_was_written_since() -> None:
+    ledger = known()
+    ledger.keep(revision(1, version=9))
+    assert not ledger.hear(Change.ADDED, revision(1, "pending-install", 7))
+    assert ledger.heads()["a"].status == "deployed"
+
+
+def test_a_record_that_we_removed_does_not_come_back() -> None:
+    ledger = known(revision(1, version=9))
+    ledger.remove("a", 1)
+    assert not ledger.hear(Change.MODIFIED, revision(1, version=9))
+    assert not ledger.hear(Change.DELETED, revision(1, version=10))
+    assert ledger.heads() == {}
+
+
+def test_one_that_was_written_again_since_is_not_lost_by_news_of_its_removal() -> None:
+    ledger = known(revision(1, version=9))
+    ledger.remove("a", 1)
+    ledger.keep(revision(1, version=12))
+    assert not ledger.hear(Change.DELETED, revision(1, version=10))
+    assert "a" in ledger.heads()
+
+
+def test_helms_rollback_is_told_once_when_it_is_done() -> None:
+    ledger = known(revision(1, "superseded", 1), revision(2, version=2))
+    told = [ledger.hear(Change.ADDED, revision(3, "pending-rollback", 3))]
+    told += [ledger.hear(Change.MODIFIED, revision(2, "superseded", 4))]
+    told += [ledger.hear(Change.MODIFIED, revision(3, "deployed", 5))]
+    assert told == [False, False, True]
+
+
+def test_a_new_list_takes_away_what_is_gone_but_not_what_is_newer() -> None:
+    ledger = known(Revision("gone", "ns", 1, "deployed", {}, 3), revision(1, "superseded", 4), revision(2, version=9))
+    assert ledger.relisted([revision(1, version=2), Revision("new", "ns", 1, "deployed", {}, 5)], 7) == {"gone", "new"}
+    assert {name: head.revision for name, head in ledger.heads().items()} == {"a": 2, "new": 1}

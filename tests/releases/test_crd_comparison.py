@@ -1,0 +1,89 @@
+"""What differs between a definition in a file and in the cluster."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.releases.crd_comparison import merged
+
+
+def definition(*, versions: Any = None, schema: Any = None, labels: Any = None, **spec: Any) -> Any:
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema or {"type": "object"}},
+    }
+    whole = {
+        "group": "x.io",
+        "scope": "Cluster",
+        "names": {"kind": "A", "plural": "as"},
+        "versions": versions or [version],
+    }
+    return {"metadata": {"name": "as.x.io", "labels": labels}, "spec": whole | spec}
+
+
+def served(crd: Any) -> Any:
+    """As the API server keeps it."""
+    names = crd["spec"]["names"] | {"singular": "a", "listKind": "AList"}
+    kept = {"conversion": {"strategy": "None"}} | crd["spec"] | {"names": names}
+    return crd | {"metadata": crd["metadata"] | {"resourceVersion": "1"}, "spec": kept, "status": {"conditions": []}}
+
+
+SAID: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0, "default": 0}}}
+HOOK = {
+    "strategy": "Webhook",
+    "webhook": {"clientConfig": {"service": {"name": "a"}}, "conversionReviewVersions": ["v1"]},
+}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        definition(schema=SAID),
+        definition(schema=SAID | {"description": "", "nullable": False, "required": [], "definitions": {}}),
+        definition(schema=SAID | {"x-unknown": 1, "properties": {"a": SAID["properties"]["a"] | {"helm-only": True}}}),
+        definition(schema=SAID, preserveUnknownFields=False),
+    ],
+    ids=["same", "empty", "unknown", "flag"],
+)
+def test_what_the_server_leaves_out_or_fills_in_is_no_difference(wanted: Any) -> None:
+    assert merged(served(definition(schema=SAID)), wanted) is None
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        SAID | {"properties": {"a": {"type": "integer", "minimum": 0}}},
+        SAID | {"properties": {"a": {"type": "integer", "default": 0}}},
+        SAID | {"properties": {"a": SAID["properties"]["a"] | {"description": "new"}}},
+        SAID | {"required": ["a"]},
+        SAID | {"allOf": [{"required": ["a"]}]},
+    ],
+)
+def test_another_schema_is_a_difference(schema: Any) -> None:
+    update = merged(served(definition(schema=SAID)), definition(schema=schema))
+    assert update
+    assert update["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == schema
+
+
+def test_labels_are_added_to_those_that_are_there() -> None:
+    update = merged(served(definition(labels={"theirs": "1"})), definition(labels={"ours": "2"}))
+    assert update
+    assert update["metadata"]["labels"] == {"theirs": "1", "ours": "2"}
+    assert merged(served(definition(labels={"theirs": "1", "ours": "2"})), definition(labels={"ours": "2"})) is None
+
+
+def test_a_conversion_that_is_set_in_the_cluster_stays() -> None:
+    existing = served(definition(conversion=HOOK))
+    assert merged(existing, definition()) is None
+    update = merged(existing, definition(labels={"a": "b"}, conversion={"strategy": "None"}))
+    assert update
+    assert update["spec"]["conversion"] == HOOK
+
+
+def test_a_conversion_of_the_file_is_set_where_there_is_none() -> None:
+    update = merged(served(definition()), definition(conversion=HOOK))
+    assert update
+    assert update["spec"]["conversion"] == HOOK

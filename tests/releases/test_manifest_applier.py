@@ -1,0 +1,302 @@
+"""Objects of a release in a cluster (the sandbox)."""
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.model.releases import Terms
+from hookrunner.releases.manifest_applier import Applying, Counts
+from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId, object_id
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
+
+RELEASE = Identity("r", "default")
+TERMS = Terms()
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture
+def applying(client: Client) -> Applying:
+    return Applying(client, Kinds(Discovery(client)))
+
+
+def config_map(name: str = "a", data: Any = None, **annotations: str) -> Any:
+    metadata = {"name": name, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"k": "v"} if data is None else data}
+
+
+def deployment(app: str = "a", **annotations: str) -> Any:
+    template = {"metadata": {"labels": {"app": app}}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"app": app}}, "template": template}
+    metadata = {"name": "d", "annotations": annotations}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def definition(kind: str) -> Any:
+    names = {"kind": kind, "plural": f"{kind.lower()}s"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": "x.io", "scope": "Namespaced", "names": names, "versions": [version]}
+    metadata = {"name": f"{names['plural']}.x.io"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def by_id(*objects: Any) -> dict[ObjectId, Any]:
+    return {object_id(obj, RELEASE): obj for obj in objects}
+
+
+def writes(sandbox: Sandbox) -> list[str]:
+    return [line for line in sandbox.faults.requests if not line.startswith("GET ")]
+
+
+async def post(client: Client, name: str = "a", **data: str) -> Any:
+    await client.send(Call("POST", MAPS, {"fieldManager": "somebody"}, {"metadata": {"name": name}, "data": data}))
+
+
+async def data_of(client: Client, name: str = "a") -> Any:
+    return (await client.get(f"{MAPS}/{name}"))["data"]
+
+
+async def test_new_objects_are_created_with_the_marks_of_the_release(applying: Applying, client: Client) -> None:
+    counts = await applying.apply([config_map("a"), config_map("b")], RELEASE, {}, TERMS)
+    assert counts == Counts(created=2)
+    found = (await client.get(f"{MAPS}/b"))["metadata"]
+    assert found["labels"] == {"app.kubernetes.io/managed-by": "Helm"}
+    assert found["annotations"]["meta.helm.sh/release-name"] == "r"
+    assert found["managedFields"][0]["manager"] == "helm"
+
+
+async def test_what_is_as_in_the_last_manifest_costs_no_request(applying: Applying, sandbox: Sandbox) -> None:
+    objects = [config_map("a"), deployment()]
+    await applying.apply(objects, RELEASE, {}, TERMS)
+    sandbox.faults.requests.clear()
+    assert await applying.apply(copy.deepcopy(objects), RELEASE, by_id(*objects), TERMS) == Counts(unchanged=2)
+    assert list(sandbox.faults.requests) == []
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["created by us", "applied already"])
+async def test_only_what_changed_is_sent_and_what_was_dropped_goes(
+    applying: Applying, client: Client, sandbox: Sandbox, first: bool
+) -> None:
+    old = [config_map("a", {"x": "1", "y": "1"}), config_map("b")]
+    await applying.apply(old, RELEASE, {}, TERMS)
+    if not first:
+        await applying.apply(old, RELEASE, by_id(*old), TERMS, by_id(old[0]))
+    sandbox.faults.requests.clear()
+    new = [config_map("a", {"y": "2", "z": "1"}), config_map("b")]
+    assert await applying.apply(new, RELEASE, by_id(*old), TERMS) == Counts(changed=1, unchanged=1)
+    assert await data_of(client) == {"y": "2", "z": "1"}
+    assert {line.split("?")[0] for line in sandbox.faults.requests} == {f"GET {MAPS}/a", f"PATCH {MAPS}/a"}
+    assert len(writes(sandbox)) == 1 + first
+
+
+async def test_repair_puts_back_what_others_changed_and_leaves_what_is_right(
+    applying: Applying, client: Client
+) -> None:
+    objects = [config_map("a"), config_map("b")]
+    await applying.apply(objects, RELEASE, {}, TERMS)
+    patch = Call("PATCH", f"{MAPS}/a", {}, {"data": {"k": "theirs", "mine": "x"}}, "application/merge-patch+json")
+    await client.send(patch)
+    last = by_id(*objects)
+    assert await applying.apply(objects, RELEASE, last, TERMS, repair=last) == Counts(changed=1, unchanged=1)
+    assert await data_of(client) == {"k": "v", "mine": "x"}
+
+
+async def test_a_missing_object_comes_back(applying: Applying, client: Client) -> None:
+    objects = [config_map("a"), config_map("b")]
+    await applying.apply(objects, RELEASE, {}, TERMS)
+    await client.send(Call("DELETE", f"{MAPS}/a"))
+    counts = await applying.apply(objects, RELEASE, by_id(*objects), TERMS, repair=by_id(objects[0]))
+    assert counts == Counts(created=1, unchanged=1)
+
+
+async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: Applying, client: Client) -> None:
+    await post(client, k="theirs", mine="x")
+    with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it is there already.*hookrunner.io/adopt: "true"'):
+        await applying.apply([config_map()], RELEASE, {}, TERMS)
+    assert await data_of(client) == {"k": "theirs", "mine": "x"}
+    assert await applying.apply([config_map()], RELEASE, {}, Terms(adopt=True)) == Counts(changed=1)
+    assert await data_of(client) == {"k": "v", "mine": "x"}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "told"),
+    [
+        (
+            "apps/v1beta1",
+            "Deployment",
+            "no kind 'Deployment' in apiVersion 'apps/v1beta1': Deployment is served as apps/v1",
+        ),
+        ("apps/v1", "deployment", "no kind 'deployment' in apiVersion 'apps/v1': write kind: Deployment"),
+        ("apps/v1", "Deployments", "no kind 'Deployments' in apiVersion 'apps/v1': write kind: Deployment"),
+    ],
+)
+async def test_a_kind_that_is_not_served_is_refused_with_what_is(
+    applying: Applying, api_version: str, kind: str, told: str
+) -> None:
+    obj = deployment() | {"apiVersion": api_version, "kind": kind}
+    with pytest.raises(ReleaseFailed, match=told):
+        await applying.apply([obj], RELEASE, {}, TERMS)
+
+
+async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
+    applying: Applying, client: Client
+) -> None:
+    """The manifest of such a revision is the last one when it is tried again."""
+    await post(client, k="theirs")
+    last = by_id(config_map())
+    with pytest.raises(ReleaseFailed, match="it is there already and belongs to no release"):
+        await applying.apply([config_map()], RELEASE, last, TERMS, repair=last)
+    assert await data_of(client) == {"k": "theirs"}
+
+
+async def test_what_has_lost_its_marks_is_still_ours(applying: Applying, client: Client) -> None:
+    last = by_id(config_map())
+    await applying.apply([config_map()], RELEASE, {}, TERMS)
+    unmarked = {"metadata": {"annotations": None, "labels": None}}
+    await client.send(Call("PATCH", f"{MAPS}/a", {}, unmarked, "application/merge-patch+json"))
+    assert await applying.apply([config_map()], RELEASE, last, TERMS, repair=last) == Counts(changed=1)
+
+
+async def test_an_annotation_in_the_template_allows_to_take_over(applying: Applying, client: Client) -> None:
+    await post(client, k="theirs")
+    adopting = config_map(**{"hookrunner.io/adopt": "true"})
+    assert await applying.create_or_update(adopting, RELEASE, None, TERMS) == "changed"
+
+
+async def test_a_field_that_is_new_for_us_and_anothers_is_refused_by_name(applying: Applying, client: Client) -> None:
+    last = config_map()
+    await applying.apply([last], RELEASE, {}, TERMS)
+    how = {"fieldManager": "somebody"}
+    await client.send(Call("PATCH", f"{MAPS}/a", how, {"data": {"n": "theirs"}}, "application/merge-patch+json"))
+    with pytest.raises(ReleaseFailed, match=r'\.data\.n \(set by "somebody"\)'):
+        await applying.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), TERMS)
+
+
+async def test_an_immutable_field_is_named_with_the_way_out(applying: Applying) -> None:
+    await applying.apply([deployment("a")], RELEASE, {}, TERMS)
+    with pytest.raises(ReleaseFailed, match=r'spec\.selector cannot change.*hookrunner\.io/recreate: "true"'):
+        await applying.apply([deployment("b")], RELEASE, by_id(deployment("a")), TERMS)
+
+
+async def test_an_immutable_field_changes_by_recreation_if_the_template_says_so(
+    applying: Applying, client: Client
+) -> None:
+    await applying.apply([deployment("a")], RELEASE, {}, TERMS)
+    new = deployment("b", **{"hookrunner.io/recreate": "true"})
+    assert await applying.apply([new], RELEASE, by_id(deployment("a")), TERMS) == Counts(created=1)
+    found = await client.get("/apis/apps/v1/namespaces/default/deployments/d")
+    assert found["spec"]["selector"]["matchLabels"] == {"app": "b"}
+
+
+async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_after_it(applying: Applying) -> None:
+    custom = {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": 1}}
+    assert await applying.apply([custom, definition("Thing")], RELEASE, {}, TERMS) == Counts(created=2)
+
+
+async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
+    applying: Applying, client: Client, sandbox: Sandbox
+) -> None:
+    for name in ("a", "b"):
+        await post(client, name)
+    objects = [deployment(), *(config_map(name) for name in ("a", "b", "c"))]
+    with pytest.raises(ReleaseFailed) as caught:
+        await applying.apply(objects, RELEASE, {}, TERMS)
+    lines = str(caught.value).split("\n")
+    assert lines[0] == "2 of 4 objects could not be applied:"
+    assert [line.split(":")[0] for line in lines[1:3]] == ["default/ConfigMap/a", "default/ConfigMap/b"]
+    assert lines[3] == "beside it: default/ConfigMap/c; not tried yet: 1"
+    assert await data_of(client, "c") == {"k": "v"}
+
+
+async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_them(
+    applying: Applying, client: Client
+) -> None:
+    """Two thousand objects without a right to write them were a third of a megabyte at `/readyz`."""
+    names = [f"map-{number:02}" for number in range(50)]
+    for name in names:
+        await post(client, name)
+    owner = {"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": "default"}
+    helm = {"app.kubernetes.io/managed-by": "Helm"}
+    await client.send(Call("POST", MAPS, body={"metadata": {"name": "zz", "annotations": owner, "labels": helm}}))
+    with pytest.raises(ReleaseFailed) as caught:
+        await applying.apply([config_map(name) for name in (*names, "zz")], RELEASE, {}, TERMS)
+    lines = str(caught.value).split("\n")
+    assert [line.split(":")[0] for line in lines[1:20]] == [f"default/ConfigMap/{name}" for name in names[:19]]
+    assert lines[20].startswith("default/ConfigMap/zz: it belongs to release default/other")
+    assert lines[21:] == ["and 31 more, for the same reasons or others"]
+
+
+async def test_what_was_created_before_a_crash_is_ours(applying: Applying) -> None:
+    await applying.apply([config_map()], RELEASE, {}, TERMS)
+    await applying.apply([config_map()], RELEASE, {}, TERMS)
+    assert await applying.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
+
+
+async def test_an_api_server_that_goes_away_is_told_and_the_next_attempt_ends_it(
+    applying: Applying, sandbox: Sandbox
+) -> None:
+    objects = [config_map(name) for name in "abc"]
+    sandbox.faults.add(Fault("refuse", match="POST", times=2))
+    with pytest.raises(ReleaseFailed, match="2 of 3 objects"):
+        await applying.apply(objects, RELEASE, {}, TERMS)
+    counts = await applying.apply(objects, RELEASE, {}, TERMS)
+    assert counts.created == 2
+
+
+async def test_an_object_that_is_being_deleted_is_not_written(applying: Applying, client: Client) -> None:
+    held = config_map()
+    held["metadata"]["finalizers"] = ["x.io/held"]
+    await applying.apply([held], RELEASE, {}, TERMS)
+    await client.send(Call("DELETE", f"{MAPS}/a"))
+    with pytest.raises(ReleaseFailed, match=r"it is being deleted.*held by: x\.io/held"):
+        await applying.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
+
+
+async def test_an_object_that_is_there_twice_is_written_as_the_last(applying: Applying, client: Client) -> None:
+    await applying.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, TERMS)
+    assert await data_of(client) == {"k": "last"}
+
+
+async def removed(applying: Applying, objects: Iterable[Any], *spare: ObjectId) -> list[str]:
+    return [one.name for one in await applying.remove(by_id(*objects), RELEASE, spare)]
+
+
+async def test_removal_goes_backwards_and_is_done_once(applying: Applying) -> None:
+    objects = [config_map("a"), deployment()]
+    await applying.apply(objects, RELEASE, {}, TERMS)
+    assert await removed(applying, objects) == ["d", "a"]
+    assert await removed(applying, objects) == []
+
+
+async def test_what_is_to_be_kept_or_not_ours_stays(applying: Applying, client: Client) -> None:
+    kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
+    await applying.apply([kept], RELEASE, {}, TERMS)
+    await applying.apply([config_map("others")], Identity("other", "default"), {}, TERMS)
+    await post(client, "nobodys")
+    assert await removed(applying, [kept, config_map("others"), config_map("nobodys")]) == []
+    names = {item["metadata"]["name"] for item in (await client.get(MAPS))["items"]}
+    assert names >= {"kept", "others", "nobodys"}
+
+
+async def test_a_kind_that_is_not_there_any_more_is_no_error(applying: Applying) -> None:
+    assert await removed(applying, [{"apiVersion": "gone.io/v1", "kind": "Gone", "metadata": {"name": "a"}}]) == []
+
+
+async def test_the_same_object_by_another_version_or_a_needless_namespace_is_spared(applying: Applying) -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}, "rules": []}
+    old = role | {"metadata": {"name": "a", "namespace": "elsewhere"}}
+    await applying.apply([role], RELEASE, {}, TERMS)
+    assert await removed(applying, [old], object_id(role, RELEASE)) == []
+    older = role | {"apiVersion": "rbac.authorization.k8s.io/v1beta1"}
+    assert await removed(applying, [older], object_id(role, RELEASE)) == []

@@ -1,0 +1,178 @@
+"""Objects of a release in a real cluster: what only the API server's own rules for managed fields and rights show."""
+
+import asyncio
+import copy
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.loading import Loading
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.model.releases import Terms
+from hookrunner.releases.manifest_applier import Applying, Counts
+from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId, object_id
+from hookrunner.settings import KubeSettings
+from tests.controlplane.cluster import Cluster
+
+TERMS = Terms()
+APP = {"app": "x"}
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+
+def pod(**more: Any) -> Any:
+    env = [{"name": "A", "value": "1"}]
+    return {"containers": [{"name": "a", "image": "i", "ports": [{"containerPort": 80}], "env": env}]} | more
+
+
+def template() -> Any:
+    return {"metadata": {"labels": APP}, "spec": pod()}
+
+
+def deployment(**more: Any) -> Any:
+    return {"selector": {"matchLabels": APP}, "template": template()} | more
+
+
+def webhook(name: str) -> Any:
+    rule = {"apiGroups": [f"{name}.io"], "apiVersions": ["v1"], "resources": ["zs"], "operations": ["CREATE"]}
+    client = {"clientConfig": {"url": "https://x.y/z"}, "admissionReviewVersions": ["v1"], "sideEffects": "None"}
+    return [{"name": "a.b.c", "rules": [rule], **client}]
+
+
+def chart(namespace: str) -> list[Any]:
+    """One object of each kind that charts usually have, as small as they can be."""
+    rule = {
+        "http": {
+            "paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "x", "port": {"number": 1}}}}]
+        }
+    }
+    job = {"template": {"spec": pod(restartPolicy="Never")}}
+    scaled = {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}}
+    claims = [{"metadata": {"name": "v"}, "spec": CLAIM}]
+    rbac = "rbac.authorization.k8s.io"
+    role = {"kind": "ClusterRole", "name": namespace, "apiGroup": rbac}
+    subjects = [{"kind": "ServiceAccount", "name": "x", "namespace": namespace}]
+    rows: list[tuple[str, str, dict[str, Any]]] = [
+        ("v1", "ConfigMap", {"data": {"a": "b"}}),
+        ("v1", "Secret", {"stringData": {"a": "b"}}),
+        ("v1", "ServiceAccount", {}),
+        ("v1", "LimitRange", {"spec": {"limits": [{"type": "Container", "default": {"cpu": "1"}}]}}),
+        ("v1", "Pod", {"spec": pod(nodeName="nowhere")}),
+        ("v1", "Service", {"spec": {"type": "NodePort", "selector": APP, "ports": [{"port": 80}]}}),
+        ("v1", "PersistentVolumeClaim", {"spec": CLAIM}),
+        ("apps/v1", "Deployment", {"spec": deployment()}),
+        ("apps/v1", "DaemonSet", {"spec": deployment()}),
+        ("apps/v1", "StatefulSet", {"spec": deployment(volumeClaimTemplates=claims)}),
+        ("batch/v1", "Job", {"spec": job}),
+        ("batch/v1", "CronJob", {"spec": {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job}}}),
+        ("networking.k8s.io/v1", "Ingress", {"spec": {"rules": [rule]}}),
+        ("networking.k8s.io/v1", "NetworkPolicy", {"spec": {"podSelector": {}}}),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", {"spec": scaled}),
+        ("policy/v1", "PodDisruptionBudget", {"spec": {"minAvailable": 1, "selector": {"matchLabels": APP}}}),
+        (f"{rbac}/v1", "ClusterRole", {"rules": []}),
+        (f"{rbac}/v1", "RoleBinding", {"roleRef": role, "subjects": subjects}),
+        ("scheduling.k8s.io/v1", "PriorityClass", {"value": 100}),
+        ("storage.k8s.io/v1", "StorageClass", {"provisioner": "x.y/z"}),
+        ("networking.k8s.io/v1", "IngressClass", {"spec": {"controller": "x.y/z"}}),
+        ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", {"webhooks": webhook(namespace)}),
+    ]  # fmt: skip
+    return [
+        {"apiVersion": api, "kind": kind, "metadata": {"name": namespace, "labels": {"old": "1"}}} | body
+        for api, kind, body in rows
+    ]
+
+
+def by_id(*objects: Any, identity: Identity) -> dict[ObjectId, Any]:
+    return {object_id(obj, identity): obj for obj in objects}
+
+
+async def seen(client: Client, objects: list[Any], namespace: str) -> list[Any]:
+    kinds = Kinds(Discovery(client))
+    found = []
+    for obj in objects:
+        resource = await kinds.resolve(obj["apiVersion"], obj["kind"])
+        found.append(await client.get(resource.path(namespace, obj["metadata"]["name"])))
+    return found
+
+
+def essence(obj: Any) -> Any:
+    """What must not change with a label: spec and the like, and with them the generation, so that no pod restarts."""
+    rest = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+    return rest, obj["metadata"].get("generation")
+
+
+@pytest.fixture
+def applying(real: Client) -> Applying:
+    return Applying(real, Kinds(Discovery(real)))
+
+
+async def test_a_label_changes_on_every_kind_and_nothing_else(real: Client, applying: Applying, namespace: str) -> None:
+    old, release = chart(namespace), Identity("r", namespace)
+    last = by_id(*old, identity=release)
+    try:
+        assert await applying.apply(old, release, {}, TERMS) == Counts(created=len(old))
+        before = await seen(real, old, namespace)
+        new = copy.deepcopy(old)
+        for obj in new:
+            obj["metadata"]["labels"] = {"new": "1"}
+        assert await applying.apply(new, release, last, TERMS) == Counts(changed=len(old))
+        after = await seen(real, new, namespace)
+        assert [essence(obj) for obj in after] == [essence(obj) for obj in before]
+        labels = {"new": "1", "app.kubernetes.io/managed-by": "Helm"}
+        assert [obj["metadata"]["labels"] for obj in after if obj["metadata"]["labels"] != labels] == []
+        again = by_id(*new, identity=release)
+        async with asyncio.timeout(60):  # what a controller writes to a status just then counts as changed
+            while await applying.apply(new, release, again, TERMS, repair=again) != Counts(unchanged=len(old)):
+                pass
+    finally:
+        removed = await applying.remove(last, release)
+    assert len(removed) == len(old)
+
+
+async def test_a_number_of_replicas_that_the_chart_leaves_open_stays(
+    cluster: Cluster, real: Client, applying: Applying, namespace: str
+) -> None:
+    release = Identity("r", namespace)
+    metadata = {"name": "d"}
+    old = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": deployment()}
+    await applying.apply([old], release, {}, TERMS)
+    await asyncio.to_thread(cluster.kubectl, "-n", namespace, "scale", "deployment", "d", "--replicas=3")
+    new = copy.deepcopy(old)
+    new["spec"]["minReadySeconds"] = 1
+    assert await applying.apply([new], release, by_id(old, identity=release), TERMS) == Counts(changed=1)
+    (found,) = await seen(real, [new], namespace)
+    assert (found["spec"]["replicas"], found["spec"]["minReadySeconds"]) == (3, 1)
+
+
+async def test_a_chart_with_faults_that_a_creation_passes_over_can_be_changed(
+    real: Client, applying: Applying, namespace: str
+) -> None:
+    release = Identity("r", namespace)
+    old = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": deployment(unknown=1)}
+    old["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "A", "value": "1"})
+    await applying.apply([old], release, {}, TERMS)
+    new = copy.deepcopy(old)
+    new["spec"]["template"]["spec"]["containers"][0]["env"][1]["value"] = "2"
+    assert await applying.apply([new], release, by_id(old, identity=release), TERMS) == Counts(changed=1)
+    (found,) = await seen(real, [new], namespace)
+    assert found["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "A", "value": "2"}]
+
+
+async def test_a_right_that_is_missing_in_the_middle_is_told_and_the_rest_is_written(
+    cluster: Cluster, real: Client, namespace: str
+) -> None:
+    rules = [{"apiGroups": [""], "resources": ["configmaps", "services"], "verbs": ["*"]}]
+    user = await asyncio.to_thread(cluster.user, "limited", namespace, rules)
+    names = ("ConfigMap", "Secret", "Service")
+    objects = [obj for obj in chart(namespace) if obj["kind"] in names]
+    settings = KubeSettings(config=user.kubeconfig)
+    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
+        applying = Applying(client, Kinds(Discovery(client)))
+        with pytest.raises(ReleaseFailed, match=r"Secret/\S+: no right to keep secrets.*\n.*not tried yet: 1"):
+            await applying.apply(objects, Identity("r", namespace), {}, TERMS)
+    counts = await Applying(real, Kinds(Discovery(real))).apply(objects, Identity("r", namespace), {}, TERMS)
+    assert (counts.created, counts.changed + counts.unchanged) == (2, 1)

@@ -1,0 +1,18 @@
+"""What the revisions of a release have in their manifests."""
+
+import pytest
+
+from hookrunner.releases.records.record import Record
+from hookrunner.releases.rollout import by_id
+
+
+def revision(number: int, value: str) -> Record:
+    manifest = f"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  key: {value}\n"
+    return Record({"name": "r", "namespace": "default", "version": number, "manifest": manifest})
+
+
+@pytest.mark.parametrize("length", [1, 100_000])
+async def test_objects_small_and_large_are_as_the_last_revision_has_them(length: int) -> None:
+    found = await by_id([revision(1, "x" * length), revision(2, "z" * length)])
+    [(one, obj)] = found.items()
+    assert (str(one), obj["data"]) == ("default/ConfigMap/a", {"key": "z" * length})
