@@ -210,11 +210,11 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     """Make the cluster; from here on it is like any other, and nothing that the settings say leads to another one. Its
     kubeconfig is a file that no other sandbox overwrites."""
     # 0.1 s, which nobody else has to pay.
-    from hookrunner.embedded import embedded
+    from hookrunner.embedded import embedded, write_kubeconfig
 
     sandbox = await stack.enter_async_context(embedded(settings.sandbox, settings.hooks.tmp_dir))
     kubeconfig = stack.enter_context(private_directory(settings.hooks.tmp_dir)) / "kubeconfig"
-    sandbox.write_kubeconfig(kubeconfig)
+    write_kubeconfig(kubeconfig, sandbox)
     kube = replace(settings.kube, config=kubeconfig, text=sandbox.kubeconfig(), context="")
     settings = stack.enter_context(shared(replace(settings, kube=kube)))
     return settings, stack.enter_context(closing(Loading(settings.kube)))

@@ -11,9 +11,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from shlex import quote
 
-from hookrunner.errors import BadSetting, StartRefused
-from hookrunner.private_files import require_directory
+from hookrunner.errors import BadConfig, BadSetting, StartRefused
+from hookrunner.private_files import replace_file, require_directory
 from hookrunner.settings import SandboxSettings
+from kubesandbox.errors import BadFile
 from kubesandbox.sandbox import Options, Sandbox, serving
 
 
@@ -27,13 +28,15 @@ async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sa
     async with AsyncExitStack() as stack:
         try:
             sandbox = await stack.enter_async_context(serving(_options(settings)))
+        except BadFile as error:
+            raise BadConfig(str(error)) from error
         except OSError as error:
             raise StartRefused(
                 f"the sandbox cannot be served on {settings.address}:{settings.port}: {error.strerror or error}; "
                 "choose another place with --sandbox-port"
             ) from error
         try:
-            sandbox.write_kubeconfig(kubeconfig)
+            write_kubeconfig(kubeconfig, sandbox)
         except OSError as error:
             raise StartRefused(
                 f"the kubeconfig {kubeconfig} cannot be written: {error.strerror or error}; "
@@ -41,6 +44,13 @@ async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sa
             ) from error
         _tell(sandbox, settings, kubeconfig)
         yield sandbox
+
+
+def write_kubeconfig(path: Path, sandbox: Sandbox) -> None:
+    """Write it whole or not at all, for the owner's eyes only. A directory of the user's choice is made if it is
+    missing."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(path, sandbox.kubeconfig().encode())
 
 
 def _options(settings: SandboxSettings) -> Options:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 
-from hookrunner.errors import BadConfig
+from kubesandbox.errors import BadFile
 from kubesandbox.status import Refused
 from kubesandbox.store import Change, Key, Stored
 
@@ -27,14 +27,14 @@ class Journal:
     """An open data file, which no second process can open."""
 
     def __init__(self, path: Path) -> None:
-        """Raises BadConfig if the file is not ours, or somebody else's at the moment."""
+        """Raises BadFile if the file is not ours, or somebody else's at the moment."""
         self._path = path
         try:
             self._db = self._opened(path)
         except (sqlite3.Error, OSError) as error:
             busy = "locked" in str(error)
             mend = "another sandbox uses it: stop that one" if busy else "choose another file with --data"
-            raise BadConfig(f"the data file {path} cannot be used: {error}; {mend}") from error
+            raise BadFile(f"the data file {path} cannot be used: {error}; {mend}") from error
 
     @staticmethod
     def _opened(path: Path) -> sqlite3.Connection:

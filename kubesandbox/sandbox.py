@@ -8,6 +8,7 @@ It listens on the loopback address, unless it is told otherwise and given a toke
 """
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
@@ -19,8 +20,6 @@ from typing import Protocol
 import yaml
 from aiohttp import web
 
-from hookrunner import log
-from hookrunner.private_files import replace_file
 from kubesandbox import kinds, namespaces, seeds
 from kubesandbox.api import Api
 from kubesandbox.definitions import Definitions
@@ -34,7 +33,7 @@ from kubesandbox.server import Server
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.store import Change, Store
 
-_log = log.get("sandbox")
+_LOG = logging.getLogger("sandbox")
 
 STOP_GRACE = 0.2
 
@@ -81,12 +80,6 @@ class Sandbox:
         }
         return yaml.safe_dump(config, sort_keys=False)
 
-    def write_kubeconfig(self, path: Path) -> None:
-        """Written whole or not at all, for the owner's eyes only. The directory is judged by the caller, unless it is
-        missing: then it is made."""
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, self.kubeconfig().encode())
-
 
 class Controller(Protocol):
     """Keeps something in order, by writing like any client."""
@@ -102,7 +95,7 @@ class Controller(Protocol):
 
 @asynccontextmanager
 async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
-    """A sandbox that answers, inside the `with`. Raises OSError where it cannot listen, BadConfig for bad files."""
+    """A sandbox that answers, inside the `with`. Raises OSError where it cannot listen, BadFile for seeds and data."""
     with _store(options.data) as store:
         every, faults = Kinds(kinds.builtin()), Faults()
         api = Api(store, every)
@@ -155,7 +148,7 @@ async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]
             try:
                 controller.happened(change)
             except Exception as error:
-                _log.error("a controller met a bug", controller=type(controller).__name__, exc_info=error)
+                _LOG.error("the controller %s met a bug", type(controller).__name__, exc_info=error)
         await asyncio.sleep(0)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hookrunner.errors import BadConfig
 from kubesandbox.api import Api
 from kubesandbox.bodies import Body
+from kubesandbox.errors import BadFile
 from kubesandbox.kinds import Kind
 from kubesandbox.requests import Place, WriteOptions
 from kubesandbox.status import Refused
@@ -28,7 +28,7 @@ OPTIONS = WriteOptions(manager="seed", validation="Strict")
 async def plant(api: Api, files: Sequence[Path]) -> None:
     """Create every object of the files (a directory stands for those in it). Namespaces that are missing are made.
 
-    An object that is there already (from a data file) is left as it is. Raises BadConfig naming file and object.
+    An object that is there already (from a data file) is left as it is. Raises BadFile naming file and object.
     """
     read = [(path, obj) for path in _files(files) for obj in _objects(path)]
     owners = {_called(obj): _owners(obj) for _, obj in read}
@@ -72,9 +72,9 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
         for document in yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1):
             yield from _unpacked(path, document)
     except BadDocument as error:
-        raise BadConfig(f"seed {path}, document {error.number}: {error}") from None
+        raise BadFile(f"seed {path}, document {error.number}: {error}") from None
     except OSError as error:
-        raise BadConfig(f"seed {path} cannot be read: {error.strerror}; give a file of manifests") from None
+        raise BadFile(f"seed {path} cannot be read: {error.strerror}; give a file of manifests") from None
 
 
 def _unpacked(path: Path, document: Any) -> Iterator[dict[str, Any]]:
@@ -84,7 +84,7 @@ def _unpacked(path: Path, document: Any) -> Iterator[dict[str, Any]]:
     said = document if isinstance(document, dict) else {}
     texts = isinstance(said.get("kind"), str) and isinstance(said.get("apiVersion"), str)
     if not texts or not isinstance(said.get("metadata") or {}, dict):
-        raise BadConfig(f"seed {path}: a document is no Kubernetes object: it needs apiVersion, kind and metadata")
+        raise BadFile(f"seed {path}: a document is no Kubernetes object: it needs apiVersion, kind and metadata")
     if document["kind"].endswith("List") and isinstance(document.get("items"), list):
         for item in document["items"]:
             yield from _unpacked(path, item)
@@ -97,7 +97,7 @@ async def _create(api: Api, path: Path, obj: dict[str, Any]) -> None:
     name = meta.get("name", meta.get("generateName", ""))
     kind = await _kind(api, obj)
     if kind is None:
-        raise BadConfig(f"seed {path}: {obj['kind']} '{name}': the sandbox serves no {obj['apiVersion']} {obj['kind']}")
+        raise BadFile(f"seed {path}: {obj['kind']} '{name}': the sandbox serves no {obj['apiVersion']} {obj['kind']}")
     namespace = (meta.get("namespace") or "default") if kind.namespaced else ""
     body = {**obj, "metadata": {key: value for key, value in meta.items() if key != "resourceVersion"}}
     if _owners(obj):
@@ -111,7 +111,7 @@ async def _create(api: Api, path: Path, obj: dict[str, Any]) -> None:
             api.modify(kind, _below(where, name), OPTIONS, lambda old: old | {"status": obj["status"]})
     except Refused as refused:
         if refused.reason != "AlreadyExists":
-            raise BadConfig(f"seed {path}: {refused.message}") from None
+            raise BadFile(f"seed {path}: {refused.message}") from None
 
 
 def _identified(api: Api, owner: dict[str, Any], namespace: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Who may ask is in `guard.py`.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -12,7 +13,6 @@ from http import HTTPStatus
 import orjson
 from aiohttp import HttpVersion11, web
 
-from hookrunner import log
 from kubesandbox import (
     answers,
     bodies,
@@ -49,7 +49,7 @@ SUCCESS: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": 
 LEEWAY = 0.1
 """Seconds that a watch lasts longer than it was asked to: a client that gives up after the same time does so first."""
 
-_log = log.get("sandbox")
+_LOG = logging.getLogger("sandbox")
 
 
 class Server:
@@ -76,7 +76,7 @@ class Server:
         except ConnectionError:
             return web.Response(status=HTTPStatus.BAD_REQUEST)  # for nobody: the connection is gone
         except Exception as error:
-            _log.error("a request met a bug", method=http.method, path=http.path_qs, exc_info=error)
+            _LOG.error("the request %s %s met a bug", http.method, http.path_qs, exc_info=error)
             message = f"Internal error occurred: {type(error).__name__}: {error}"
             return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
 

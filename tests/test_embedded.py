@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.embedded import embedded
-from hookrunner.errors import StartRefused
+from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.settings import SandboxSettings
 
 
@@ -24,3 +24,20 @@ async def test_a_kubeconfig_that_cannot_be_written_leaves_nothing_behind(tmp_pat
         async with embedded(SandboxSettings(kubeconfig=tmp_path / "directory"), tmp_path):
             pass
     assert list(tmp_path.iterdir()) == [tmp_path / "directory"]
+
+
+async def test_a_kubeconfig_is_not_written_where_a_link_leads(tmp_path: Path) -> None:
+    """Others may have put one into a directory that is theirs, too."""
+    other, config = tmp_path / "other", tmp_path / "config"
+    other.write_text("precious")
+    config.symlink_to(other)
+    async with embedded(SandboxSettings(kubeconfig=config), tmp_path):
+        assert (other.read_text(), config.is_symlink(), config.stat().st_mode & 0o777) == ("precious", False, 0o600)
+    assert sorted(tmp_path.iterdir()) == [config, other]
+
+
+async def test_a_bad_seed_is_an_error_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "seed.yaml").write_text("a: 1")
+    with pytest.raises(BadConfig, match=r"seed\.yaml: a document is no Kubernetes object"):
+        async with embedded(SandboxSettings(seed=(tmp_path / "seed.yaml",)), tmp_path):
+            pass

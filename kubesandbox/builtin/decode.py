@@ -12,6 +12,7 @@ from kubesandbox.builtin.codec import decoder
 from kubesandbox.builtin.primitives import Mismatch, Unknown
 from kubesandbox.builtin.types import type_of
 from kubesandbox.status import Refused, bad_request
+from kubetypes.quantities import BadQuantity
 
 
 def decoded(
@@ -29,7 +30,7 @@ def decoded(
     unknown: Unknown = []
     try:
         result = decoder(type_)(obj, unknown)
-    except (Mismatch, Refused) as wrong:
+    except (Mismatch, BadQuantity, Refused) as wrong:
         raise cannot_handle(api_version, kind, str(wrong)) from None
     except RecursionError:
         raise cannot_handle(api_version, kind, "json: exceeded max depth") from None

@@ -5,7 +5,7 @@ admission plugins add. (Not here: what LimitRanges, ResourceQuotas and default S
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kubesandbox.builtin.quantities import quantity
+from kubetypes.quantities import quantity
 
 Object = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from kubesandbox.builtin.quantities import canonical, of_resource
 from kubesandbox.builtin.types import Type
+from kubetypes.quantities import canonical, of_resource
 
 Unknown = list[str]
 Decoder = Callable[[Any, Unknown], Any]

@@ -6,12 +6,12 @@ again.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from itertools import product
 
-from hookrunner import log
 from kubesandbox.api import Api
 from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind
@@ -25,7 +25,7 @@ from kubesandbox.simulate.world import World
 from kubesandbox.status import Refused
 from kubesandbox.store import Change, Key
 
-_log = log.get("simulate")
+_LOG = logging.getLogger("simulate")
 
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN)
 """Refusals of a creation that say nothing of the object: somebody was faster, the namespace ends."""
@@ -121,7 +121,7 @@ class Simulation:
             try:
                 self._look_at(controller, key)
             except Exception as error:
-                _log.error("a controller met a bug", controller=controller.component, object=str(key), exc_info=error)
+                _LOG.error("%s met a bug with %s", controller.component, key, exc_info=error)
             await asyncio.sleep(0)
 
     def _look_at(self, controller: Controller, key: Key) -> None:
@@ -157,7 +157,7 @@ class Simulation:
             try:
                 self._write(controller, write)
             except Refused as refused:
-                _log.debug("a write was refused", controller=controller.component, message=refused.message)
+                _LOG.debug("a write of %s was refused: %s", controller.component, refused.message)
                 if isinstance(write, Create) and write.about is not None and refused.code not in GONE:
                     message = f"Error creating: {refused.message}"
                     self._write(controller, Tell(write.about, "FailedCreate", message, warning=True))

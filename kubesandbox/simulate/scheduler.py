@@ -8,12 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from kubesandbox.builtin.quantities import quantity
 from kubesandbox.rules import Object
 from kubesandbox.selectors import Requirement
 from kubesandbox.simulate.making import condition, is_ending, is_ready, with_condition
 from kubesandbox.simulate.steps import Bind, Step, Tell, Update
 from kubesandbox.simulate.world import World
+from kubetypes.quantities import quantity
 
 NAME = "default-scheduler"
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"

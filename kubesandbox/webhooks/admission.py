@@ -4,11 +4,11 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from hookrunner import log
 from kubesandbox import status
 from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.outside import Converter
@@ -24,7 +24,7 @@ from kubesandbox.webhooks.mutations import Unusable, internal
 from kubesandbox.webhooks.replies import BadReply, BadReview, Reply
 from kubetypes.json_values import JSON
 
-_log = log.get("sandbox")
+_LOG = logging.getLogger("sandbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Admission:
         said = f'failed calling webhook "{hook.name}": {why}'
         if not hook.ignored:
             raise internal(said)
-        _log.warn("a webhook failed, the request goes on", why=said)
+        _LOG.warning("a webhook failed, the request goes on: %s", said)
 
 
 def _name(obj: Object | None) -> str:

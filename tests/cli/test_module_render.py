@@ -93,7 +93,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 
 async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox) -> None:
-    sandbox.write_kubeconfig(modules / "kc")
+    (modules / "kc").write_text(sandbox.kubeconfig())
     old = {"metadata": {"name": "dns"}, "data": {"replicas": "1", "namespace": "default"}}
     async with aiohttp.ClientSession(sandbox.url) as session:
         await (await session.post("/api/v1/namespaces/default/configmaps", json=old)).read()

@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from hookrunner.errors import BadConfig
+from kubesandbox.errors import BadFile
 from kubesandbox.journal import Journal
 from kubesandbox.sandbox import Options, serving
 from kubesandbox.store import Key, Store
@@ -71,7 +71,7 @@ async def test_a_killed_sandbox_loses_nothing_that_it_answered(tmp_path: Path) -
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("no database, but long enough to have a header " * 50)
-    with pytest.raises(BadConfig, match=r"the data file .*/x cannot be used: .*choose another file with --data"):
+    with pytest.raises(BadFile, match=r"the data file .*/x cannot be used: .*choose another file with --data"):
         Journal(tmp_path / "x")
 
 
@@ -79,13 +79,13 @@ def test_a_file_of_a_later_format_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "x") as db:
         db.execute("PRAGMA user_version = 9")
     db.close()
-    with pytest.raises(BadConfig, match="it is of format 9, this program writes 1"):
+    with pytest.raises(BadFile, match="it is of format 9, this program writes 1"):
         Journal(tmp_path / "x")
 
 
 def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "x")
-    with pytest.raises(BadConfig, match="another sandbox uses it: stop that one"):
+    with pytest.raises(BadFile, match="another sandbox uses it: stop that one"):
         Journal(tmp_path / "x")
     journal.close()
     Journal(tmp_path / "x").close()
@@ -98,7 +98,7 @@ def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadConfig, match="cannot be used"):
+    with pytest.raises(BadFile, match="cannot be used"):
         Journal(tmp_path)
 
 

@@ -7,14 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubesandbox.api import Api
 from kubesandbox.bodies import Body
-from kubesandbox.faults import Faults
 from kubesandbox.garbage import PATIENCE
-from kubesandbox.kinds import Kinds
 from kubesandbox.requests import DeleteOptions, Place, WriteOptions
-from kubesandbox.sandbox import Options, Sandbox, serving
-from kubesandbox.store import Store
+from kubesandbox.sandbox import Options, serving
 from tests.flows.waiting import until
 from tests.kubesandbox.conftest import Client
 
@@ -63,18 +59,6 @@ async def test_a_pod_on_a_node_goes_when_its_grace_is_over() -> None:
         assert sandbox.store.select("pods")
         await asyncio.sleep(2)
         assert sandbox.store.select("pods") == []
-
-
-def test_a_kubeconfig_is_not_written_where_a_link_leads(tmp_path: Path) -> None:
-    """Others may have put one into a directory that is theirs, too."""
-    other, config = tmp_path / "other", tmp_path / "config"
-    other.write_text("precious")
-    config.symlink_to(other)
-    store, kinds = Store(), Kinds(())
-    sandbox = Sandbox("http://127.0.0.1:1", Options(), store, kinds, Api(store, kinds), Faults())
-    sandbox.write_kubeconfig(config)
-    assert (other.read_text(), config.is_symlink(), config.stat().st_mode & 0o777) == ("precious", False, 0o600)
-    assert sorted(tmp_path.iterdir()) == [config, other]
 
 
 async def test_a_definition_of_a_built_in_kind_changes_nothing(client: Client) -> None:

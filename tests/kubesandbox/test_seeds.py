@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from hookrunner.errors import BadConfig
 from kubesandbox import kinds, seeds
 from kubesandbox.api import Api
+from kubesandbox.errors import BadFile
 from kubesandbox.kinds import Kinds
 from kubesandbox.namespaces import make_first
 from kubesandbox.store import Key, Store
@@ -69,5 +69,5 @@ async def test_owners_in_a_circle_are_planted_all_the_same(tmp_path: Path) -> No
     ],
 )
 async def test_what_is_no_object_is_told_with_its_file(tmp_path: Path, said: object) -> None:
-    with pytest.raises(BadConfig, match=r"seed\.yaml: a document is no Kubernetes object"):
+    with pytest.raises(BadFile, match=r"seed\.yaml: a document is no Kubernetes object"):
         await planted(tmp_path / "seed.yaml", said)

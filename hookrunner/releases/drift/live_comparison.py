@@ -25,8 +25,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.releases.ownership import MANAGER, plain
 from hookrunner.releases.server_side_apply import union
 from hookrunner.values import pointers
-from kubesandbox.builtin.quantities import quantity
-from kubesandbox.status import Refused
+from kubetypes.quantities import BadQuantity, quantity
 
 _AMOUNTS = frozenset(
     {"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead", "podFixed"}
@@ -60,7 +59,7 @@ def _amount(value: JSON) -> object:
     """The number that an amount stands for, None if it is none."""
     try:
         return quantity(str(value))
-    except Refused:
+    except BadQuantity:
         return None
 
 

@@ -1,7 +1,6 @@
 """PersistentVolumeClaims, their templates, and PersistentVolumes' common fields."""
 
 from kubesandbox import names
-from kubesandbox.builtin.quantities import quantity
 from kubesandbox.builtin.validation.common import (
     UNCHANGEABLE,
     Causes,
@@ -12,6 +11,7 @@ from kubesandbox.builtin.validation.common import (
     one_of,
 )
 from kubesandbox.status import forbidden_field, required, unsupported, wrong
+from kubetypes.quantities import quantity
 
 MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 POD_MODE = "ReadWriteOncePod"

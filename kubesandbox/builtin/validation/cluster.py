@@ -2,7 +2,6 @@
 
 from kubesandbox import names
 from kubesandbox.builtin import metadata
-from kubesandbox.builtin.quantities import quantity
 from kubesandbox.builtin.validation import claims
 from kubesandbox.builtin.validation.common import (
     UNCHANGEABLE,
@@ -16,6 +15,7 @@ from kubesandbox.builtin.validation.network import network
 from kubesandbox.builtin.validation.scheduling import EFFECTS, node_selector, tolerations
 from kubesandbox.builtin.validation.volumes import source_fields
 from kubesandbox.status import duplicate, forbidden_field, required, unsupported, wrong
+from kubetypes.quantities import quantity
 
 VOLUME_FIELDS = frozenset(
     {

@@ -7,8 +7,8 @@ from typing import Any
 
 from kubesandbox import names
 from kubesandbox.builtin import metadata
-from kubesandbox.builtin.quantities import quantity
 from kubesandbox.status import Cause, forbidden_field, required, unsupported, wrong
+from kubetypes.quantities import quantity
 
 Object = dict[str, Any]
 Causes = Iterator[Cause]

@@ -1,7 +1,6 @@
 """What a container may say: its name, image, ports, environment, mounts, resources, probes."""
 
 from kubesandbox import names
-from kubesandbox.builtin.quantities import quantity
 from kubesandbox.builtin.validation.common import (
     NOT_NEGATIVE,
     Causes,
@@ -17,6 +16,7 @@ from kubesandbox.builtin.validation.common import (
 )
 from kubesandbox.builtin.validation.environment import variables, variables_from
 from kubesandbox.status import duplicate, forbidden_field, required, unsupported, wrong
+from kubetypes.quantities import quantity
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 PROTOCOLS = ("SCTP", "TCP", "UDP")

@@ -1,7 +1,6 @@
 """What limits and scales: PodDisruptionBudgets, autoscalers, PriorityClasses, ResourceQuotas, LimitRanges."""
 
 from kubesandbox import names
-from kubesandbox.builtin.quantities import quantity
 from kubesandbox.builtin.validation.common import (
     Causes,
     Object,
@@ -16,6 +15,7 @@ from kubesandbox.builtin.validation.common import (
     unchanged,
 )
 from kubesandbox.status import duplicate, forbidden_field, required, unsupported, wrong
+from kubetypes.quantities import quantity
 
 SOURCES = {
     "Resource": "resource",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from kubesandbox import names
-from kubesandbox.builtin.quantities import quantity
 from kubesandbox.builtin.validation import claims
 from kubesandbox.builtin.validation.common import (
     Causes,
@@ -16,6 +15,7 @@ from kubesandbox.builtin.validation.common import (
 from kubesandbox.builtin.validation.containers import no_backsteps
 from kubesandbox.builtin.validation.environment import VOLUME_FIELDS, field_ref, resource_field
 from kubesandbox.status import duplicate, forbidden_field, required, wrong
+from kubetypes.quantities import quantity
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "hostPath": ("path",),

@@ -28,7 +28,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 @pytest.fixture
 async def world(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
     """On the sandbox. In the end the operator is stopped, and it may not have made errors of its own."""
-    sandbox.write_kubeconfig(tmp_path / "kc")
+    (tmp_path / "kc").write_text(sandbox.kubeconfig())
     async with aiohttp.ClientSession(sandbox.url) as session:
 
         async def ask(method: str, path: str, body: object) -> Any:

@@ -106,7 +106,7 @@ def forward(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 @pytest.fixture
 async def day(sandbox: Sandbox, tmp_path: Path, forward: Callable[[float], None]) -> AsyncIterator[Day]:
     _write(tmp_path)
-    sandbox.write_kubeconfig(tmp_path / "kc")
+    (tmp_path / "kc").write_text(sandbox.kubeconfig())
     data = {"alphaEnabled": "true", "restlessEnabled": "true", "alpha": "x: one\n"}
     async with Client(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as client:
         day = Day(tmp_path / "told", sandbox, client, forward)

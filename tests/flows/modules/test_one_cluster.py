@@ -67,7 +67,7 @@ async def test_everything_sees_the_cluster_of_the_named_context(world: World, sa
     """Which is not the current one of the kubeconfig, nor that of the environment. Nothing is left of the kubeconfig
     that was made for hooks."""
     async with serving(Options()) as other:
-        other.write_kubeconfig(world.directory / "other")
+        (world.directory / "other").write_text(other.kubeconfig())
         both = yaml.safe_load(other.kubeconfig())
         both["clusters"].append({"name": "named", "cluster": {"server": sandbox.url}})
         both["contexts"].append({"name": "named", "context": {"cluster": "named"}})

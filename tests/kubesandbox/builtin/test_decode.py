@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from kubesandbox.builtin import decode
-from kubesandbox.builtin.quantities import canonical, quantity
 from kubesandbox.status import Refused
+from kubetypes.quantities import canonical, quantity
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.ours import KINDS, Object, kind_of, path
 

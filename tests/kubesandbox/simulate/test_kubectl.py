@@ -25,7 +25,7 @@ async def test_rollouts_can_be_followed_undone_and_restarted(tmp_path: Path) -> 
     config, manifest = tmp_path / "kubeconfig", tmp_path / "web.yaml"
     manifest.write_text(DEPLOYMENT)
     async with serving(Options()) as sandbox, simulating(sandbox.api, QUICK):
-        sandbox.write_kubeconfig(config)
+        config.write_text(sandbox.kubeconfig())
         await kubectl(config, "apply", "-f", str(manifest))
         status = ("rollout", "status", "deployment/web", "--timeout=60s")
         assert "successfully rolled out" in await kubectl(config, *status)

@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from hookrunner.errors import BadConfig
+from kubesandbox.errors import BadFile
 from kubesandbox.sandbox import Options, serving
 from tests.kubesandbox.conftest import Client
 from tests.kubesandbox.contract.webhook import JSON, Raw, Webhook
@@ -99,7 +99,7 @@ async def test_a_watch_that_cannot_go_on_says_so(client: Client, webhook: Webhoo
 async def test_seeds_must_be_in_the_storage_version(webhook: Webhook, tmp_path: Path) -> None:
     seed = tmp_path / "seed.json"
     seed.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [definition(webhook), cat("tom", "v2")]}))
-    with pytest.raises(BadConfig, match="write it in version v1"):
+    with pytest.raises(BadFile, match="write it in version v1"):
         async with serving(Options(seed=[seed])):
             pass
 

@@ -7,8 +7,6 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from kubesandbox.status import Refused, bad_request
-
 SYNTAX = re.compile(r"([+-]?)(\d*(?:\.\d*)?)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)", re.ASCII)
 ROUGHLY = re.compile(r"[+-]?[0-9.]*(?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?")
 """Both read a text once: with two ways to read the same digits a megabyte of them would take hours."""
@@ -24,8 +22,12 @@ SUFFIX = "unable to parse quantity's suffix"
 WRONG = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
+class BadQuantity(ValueError):
+    """A text is no quantity; says why, in Go's words."""
+
+
 def quantity(text: str) -> Fraction:
-    """The number; rounded up to nanos as the API does. Raises `Refused` (400) with Go's words for anything else."""
+    """The number; rounded up to nanos as the API does. Raises `BadQuantity`."""
     return _parsed(text)[0]
 
 
@@ -76,7 +78,7 @@ def _parsed(text: str) -> tuple[Fraction, str]:
         raise _wrong(text)
     sign, digits, suffix = found.groups()
     if len(suffix) > EXPONENT:
-        raise bad_request(SUFFIX)
+        raise BadQuantity(SUFFIX)
     if suffix in BINARY[1:]:
         family, factor = "binary", Fraction(1024 ** BINARY.index(suffix))
     elif suffix in DECIMAL:
@@ -88,9 +90,9 @@ def _parsed(text: str) -> tuple[Fraction, str]:
     return (-value if sign == "-" else value), family
 
 
-def _wrong(text: str) -> Refused:
+def _wrong(text: str) -> BadQuantity:
     rough = text and ROUGHLY.fullmatch(text)
-    return bad_request(SUFFIX if rough and text.count(".") < 2 else WRONG)
+    return BadQuantity(SUFFIX if rough and text.count(".") < 2 else WRONG)
 
 
 def _binary(value: Fraction) -> str:
