@@ -152,8 +152,8 @@ class Engine:
         return Done(tuple(run for run in runs if run.queue == queue.name))
 
     async def _read_events(self, monitors: Monitors) -> None:
-        async for events in monitors.events():
-            for event in events:
+        while True:
+            for event in await monitors.next_events():
                 self._dispatch(event)
 
     def _dispatch(self, event: Event) -> None:

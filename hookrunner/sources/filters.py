@@ -1,7 +1,7 @@
 """From an object as the API server sends it to what one binding keeps of it.
 
-Simple jq programs run here and now; others travel to the jq workers, a batch at a time (design.md D5). A program that
-fails on one object says so for that object alone.
+Simple jq programs run here at once; others travel to the jq workers, a batch at a time. A program that fails on one
+object is reported for that object alone.
 """
 
 import time
@@ -36,8 +36,8 @@ class Labels:
 
 
 class Projection:
-    """Turns items into entries for one binding. `labels` are those of its metrics; `program` is its compiled jqFilter,
-    None without one."""
+    """Turns objects into entries for one binding. `labels` are those of its metrics; `program` is its compiled
+    jqFilter, None without one."""
 
     def __init__(self, labels: Labels, binding: Kubernetes, program: Filter | None, jq: Jq, metrics: Metrics) -> None:
         self.labels = labels
@@ -46,37 +46,37 @@ class Projection:
         self._jq = jq
         self._duration = metrics.kube_jq_filter_duration_seconds
 
-    async def entries(self, items: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
-        """One entry or failure for each item, in order."""
-        if not items:
+    async def entries(self, objects: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
+        """One entry or failure for each object, in order."""
+        if not objects:
             return []
         began = time.perf_counter()
-        results = await self._entries(items)
-        self._duration.observe((time.perf_counter() - began) / len(items), *self.labels.values, times=len(items))
+        results = await self._entries(objects)
+        self._duration.observe((time.perf_counter() - began) / len(objects), *self.labels.values, times=len(objects))
         return results
 
-    async def _entries(self, items: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
+    async def _entries(self, objects: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
         program = self._program
         if program is None:
-            return [self._entry(item, None) for item in items]
+            return [self._entry(seen, None) for seen in objects]
         if program.simple:
-            return [self._filtered_now(program, item) for item in items]
-        results = await self._jq.apply(program, [item.obj for item in items])
-        return [self._filtered(item, result) for item, result in zip(items, results, strict=True)]
+            return [self._filtered_now(program, seen) for seen in objects]
+        results = await self._jq.apply(program, [seen.obj for seen in objects])
+        return [self._filtered(seen, result) for seen, result in zip(objects, results, strict=True)]
 
-    def _filtered_now(self, program: Filter, item: ObjectSeen) -> Entry | FilterFailed:
+    def _filtered_now(self, program: Filter, seen: ObjectSeen) -> Entry | FilterFailed:
         try:
-            return self._filtered(item, program.apply_now(item.obj))
+            return self._filtered(seen, program.apply_now(seen.obj))
         except FilterFailed as failure:
             return failure
 
-    def _filtered(self, item: ObjectSeen, result: bytes | FilterFailed) -> Entry | FilterFailed:
-        return result if isinstance(result, FilterFailed) else self._entry(item, result)
+    def _filtered(self, seen: ObjectSeen, result: bytes | FilterFailed) -> Entry | FilterFailed:
+        return result if isinstance(result, FilterFailed) else self._entry(seen, result)
 
-    def _entry(self, item: ObjectSeen, result: bytes | None) -> Entry | FilterFailed:
+    def _entry(self, seen: ObjectSeen, result: bytes | None) -> Entry | FilterFailed:
         """Fails for an object that is nested deeper than the encoder writes, which an API server may well hold."""
         try:
-            obj = item.raw if self._keep else None
-            return Entry(item.key, obj, result, result or item.version or item.raw)
+            obj = seen.raw if self._keep else None
+            return Entry(seen.key, obj, result, result or seen.version or seen.raw)
         except orjson.JSONEncodeError as error:
             return FilterFailed(f"the object cannot be written as JSON: {error}")

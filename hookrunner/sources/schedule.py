@@ -1,8 +1,8 @@
-"""Ticks: waits for the armed crontabs and yields one `Ticked` when one comes due (shell-operator.md §9.2).
+"""Ticks: waits for the armed crontabs and yields one `Ticked` when one comes due (docs/hooks.md, schedule).
 
-Bindings of any hooks with the same crontab and time zone share an entry, so there is one tick for all of them; who
-gets it is the engine's business. What was missed while the process was down, suspended or busy comes as one tick, never
-a burst: the next time is always computed from now.
+Bindings of any hooks with the same crontab and time zone share an entry, so there is one tick for all of them; the
+engine knows which hooks get it. Ticks missed while the process was down, suspended or busy come as one, never as a
+burst: the next time is always computed from now.
 
 Not here: what a crontab means (`cron`).
 """
@@ -110,7 +110,7 @@ class Schedules:
         return now
 
     async def _sleep(self, seconds: float) -> None:
-        """Until something is armed or disarmed, or for that long; with nothing to come, for ever."""
+        """Sleep until something is armed or disarmed, or for that long; indefinitely if no crontab is due."""
         self._rearmed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(None if seconds == inf else min(seconds, _LONGEST_SLEEP)):

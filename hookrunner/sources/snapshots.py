@@ -1,7 +1,7 @@
 """The objects of one kubernetes binding as last seen: what a hook gets as `snapshots` and `objects`.
 
-A snapshot keeps what the binding needs and no more (design.md D4), tells whether a change is one that the binding can
-see, and counts operations for the debug dump. It has no opinion on whether it is complete: its monitor knows.
+A snapshot keeps what the binding needs and no more, says whether the binding can see a change, and counts operations
+for the debug dump. Whether it is complete, its monitor knows.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from hookrunner.model.resources import JSON, ObjectKey
 
 @dataclass(slots=True)
 class Operations:
-    """Counts for the dump; `cleaned` is how often the last object went (shell-operator.md §11.4)."""
+    """Counts for the dump; `cleaned`: how often the last object was deleted."""
 
     added: int = 0
     deleted: int = 0
@@ -34,15 +34,18 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
     def __iter__(self) -> Iterator[ObjectKey]:
         return iter(self._entries)
 
     def get(self, key: ObjectKey) -> Entry | None:
-        """The entry of an object, None if there is none."""
+        """The entry of an object, None if it is unknown."""
         return self._entries.get(key)
 
     def update(self, entry: Entry) -> Change | None:
-        """Keep a new state. Added or Modified, or None if the binding cannot tell it from the last one."""
+        """Keep a new state. Added or Modified, or None if the binding cannot see a difference to the last one."""
         known = self._entries.get(entry.key)
         self._sorted = None
         if known is not None:
@@ -66,8 +69,8 @@ class Snapshot:
         return entry
 
     def read(self) -> list[Entry]:
-        """All entries in the order of §4.8: by namespace and name, or by `ns/Kind/name` where objects are not kept.
-        The list is shared: do not change it."""
+        """All entries by namespace and name, or by `ns/Kind/name` where objects are not kept. The list is shared: do
+        not change it."""
         if self._sorted is None:
             self._sorted = sorted(self._entries.values(), key=_order(next(iter(self._entries.values()), None)))
         return self._sorted

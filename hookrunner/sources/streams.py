@@ -1,8 +1,8 @@
-"""One watch for everybody who wants the same objects (design.md D3).
+"""One watch for all bindings that want the same objects.
 
-Bindings with an equal `Selection` read the same stream. A reader that comes later is told the whole story too: it reads
-a watch of its own up to the end of the list and then goes on with the shared one. A reader that cannot keep up, as with
-a jqFilter that hangs, does not stop the others: it goes on alone. The watch ends with its last reader.
+Bindings with an equal `Selection` read the same stream. A late reader gets the whole list too: it reads a watch of its
+own up to the end of the list and then goes on with the shared one. A reader that cannot keep up, as with a jqFilter
+that hangs, does not stop the others: it goes on with a watch of its own. The shared watch ends with its last reader.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _PATIENCE = 2.0
 """Seconds for which a watch waits for one of several readers."""
 
 _Queue: TypeAlias = asyncio.Queue[Reports | None]
-"""What a reader has not read yet; None says that it has to go on alone."""
+"""What a reader has not read yet; None tells it to go on with a watch of its own."""
 
 _log = log.get("streams")
 
@@ -62,9 +62,9 @@ class Streams:
         try:
             version = ""
             if late:
-                async with aclosing(self._list(selection)) as own:
+                async with aclosing(self._read_list(selection)) as own:
                     async for reports in own:
-                        version = _listed(reports)
+                        version = _synced_version(reports)
                         yield reports
                         del reports
             async for reports in _after(version, queue):
@@ -77,13 +77,13 @@ class Streams:
                 yield reports
                 del reports
 
-    async def _list(self, selection: Selection) -> AsyncGenerator[Reports, None]:
+    async def _read_list(self, selection: Selection) -> AsyncGenerator[Reports, None]:
         """A watch of this reader alone, up to the end of its list."""
         async with aclosing(self._watch(selection)) as own:
             async for reports in own:
-                listed = _listed(reports)
+                synced = _synced_version(reports)
                 yield reports
-                if listed:
+                if synced:
                     return
 
     def _open(self, selection: Selection) -> _Stream:
@@ -93,32 +93,32 @@ class Streams:
 
     async def _pump(self, stream: _Stream) -> None:
         try:
-            async with aclosing(self._watch(stream.selection)) as story:
-                async for reports in story:
+            async with aclosing(self._watch(stream.selection)) as batches:
+                async for reports in batches:
                     stream.begun = True
-                    await _tell(stream, reports)
+                    await _hand_out(stream, reports)
                     del reports  # or the last objects would live until the next change
         except Exception as error:
             selection = stream.selection
             self._deaths.inc(f"{selection.api_version}/{selection.kind}", selection.namespace)
-            await _tell(stream, [WatchLost(f"the watch died: {error}", brief=False)])
+            await _hand_out(stream, [WatchLost(f"the watch died: {error}", brief=False)])
             raise
 
     def _leave(self, stream: _Stream, queue: _Queue) -> None:
         if queue in stream.readers:
-            _take_out(stream, queue)
+            _remove(stream, queue)
         if not stream.readers and self._streams.get(stream.selection) is stream:
             del self._streams[stream.selection]
             if stream.pump is not None:
                 stream.pump.cancel()
 
 
-async def _tell(stream: _Stream, reports: Reports) -> None:
+async def _hand_out(stream: _Stream, reports: Reports) -> None:
     for queue in tuple(stream.readers):
         while queue in stream.readers and not await _put(queue, reports):
             if len(stream.readers) > 1:
                 _log.warn("a reader is too slow for the others and gets a watch of its own", of=str(stream.selection))
-                _take_out(stream, queue)
+                _remove(stream, queue)
                 queue.put_nowait(None)
 
 
@@ -132,20 +132,20 @@ async def _put(queue: _Queue, reports: Reports) -> bool:
     return True
 
 
-def _take_out(stream: _Stream, queue: _Queue) -> None:
-    """A reader hears no more of this stream, and a pump that waits for room in its queue goes on."""
+def _remove(stream: _Stream, queue: _Queue) -> None:
+    """The reader leaves this stream, and a pump that waits for room in its queue goes on."""
     stream.readers.remove(queue)
     while not queue.empty():
         queue.get_nowait()
 
 
-def _listed(reports: Reports) -> str:
-    """The version of a completed list among these reports, else empty."""
+def _synced_version(reports: Reports) -> str:
+    """The version of a completed list among these reports, otherwise empty."""
     return next((report.version for report in reports if isinstance(report, Synced)), "")
 
 
 async def _after(version: str, queue: _Queue) -> AsyncIterator[Reports]:
-    """What comes through the queue, less what the newcomer's own list knew better; ends if the reader is too slow."""
+    """The batches of a queue, without what is older than the late reader's own list; ends if the reader is too slow."""
     while (reports := await queue.get()) is not None:
         if version:
             reports, version = _fresh(reports, version)
@@ -154,19 +154,21 @@ async def _after(version: str, queue: _Queue) -> AsyncIterator[Reports]:
 
 
 def _fresh(reports: Reports, version: str) -> tuple[Reports, str]:
-    """The reports that are newer, and the version for the next: none any more once a new list begins. The rest of a
-    list in whose middle the newcomer came is old as well.
+    """The reports that are newer than the late reader's own list, and the version to compare the next batch with.
+
+    The version is empty once a new list begins. The rest of a list that was in progress when the reader came is dropped
+    as well: its objects are older.
 
     Comparing versions as numbers is allowed for objects of one resource:
     https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
     """
-    for place, report in enumerate(reports):
+    for index, report in enumerate(reports):
         if isinstance(report, RelistStarted):
-            return [one for one in reports[:place] if not _older(one, version)] + reports[place:], ""
-    return [one for one in reports if not _older(one, version)], version
+            return [before for before in reports[:index] if not _is_older(before, version)] + reports[index:], ""
+    return [report for report in reports if not _is_older(report, version)], version
 
 
-def _older(report: Report, version: str) -> bool:
+def _is_older(report: Report, version: str) -> bool:
     if not isinstance(report, ObjectSeen):
         return False
     return report.version.isdigit() and version.isdigit() and int(report.version) <= int(version)

@@ -71,7 +71,7 @@ async def listed(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> W
 
 async def _failure(monitor: Monitor) -> str:
     """What the first filter said that failed while the binding listed."""
-    broken = (event.reason for event in await monitor.outbox.take() if isinstance(event, FilterBroke))
+    broken = (event.reason for event in await monitor.outbox.next_batch() if isinstance(event, FilterBroke))
     return next(broken, "")
 
 
@@ -85,7 +85,7 @@ async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON],
         return monitor
     scope = monitor.add_scope(Selection(binding.api_version, binding.kind))
     items: list[Report] = [_item(obj) for obj in _matching(binding, given, objects)]
-    await monitor.take(scope, [RelistStarted(), *items, Synced("")], 0.0)
+    await monitor.apply(scope, [RelistStarted(), *items, Synced("")], 0.0)
     return monitor
 
 
@@ -110,8 +110,8 @@ async def _tell(monitor: Monitor, happening: Changed, objects: Sequence[JSON]) -
         return None
     item = _item(happening.old if change is Change.DELETED and happening.old else happening.obj, change)
     monitor.outbox.put(Progressed(monitor.id))
-    await monitor.take(next(iter(monitor.scopes.values())), [item], 0.0)
-    events = [event for event in await monitor.outbox.take() if isinstance(event, ObjectChanged | FilterBroke)]
+    await monitor.apply(next(iter(monitor.scopes.values())), [item], 0.0)
+    events = [event for event in await monitor.outbox.next_batch() if isinstance(event, ObjectChanged | FilterBroke)]
     return next((event for event in events if event.key == item.key), None)
 
 

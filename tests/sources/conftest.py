@@ -51,8 +51,9 @@ class Watcher:
         return told
 
     async def listen(self) -> None:
-        """Collect events for ever."""
-        async for events in self.monitors.events():
+        """Collect events until cancelled."""
+        while True:
+            events = await self.monitors.next_events()
             self.events.extend(event for event in events if not isinstance(event, Progressed))
 
 

@@ -109,9 +109,9 @@ class World:
     changes: Counter[str] = field(default_factory=Counter)
 
     async def listen(self) -> None:
-        """Pass events on for ever."""
-        async for events in self.monitors.events():
-            for event in events:
+        """Pass events on until cancelled."""
+        while True:
+            for event in await self.monitors.next_events():
                 assert not isinstance(event, FilterBroke)
                 if not isinstance(event, Progressed):
                     self.listeners[event.binding.hook].hear(event)

@@ -249,6 +249,16 @@ async def test_a_filter_that_fails_in_the_first_list_holds_back_this_binding(wat
     assert monitor.snapshot.read() == []
 
 
+async def test_relist_forgets_a_broken_object_that_was_deleted(watcher: Watcher) -> None:
+    bad = watcher.cluster.put(configmap("bad", n="many"))
+    monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
+    await monitor.decided.wait()
+    watcher.cluster.silently(lambda: watcher.cluster.delete(bad))
+    watcher.cluster.relist()
+    await settle()
+    assert (monitor.broken, monitor.obstacle) == ({}, None)
+
+
 TEAMS = Kubernetes("cms", "ConfigMap", namespace_labels="team=a")
 
 
