@@ -10,7 +10,7 @@ from hookrunner.charts.renderer import Limits, Renderer
 from hookrunner.cli.module_cluster import Wanted
 from hookrunner.cli.module_files import Files
 from hookrunner.cli.module_offline import asked, opened
-from hookrunner.convergence.diffs import Diffs
+from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.kube.capabilities import capabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded

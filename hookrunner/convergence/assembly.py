@@ -11,33 +11,33 @@ from typing import Literal
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.charts.renderer import Limits, Renderer
-from hookrunner.convergence.ahead import Ahead
-from hookrunner.convergence.asking import Measured
-from hookrunner.convergence.compiled import CompiledHooks
-from hookrunner.convergence.deciding import Deciding, Extenders
-from hookrunner.convergence.definitions import Definitions
-from hookrunner.convergence.deleting import Deleting
-from hookrunner.convergence.diffs import Diffs
+from hookrunner.convergence.converge import Rounds
+from hookrunner.convergence.decisions.asking import Measured
+from hookrunner.convergence.decisions.config_object import ConfigObject
+from hookrunner.convergence.decisions.grace import Grace
+from hookrunner.convergence.decisions.hook_values import HookValues
+from hookrunner.convergence.decisions.module_decisions import Deciding, Extenders
+from hookrunner.convergence.decisions.sources import Sources
 from hookrunner.convergence.events import Events
 from hookrunner.convergence.gauges import Gauges
-from hookrunner.convergence.grace import Grace
-from hookrunner.convergence.hooks import ModuleHooks
-from hookrunner.convergence.known import KnownCapabilities
-from hookrunner.convergence.leftovers import Leftovers
-from hookrunner.convergence.objects import ConfigObject
 from hookrunner.convergence.reactions import Reactions
-from hookrunner.convergence.releasing import Helm, Releasing
-from hookrunner.convergence.rounds import Rounds
-from hookrunner.convergence.running import Running
-from hookrunner.convergence.sources import Sources
+from hookrunner.convergence.runs.ahead import Ahead
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.compiled import CompiledHooks
+from hookrunner.convergence.runs.definitions import Definitions
+from hookrunner.convergence.runs.deleting import Deleting
+from hookrunner.convergence.runs.diffs import Diffs
+from hookrunner.convergence.runs.leftovers import Leftovers
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_runner import Running
+from hookrunner.convergence.runs.module_tasks import Tasks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks, Registering
+from hookrunner.convergence.runs.release_reconciler import Helm, Releasing
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.convergence.status import Known, ModulesStatus
 from hookrunner.convergence.steps import Steps
-from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.turns import Rules
-from hookrunner.convergence.values import HookValues
 from hookrunner.convergence.views import ModuleViews, Seen
-from hookrunner.convergence.webhooks import ModuleWebhooks, Registering
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.errors import KubeError

@@ -17,8 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hookrunner import log
-from hookrunner.convergence.news import Item, News
-from hookrunner.convergence.objects import ConfigObject
+from hookrunner.convergence.decisions.config_object import ConfigObject
+from hookrunner.convergence.notices import Item, News
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from hookrunner.convergence.deciding import Deciding
-from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.decisions.module_decisions import Deciding
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queue_set import Queues

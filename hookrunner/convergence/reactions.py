@@ -4,15 +4,15 @@ drift, records are written by others, the cluster serves something new (addon-op
 from collections.abc import AsyncIterator
 
 from hookrunner import log
-from hookrunner.convergence.deciding import Deciding
+from hookrunner.convergence.converge import Rounds
+from hookrunner.convergence.decisions.config_object import ConfigObject
+from hookrunner.convergence.decisions.module_decisions import Deciding
 from hookrunner.convergence.edits import Edits
-from hookrunner.convergence.known import KnownCapabilities
-from hookrunner.convergence.news import Item
-from hookrunner.convergence.objects import ConfigObject
-from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.rounds import Rounds
+from hookrunner.convergence.notices import Item
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.module_tasks import Tasks
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.convergence.tasks import Tasks
 from hookrunner.engine.executions import Executions, ValuesChanged
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType

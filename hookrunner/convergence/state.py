@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Never, TypeVar
 
-from hookrunner.convergence.news import News
+from hookrunner.convergence.notices import News
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase

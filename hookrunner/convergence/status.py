@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hookrunner.convergence.compiled import CompiledHooks
-from hookrunner.convergence.deciding import Deciding
-from hookrunner.convergence.leftovers import Leftovers
-from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.rounds import Rounds
-from hookrunner.convergence.sources import Sources
+from hookrunner.convergence.converge import Rounds
+from hookrunner.convergence.decisions.module_decisions import Deciding
+from hookrunner.convergence.decisions.sources import Sources
+from hookrunner.convergence.runs.compiled import CompiledHooks
+from hookrunner.convergence.runs.leftovers import Leftovers
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.queue_set import Queues
 from hookrunner.model.bindings import BindingType

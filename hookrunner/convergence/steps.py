@@ -4,12 +4,12 @@
 import asyncio
 
 from hookrunner import log
-from hookrunner.convergence.deciding import Deciding
-from hookrunner.convergence.definitions import Definitions
-from hookrunner.convergence.hooks import ModuleHooks
-from hookrunner.convergence.leftovers import Leftovers
+from hookrunner.convergence.decisions.module_decisions import Deciding
+from hookrunner.convergence.runs.definitions import Definitions
+from hookrunner.convergence.runs.leftovers import Leftovers
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.state import ModuleState
-from hookrunner.convergence.webhooks import ModuleWebhooks
 
 _log = log.get("crds")
 

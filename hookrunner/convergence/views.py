@@ -7,12 +7,12 @@ from typing import Literal
 
 import orjson
 
-from hookrunner.convergence.diffs import Diffs
-from hookrunner.convergence.news import Item
-from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.notices import Item
+from hookrunner.convergence.runs.diffs import Diffs
+from hookrunner.convergence.runs.module_tasks import Tasks
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.status import ModulesStatus
-from hookrunner.convergence.tasks import Tasks
 from hookrunner.engine.engine import Engine
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.bindings import Hook

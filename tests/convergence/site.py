@@ -6,25 +6,25 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from hookrunner.background import Background
-from hookrunner.convergence.compiled import CompiledHooks
-from hookrunner.convergence.deciding import Deciding, Extenders
-from hookrunner.convergence.definitions import Definitions
-from hookrunner.convergence.deleting import Deleting
-from hookrunner.convergence.grace import Grace
-from hookrunner.convergence.hooks import ModuleHooks
-from hookrunner.convergence.known import KnownCapabilities
-from hookrunner.convergence.news import News
-from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.converge import Rounds
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
+from hookrunner.convergence.decisions.grace import Grace
+from hookrunner.convergence.decisions.module_decisions import Deciding, Extenders
+from hookrunner.convergence.decisions.sources import Sources
+from hookrunner.convergence.notices import News
 from hookrunner.convergence.reactions import Reactions
-from hookrunner.convergence.releasing import Releasing
-from hookrunner.convergence.rounds import Rounds
-from hookrunner.convergence.running import Running
-from hookrunner.convergence.sources import Sources
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.compiled import CompiledHooks
+from hookrunner.convergence.runs.definitions import Definitions
+from hookrunner.convergence.runs.deleting import Deleting
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_runner import Running
+from hookrunner.convergence.runs.module_tasks import Tasks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.steps import Steps
-from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.turns import Rules
-from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine

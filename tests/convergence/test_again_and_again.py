@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from hookrunner.convergence.compiled import CompiledHooks
-from hookrunner.convergence.hooks import ModuleHooks
-from hookrunner.convergence.news import News
+from hookrunner.convergence.notices import News
+from hookrunner.convergence.runs.compiled import CompiledHooks
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.rates import Rates

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.asking import Measured
+from hookrunner.convergence.decisions.asking import Measured
 from hookrunner.errors import ScriptFailed
 from hookrunner.hooks.run import Usage
 from hookrunner.metrics.names import Metrics

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.diffs import Diffs
+from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded

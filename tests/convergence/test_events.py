@@ -9,10 +9,10 @@ import orjson
 import pytest
 
 from hookrunner import log
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
+from hookrunner.convergence.decisions.grace import Grace
 from hookrunner.convergence.events import Events
-from hookrunner.convergence.grace import Grace
-from hookrunner.convergence.news import Item, News
-from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.notices import Item, News
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube.client import Call
 

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from hookrunner.convergence.compiled import CompiledHooks
-from hookrunner.convergence.hooks import ModuleHooks
-from hookrunner.convergence.news import News
+from hookrunner.convergence.notices import News
+from hookrunner.convergence.runs.compiled import CompiledHooks
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.grace import Grace
-from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
+from hookrunner.convergence.decisions.grace import Grace
 from hookrunner.errors import NotFound
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hookrunner.background import Background
+from hookrunner.convergence.runs.module_tasks import Tasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.convergence.tasks import Tasks
 from hookrunner.engine.queue_set import Queues
 from hookrunner.errors import HookFailed
 from hookrunner.metrics.names import Metrics

@@ -1,6 +1,6 @@
 """A counter that grows while something is wrong, without a timer."""
 
-from hookrunner.convergence.trouble import Trouble
+from hookrunner.convergence.decisions.trouble import Trouble
 
 
 class Clock:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.engine.reviews.reviewer import Declared
 from hookrunner.errors import BadHookConfig, RegistrationFailed
 from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind

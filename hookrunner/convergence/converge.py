@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hookrunner import log
+from hookrunner.convergence.runs.module_tasks import Tasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.steps import Steps
-from hookrunner.convergence.tasks import Tasks
 from hookrunner.convergence.turns import Moment, Rules
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine

@@ -4,8 +4,8 @@ alike everywhere. Each is logged once, and not at every edit of something else."
 from collections.abc import Sequence
 
 from hookrunner import log
-from hookrunner.convergence.news import Item
-from hookrunner.convergence.objects import Contents
+from hookrunner.convergence.decisions.config_object import Contents
+from hookrunner.convergence.notices import Item
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.model.status import some
 from hookrunner.model.values import GLOBAL

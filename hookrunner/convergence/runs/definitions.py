@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Mapping
 
 from hookrunner.charts.chart_files import crds
-from hookrunner.convergence.known import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
 from hookrunner.convergence.state import ModuleState
 from hookrunner.releases.crds import Crds
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from hookrunner import log
-from hookrunner.convergence.deleting import Deleting
-from hookrunner.convergence.news import Item
-from hookrunner.convergence.running import Running
+from hookrunner.convergence.notices import Item
+from hookrunner.convergence.runs.deleting import Deleting
+from hookrunner.convergence.runs.module_runner import Running
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.direct import SnapshotMissing
 from hookrunner.engine.queue_set import Queues

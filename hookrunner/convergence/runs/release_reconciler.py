@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from hookrunner import log
 from hookrunner.charts.chart_files import Scan, digest, scan, together
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.following import Following
-from hookrunner.convergence.known import KnownCapabilities
-from hookrunner.convergence.places import Places
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.following import Following
+from hookrunner.convergence.runs.module_releases import Places
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.metrics.names import Metrics

@@ -11,15 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.convergence import missing
-from hookrunner.convergence.known import KnownCapabilities
-from hookrunner.convergence.missing import Missing
-from hookrunner.convergence.news import Item
-from hookrunner.convergence.objects import ConfigObject, Contents
-from hookrunner.convergence.remarks import Remarks
-from hookrunner.convergence.sources import Sources
+from hookrunner.convergence.decisions import config_reports
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
+from hookrunner.convergence.decisions.config_reports import Missing
+from hookrunner.convergence.decisions.remarks import Remarks
+from hookrunner.convergence.decisions.sources import Sources
+from hookrunner.convergence.decisions.trouble import Trouble
+from hookrunner.convergence.notices import Item
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
 from hookrunner.convergence.state import NOT_YET, ModuleState, ModuleStates
-from hookrunner.convergence.trouble import Trouble
 from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.resources import JSON
@@ -122,11 +122,11 @@ class Deciding:
     def forecast(self, source: ConfigObject) -> str:
         """What comes of it that a source is missing, for a person."""
         going = [state.module.name for state in self._off_without(source)]
-        going = missing.with_dependents(going, [state.module for state in self._states if state.live])
+        going = config_reports.with_dependents(going, [state.module for state in self._states if state.live])
         config = self._config if source is self._sources.config else self._secret
         states = {key: self._states.of_key(key) for key, section in config.sections.items() if section}
         stay = [state.module.name for state in states.values() if state and state.on and state.module.name not in going]
-        return missing.forecast(source, going, [GLOBAL] * (GLOBAL in states) + sorted(stay))
+        return config_reports.forecast(source, going, [GLOBAL] * (GLOBAL in states) + sorted(stay))
 
     @property
     def unsure(self) -> bool:

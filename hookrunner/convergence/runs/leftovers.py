@@ -5,8 +5,8 @@ as if they had been turned off just now, and releases that no module is called a
 from collections.abc import Iterator
 
 from hookrunner import log
-from hookrunner.convergence.news import Item
-from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.notices import Item
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice

@@ -15,7 +15,7 @@ from typing import Literal
 import orjson
 
 from hookrunner import log
-from hookrunner.convergence.grace import Grace
+from hookrunner.convergence.decisions.grace import Grace
 from hookrunner.engine.progress import Progress
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
 from hookrunner.kube import rights

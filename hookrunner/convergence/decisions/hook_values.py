@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
-from hookrunner.convergence.objects import ConfigObject
+from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.engine.progress import Progress
 from hookrunner.errors import Conflict
 from hookrunner.hooks.workspace import Values

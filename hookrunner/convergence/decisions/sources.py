@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hookrunner.convergence.objects import ConfigObject, Contents
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 
 
 @dataclass(frozen=True, slots=True)

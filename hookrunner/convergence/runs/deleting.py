@@ -1,10 +1,10 @@
 """Takes a module away: webhooks, delete hooks, release, watches, hooks, values in memory (addon-operator.md §5.7)."""
 
 from hookrunner import log
-from hookrunner.convergence.hooks import ModuleHooks
-from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleState
-from hookrunner.convergence.webhooks import ModuleWebhooks
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase

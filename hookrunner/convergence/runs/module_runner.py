@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from hookrunner import log
-from hookrunner.convergence.definitions import Definitions
-from hookrunner.convergence.hooks import ModuleHooks
-from hookrunner.convergence.releasing import Releasing
+from hookrunner.convergence.runs.definitions import Definitions
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
+from hookrunner.convergence.runs.release_reconciler import Releasing
 from hookrunner.convergence.state import ModuleState
-from hookrunner.convergence.webhooks import KINDS, ModuleWebhooks
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase

@@ -4,8 +4,8 @@ what has become of it."""
 from collections.abc import Collection, Iterable
 
 from hookrunner import log
-from hookrunner.convergence.news import Item, News
-from hookrunner.convergence.objects import ConfigObject
+from hookrunner.convergence.decisions.config_object import ConfigObject
+from hookrunner.convergence.notices import Item, News
 from hookrunner.model.modules import Module
 from hookrunner.web.formats import rfc3339
 

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from hookrunner.convergence.news import Item, News
+from hookrunner.convergence.notices import Item, News
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadModule
 from hookrunner.model.status import some

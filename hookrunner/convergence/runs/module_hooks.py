@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from hookrunner.convergence.compiled import CompiledHooks
+from hookrunner.convergence.runs.compiled import CompiledHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
