@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from itertools import groupby
 from pathlib import Path
 
@@ -19,6 +20,13 @@ asyncio.set_event_loop(None)
 hang_up_at_the_end()
 
 pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures")
+
+
+def pytest_configure() -> None:
+    """Take SIGINT with Python's own handler. A shell starts background jobs (`.ci/run &`) with SIGINT ignored, every child
+    inherits that, and the tests that interrupt a program would wait for an end that never comes."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:
