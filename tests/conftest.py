@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,12 +18,12 @@ settings.load_profile("hookrunner")
 asyncio.set_event_loop(None)
 hang_up_at_the_end()
 
-pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures")
+pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures", "tests.selection")
 
 
 def pytest_configure() -> None:
-    """Take SIGINT with Python's own handler. A shell starts background jobs (`.ci/run &`) with SIGINT ignored, every child
-    inherits that, and the tests that interrupt a program would wait for an end that never comes."""
+    """Take SIGINT with Python's own handler. A shell starts background jobs (`.ci/run &`) with SIGINT ignored, children
+    inherit that, and the tests that interrupt a program would wait for an end that never comes."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -34,13 +33,9 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-WAITING = Path(__file__).with_name("flows")
-"""Stories of whole processes, which wait most of their time."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files of stories stand evenly among the others: while one waits, others compute. Alone at the end of a run they
-    would leave the processors idle for minutes."""
+    """Spread the files of stories evenly among the others: while a story waits, other tests compute. Alone at the
+    end of a run, stories would leave the processors idle for minutes."""
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     items[:] = [item for _, file in sorted(_placed(files), key=lambda placed: placed[0]) for item in file]
 
@@ -49,7 +44,7 @@ def _placed(files: list[list[pytest.Item]]) -> list[tuple[float, list[pytest.Ite
     """Each file with its place between 0 and 1, stories and others each spread over all of it."""
     placed = []
     for waiting in (True, False):
-        kind = [file for file in files if file[0].path.is_relative_to(WAITING) is waiting]
+        kind = [file for file in files if bool(file[0].get_closest_marker("story")) is waiting]
         total, before = sum(map(len, kind)), 0
         for file in kind:
             placed.append(((before + len(file) / 2) / total, file))

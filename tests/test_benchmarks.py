@@ -19,6 +19,7 @@ from tests.controlplane.cluster import Cluster
 OURS = Program("hookrunner", (sys.executable, "-m", "hookrunner", "start"))
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_quick_run_fills_the_table(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ["--only", "idle", "--only", "events", "--only", "starts", "--only", "sandbox"]
     code = main(["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig), *rows])
@@ -31,6 +32,7 @@ def test_a_quick_run_fills_the_table(cluster: Cluster, capsys: pytest.CaptureFix
     assert len(result["samples"]["events"]["hookrunner"]["sent"]) == 3
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,6 +46,7 @@ def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
     assert "/benchmark-" not in cluster.kubectl("get", "validatingwebhookconfigurations", "-o", "name")
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_quick_run_takes_the_api_server_away(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     quick = ["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
     code = main([*quick, "--only", "outage"])
@@ -53,6 +56,7 @@ def test_a_quick_run_takes_the_api_server_away(cluster: Cluster, capsys: pytest.
     assert {figure: len(found) for figure, found in samples.items()} == {"few": 1, "many": 1, "bare": 1}
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     quick = ["modules", "--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
     code = main([*quick, "--only", "modules"])

@@ -158,6 +158,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_with_its_rights_a_module_is_installed_reconfigured_and_repaired_and_the_configuration_is_its_users(
     installed: tuple[str, ...], cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:

@@ -203,6 +203,7 @@ async def test_the_program_may_see_what_becomes_of_its_registrations(installed: 
             pass
 
 
+@pytest.mark.usefixtures("launcher")
 def test_the_removal_job_may_do_what_it_is_for(installed: Installation, render: Render, tmp_path: Path) -> None:
     """Its containers' commands, run here, one after the other."""
     installed.register()

@@ -13,6 +13,8 @@ from tests.controlplane.processes import TETHER, free_port
 from tests.controlplane.tools import find_tool
 from tests.flows.waiting import PATIENCE, until
 
+pytestmark = pytest.mark.usefixtures("launcher")
+
 PAGE = (Path(__file__).parents[1] / "docs" / "modules.md").read_text()
 FILES = re.findall(r"^```\w+ (\S+[./]\S+|modules/\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 

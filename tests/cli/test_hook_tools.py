@@ -209,6 +209,7 @@ def test_a_report_that_cannot_be_written_ends_with_2(cases: Path, command: Comma
     )
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize(("environment", "colours"), [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)])
 def test_colours_are_for_terminals_without_no_color(
     environment: dict[str, str], colours: bool, cases: Path, monkeypatch: pytest.MonkeyPatch
@@ -239,6 +240,7 @@ def test_new_hook_says_what_it_made_and_what_is_next(place: Path, command: Comma
     assert command("new", "hook", "mine.py", "--dir", "h").code == 2
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize(
     ("number", "said", "code"),
     [(signal.SIGINT, "\n", 130), (signal.SIGTERM, "", -signal.SIGTERM), (signal.SIGHUP, "", -signal.SIGHUP)],
@@ -275,6 +277,7 @@ def test_a_signal_ends_the_hook_and_leaves_nothing(
         time.sleep(0.01)
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_reader_that_has_seen_enough_is_no_bug(cases: Path) -> None:
     command = [sys.executable, "-m", "hookrunner", "hook", "test"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
@@ -292,6 +295,7 @@ def test_each_tool_has_help_and_the_same_line_in_the_overview(name: str, command
     assert line.split(maxsplit=1)[1].rstrip(".")[:40] in words
 
 
+@pytest.mark.usefixtures("launcher")
 def test_the_tools_start_without_http_and_the_debug_commands_without_the_tools(place: Path) -> None:
     loaded = imported_by("hook", "config", "hooks")
     assert not loaded & {"aiohttp", "hookrunner.app", "kubernetes"}

@@ -90,10 +90,12 @@ def imported_by(*words: str, directory: Path | None = None) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.usefixtures("launcher")
 def test_the_help_loads_neither_the_settings_nor_the_application() -> None:
     assert not imported_by("--help") & {"hookrunner.settings", "hookrunner.app", "aiohttp", "structlog", "yaml"}
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_start_on_a_sandbox_loads_nothing_for_modules_webhooks_or_other_clusters(tmp_path: Path) -> None:
     """What makes a start slow is what it imports; seconds would only tell how busy the machine is."""
     hook = tmp_path / "hooks" / "h.sh"
@@ -108,6 +110,7 @@ def test_a_start_on_a_sandbox_loads_nothing_for_modules_webhooks_or_other_cluste
     assert not {name for name in loaded if name.startswith(("hookrunner.convergence", "hookrunner.releases"))}
 
 
+@pytest.mark.usefixtures("launcher")
 def test_the_debug_commands_do_without_aiohttp() -> None:
     loaded = imported_by("queue", "list")
     assert "hookrunner.cli.debug" in loaded

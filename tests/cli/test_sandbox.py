@@ -19,6 +19,8 @@ import yaml
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.tools import find_tool
 
+pytestmark = pytest.mark.usefixtures("launcher")
+
 
 @asynccontextmanager
 async def sandbox(tmp_path: Path, *flags: str) -> AsyncIterator[tuple[Process, str]]:

@@ -44,6 +44,7 @@ def refused(*flags: str) -> str:
     return done.stderr
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_start_that_is_refused_ends_with_1_and_says_why() -> None:
     said = refused()
     assert said.startswith("Error: ")
@@ -51,6 +52,7 @@ def test_a_start_that_is_refused_ends_with_1_and_says_why() -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.usefixtures("launcher")
 def test_dead_flags_are_warned_of_before_anything_else() -> None:
     assert refused("--kube-server", "x").startswith(
         "Warning: --kube-server has no effect: name the server in a kubeconfig.\nError: "
@@ -63,6 +65,7 @@ def test_a_sandboxs_flags_without_one_are_refused_before_a_real_cluster_is_touch
     assert "--seed is for a sandbox only; without --sandbox hooks run on your cluster" in ended.err
 
 
+@pytest.mark.usefixtures("launcher")
 def test_standard_output_holds_log_records_and_nothing_else(tmp_path: Path) -> None:
     (hooks := tmp_path / "hooks").mkdir()
     (hooks / "not-executable.sh").touch()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import orjson
+import pytest
 
 from tests.controlplane.cluster import Cluster
 from tests.fakes.command_line import Command
@@ -98,6 +99,7 @@ def test_a_cluster_that_is_not_there_is_named(command: Command, tmp_path: Path) 
     assert "127.0.0.1:9" in ended.err
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_while_hookrunner_runs_it_repairs_what_goes_and_the_command_says_so(installation: Installation) -> None:
     command = (sys.executable, "-m", "hookrunner", "webhooks", "remove", *installation.flags)
     async with installation.running():

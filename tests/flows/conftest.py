@@ -13,6 +13,11 @@ from tests.flows.operator import Operator, oops
 Start = Callable[..., Awaitable[Operator]]
 
 
+@pytest.fixture(autouse=True)
+def _starts_the_program(launcher: tuple[str, ...]) -> None:
+    """Each test of this room does."""
+
+
 @pytest.fixture
 def cms(cluster: Cluster, namespace: str) -> ConfigMaps:
     """The ConfigMaps of the test's namespace."""

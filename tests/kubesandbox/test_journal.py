@@ -49,6 +49,7 @@ async def test_objects_definitions_and_revisions_survive_a_restart(tmp_path: Pat
         assert old.status == 410
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_a_killed_sandbox_loses_nothing_that_it_answered(tmp_path: Path) -> None:
     arguments = ["sandbox", "--data", str(tmp_path / "c.db"), "--sandbox-kubeconfig", str(tmp_path / "kubeconfig")]
     program = (sys.executable, "-m", "hookrunner", *arguments)

@@ -18,7 +18,7 @@ from tests.fakes.transports import all_closed
 from tests.registration.world import World
 
 
-@pytest.fixture(params=["sandbox", "cluster"])
+@pytest.fixture(params=["sandbox", pytest.param("cluster", marks=pytest.mark.cluster)])
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
         if request.param == "sandbox":

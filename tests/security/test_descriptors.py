@@ -35,6 +35,7 @@ def usual() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.usefixtures("usual")
 async def test_idle_connections_to_the_metrics_port_take_nobodys_place(tmp_path: Path) -> None:
     scripts = {"h.sh": hook(VALIDATING, f'ulimit -Sn > "$TOLD/limit"\n{ALLOW}')}

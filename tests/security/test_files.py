@@ -97,6 +97,7 @@ def refused(child: subprocess.Popen[str], *expected: str) -> str:
     return said
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize("words", [["sandbox"], ["start", "--sandbox", "--listen-port", "0"], ["start"]])
 def test_a_temp_directory_that_a_stranger_made_first_refuses_the_start(shared_tmp: Path, words: list[str]) -> None:
     """It has a kubeconfig in it that runs a command, and could be exchanged at any time."""
@@ -109,6 +110,7 @@ def test_a_temp_directory_that_a_stranger_made_first_refuses_the_start(shared_tm
     assert not marker.exists()
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_link_of_a_strangers_to_a_directory_of_ours_refuses_the_start(shared_tmp: Path) -> None:
     """It leads elsewhere as soon as it has been looked at."""
     ours, link = shared_tmp / "ours", shared_tmp / f"hookrunner-{os.getuid()}"
@@ -121,6 +123,7 @@ def test_a_link_of_a_strangers_to_a_directory_of_ours_refuses_the_start(shared_t
     refused(program(shared_tmp, "sandbox"), f"{link} belongs to another user (4242)")
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_directory_below_one_that_all_may_write_to_refuses_the_start(shared_tmp: Path) -> None:
     """They may rename it and put their own there."""
     (shared_tmp / "open").mkdir()
@@ -230,6 +233,7 @@ def make(path: Path, mode: int, text: str = "#!/bin/sh\necho configVersion: v1\n
 STARTED = ("start", "--sandbox", "--listen-port", "0")
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize(
     ("path", "mode"),
     [("hooks/a.sh", 0o777), ("hooks/a.sh", 0o4757), ("hooks/lib/l.sh", 0o666), ("hooks", 0o1777), ("hooks/b", 0o777)],
@@ -244,6 +248,7 @@ def test_a_hook_that_every_user_may_change_refuses_the_start(shared_tmp: Path, p
     assert f"  - {shared_tmp / path} can be written by every user\n" in said
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize("variable", ["GLOBAL_HOOKS_DIR", "MODULES_DIR"])
 def test_a_module_that_every_user_may_change_refuses_the_start(shared_tmp: Path, variable: str) -> None:
     make(shared_tmp / "there" / "001-a" / "values.yaml", 0o666, "{}")

@@ -9,6 +9,8 @@ import pytest
 from tests.flows.scripts import hook
 from tests.security.attacked import ALLOW, RULE, Attacked, admission, attacked
 
+pytestmark = pytest.mark.usefixtures("launcher")
+
 FORGED = orjson.dumps({"userInfo": {"username": "system:admin", "groups": ["system:masters"]}})
 MADE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made", "namespace": "default"}}
 

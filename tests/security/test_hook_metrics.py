@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.flows.scripts import hook
 from tests.security.attacked import attacked
 
@@ -11,6 +13,7 @@ seq {MANY} | sed 's/.*/{{"name": "flood", "action": "set", "value": 1, "labels":
 """
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_a_flood_of_series_ends_at_the_bound_and_is_told(tmp_path: Path) -> None:
     async with attacked(tmp_path, {"h.sh": hook({"onStartup": 1}, FLOOD)}, "--hook-metric-samples=5000") as target:
         program = target.program

@@ -22,6 +22,7 @@ def empties(size: int) -> bytes:
     return admission(b"[" + b",".join([b"{}"] * (size // 3)) + b"]")
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_reviews_of_many_small_values_take_no_more_than_is_said(tmp_path: Path) -> None:
     """Four of 16.5 MB took 1.77 GB. Those that are small enough wait here for a hook, all together, as text."""
     async with attacked(tmp_path, {"h.sh": hook(VALIDATING, HOLD + ALLOW)}) as target:

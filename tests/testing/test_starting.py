@@ -23,6 +23,7 @@ async def test_a_starter_passes_its_own_tests(language: str, kind: str, tools: B
     assert [outcome.told.lines for outcome in outcomes if not outcome.told.passed] == []
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_starter_leaves_the_linter_and_its_language_content(language: str, kind: str, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -28,7 +27,7 @@ from tests.kubesandbox.contract.conversions import Convertible, converting, defi
 from tests.kubesandbox.contract.webhook import Webhook
 from tests.kubesandbox.contract.webhook import serving as webhook_serving
 
-SERVERS: list[Literal["real", "sandbox"]] = ["real", "sandbox"]
+SERVERS = [pytest.param("real", marks=pytest.mark.cluster), pytest.param("sandbox", marks=pytest.mark.story)]
 
 
 @pytest.fixture(scope="session")

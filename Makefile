@@ -1,0 +1,45 @@
+# What contributors run. `make help` lists it.
+.DEFAULT_GOAL := help
+.PHONY: help quick types lint contract unit test live ci nightly docs release
+
+# Python's and pytest's compiled files are what makes a second run fast; some containers switch them off.
+unexport PYTHONDONTWRITEBYTECODE
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-10s %s\n' "$$name" "$$text"; done
+
+quick: ## types, lint, import contract, tests without a cluster or the program: about a minute
+	@$(MAKE) --no-print-directory --output-sync=target --jobs 4 unit types lint contract
+
+types: ## mypy --strict on code, tests and benchmarks
+	@mypy --no-error-summary
+
+lint: ## ruff and shellcheck
+	@ruff check --quiet .
+	@ruff format --quiet --check .
+	@shellcheck .ci/run .ci/renew .ci/release hooks/*.sh hookrunner/shell/*.sh
+
+contract: ## rooms import downwards only
+	@lint-imports > .import_linter_cache.log 2>&1 || { cat .import_linter_cache.log; exit 1; }
+
+unit: ## tests that need neither a cluster nor a process of hookrunner
+	@pytest --quiet --no-header -n 2 -m "not cluster and not story and not soak"
+
+test: ## all tests but the soaks; live ones where their inputs have changed
+	@pytest
+
+live: ## compare the sandbox with Kubernetes again, and keep that it passed (tests/live.json)
+	@pytest --live=always -m "live and not soak"
+	@python -m tests.live
+
+ci: ## what CI runs, in a fresh virtual environment
+	@.ci/run
+
+nightly: ## what CI runs at night: every live test, and the soaks
+	@.ci/run --nightly
+
+docs: ## write the generated pages: docs/settings.md and docs/metrics.md
+	@python -m tests.reference_pages
+
+release: ## build sdist and wheel, check both in fresh environments, tag (DRY=1: no tag)
+	@.ci/release $(if $(DRY),--dry-run)

@@ -1,0 +1,61 @@
+"""Whether Kubernetes must be asked again: the inputs of tests that compare the sandbox with it, and their last success.
+
+`live.json` holds one hash for each room of such tests. As long as the inputs of a room have that hash, its tests would
+ask the same Kubernetes the same questions about the same code, so they are left out. After a change they run; when they
+pass, write the new hashes and commit them:
+
+    pytest --live=always -m live && python -m tests.live
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+KEPT = Path(__file__).with_name("live.json")
+
+KUBERNETES = ("tests/controlplane/go/go.mod", "tests/controlplane/*.py", "requirements/ci.txt")
+SANDBOX = ("hookrunner/sandbox/**/*", *KUBERNETES)
+
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    # The contract holds on the real server whatever the sandbox does; the sandbox's leg runs always.
+    "tests/sandbox/contract": ("tests/sandbox/contract/**/*", *KUBERNETES),
+    "tests/sandbox": ("tests/sandbox/**/*", *SANDBOX),
+}
+"""Directories of tests, the innermost first, each with the patterns of its inputs."""
+
+
+def room_of(path: Path) -> str:
+    """The room of a test file; empty if its tests are not live."""
+    inside = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+    return next((room for room in ROOMS if inside.startswith(f"{room}/")), "")
+
+
+@cache
+def changed() -> tuple[str, ...]:
+    """Rooms whose inputs differ from those of the last success."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return tuple(room for room in ROOMS if kept.get(room) != digest(room))
+
+
+def digest(room: str) -> str:
+    """The hash of a room's inputs: names and contents."""
+    whole = hashlib.sha256()
+    for file in inputs(room):
+        whole.update(f"{file.relative_to(ROOT)}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def inputs(room: str) -> list[Path]:
+    """The files of a room's inputs."""
+    return sorted({file for pattern in ROOMS[room] for file in _files(pattern)})
+
+
+def _files(pattern: str) -> Iterator[Path]:
+    return (file for file in ROOT.glob(pattern) if file.is_file() and "__pycache__" not in file.parts)
+
+
+if __name__ == "__main__":
+    KEPT.write_text(json.dumps({room: digest(room) for room in ROOMS}, indent=2) + "\n")
