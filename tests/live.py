@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[1]
 KEPT = Path(__file__).with_name("live.json")
 
 KUBERNETES = ("tests/controlplane/go/go.mod", "tests/controlplane/*.py", "requirements/ci.txt")
-SANDBOX = ("hookrunner/sandbox/**/*", *KUBERNETES)
+SANDBOX = ("kubesandbox/**/*", "kubetypes/**/*", *KUBERNETES)
 
 ROOMS: Mapping[str, tuple[str, ...]] = {
     # The contract holds on the real server whatever the sandbox does; the sandbox's leg runs always.
-    "tests/sandbox/contract": ("tests/sandbox/contract/**/*", *KUBERNETES),
-    "tests/sandbox": ("tests/sandbox/**/*", *SANDBOX),
+    "tests/kubesandbox/contract": ("tests/kubesandbox/contract/**/*", *KUBERNETES),
+    "tests/kubesandbox": ("tests/kubesandbox/**/*", *SANDBOX),
 }
 """Directories of tests, the innermost first, each with the patterns of its inputs."""
 
