@@ -35,8 +35,8 @@ from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One line. `parts` are patterns for each name of a path, one only for the last name if `anywhere`."""
+class IgnoreRule:
+    """One line. `parts` are patterns for each name of a path, only for the last name if `anywhere`."""
 
     parts: tuple[str, ...]
     anywhere: bool
@@ -57,25 +57,25 @@ def _pattern(part: str) -> re.Pattern[str]:
     return re.compile(translate(part.replace("[^", "[!")))
 
 
-DEFAULT = Rule(("templates", ".?*"), anywhere=False, directories=False, negated=False)
+DEFAULT = IgnoreRule(("templates", ".?*"), anywhere=False, directories=False, negated=False)
 
 
-def rules(directory: Path) -> tuple[Rule, ...]:
-    """The rules of a chart. Raises BadChart."""
+def read_ignore_rules(directory: Path) -> tuple[IgnoreRule, ...]:
+    """Read the rules of a chart. Raises BadChart."""
     file = directory / ".helmignore"
     if not file.is_file():
         return (DEFAULT,)
     lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    found = [_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
+    found = [_parse_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
     return (*found, DEFAULT)
 
 
-def _rule(file: Path, line: str) -> Rule:
+def _parse_rule(file: Path, line: str) -> IgnoreRule:
     if "**" in line:
-        raise BadChart(f"{file}: `{line}`: Helm does not know `**`; name the directories, `*` is one name")
+        raise BadChart(f"{file}: `{line}`: Helm does not support `**`; name the directories, `*` stands for one name")
     pattern = line.removeprefix("!")
     inside = pattern.removesuffix("/")
-    return Rule(
+    return IgnoreRule(
         parts=tuple(inside.removeprefix("/").split("/")),
         anywhere="/" not in inside,
         directories=pattern.endswith("/"),
@@ -83,9 +83,9 @@ def _rule(file: Path, line: str) -> Rule:
     )
 
 
-def ignored(rules: Sequence[Rule], path: str, is_directory: bool) -> bool:
-    """Does Helm leave the path out? The first rule that applies decides, and a negated one ignores all that it does
-    not match, as in Helm."""
+def is_ignored(rules: Sequence[IgnoreRule], path: str, is_directory: bool) -> bool:
+    """Does Helm leave the path out? The first rule that applies decides, and a negated rule ignores every path that
+    it does not match, as in Helm."""
     for rule in rules:
         fits = rule.matches(path) and (is_directory or not rule.directories)
         if fits != rule.negated:
@@ -104,15 +104,15 @@ _LOOKUP = re.compile(rb"\blookup\b")
 _CAPABILITIES = re.compile(rb"\bCapabilities\b|^kubeVersion:", re.MULTILINE)
 
 File = tuple[str, int, int, int]
-"""Path in the chart, size, inode, time: the same as long as nobody touches it."""
+"""Path in the chart, size, inode, time: equal as long as the file is not touched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the files say. `fingerprint` is a hash, as hex, of all that can make a difference: a hook or a README is
-    none, unless a template reads files (`.Files`). `looks_up`: a template, a helper or a subchart might ask the cluster
-    (`lookup`), so that a render is never known beforehand. `reads_capabilities`: it might depend on what the cluster
-    can do."""
+    """What the files tell. `fingerprint` is a hash, as hex, of all that can make a difference: a hook or a README
+    cannot, unless a template reads files (`.Files`). `looks_up`: a template, a helper or a subchart might ask the
+    cluster (`lookup`), so that the result of a render cannot be predicted. `reads_capabilities`: it might depend on
+    the capabilities of the cluster."""
 
     fingerprint: str
     looks_up: bool
@@ -120,12 +120,12 @@ class Scan:
 
 
 def scan(directory: Path) -> Scan:
-    """What can be told of the chart in a directory. Raises BadChart if its files cannot be read."""
-    return _scanned(directory, tuple(_files(directory)))
+    """Scan the chart in a directory. Raises BadChart if its files cannot be read."""
+    return _scan(directory, tuple(_files(directory)))
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """The chart's files by their path in it, sorted, as they are on disk. Raises BadChart."""
+    """Read the chart's files as they are on disk, by their path in it, sorted. Raises BadChart."""
     names = [name for name, *_ in _files(directory)]
     try:
         return {name: (directory / name).read_bytes().removeprefix(BOM_UTF8) for name in names}
@@ -134,8 +134,8 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 @lru_cache(maxsize=512)
-def _scanned(directory: Path, seen: tuple[File, ...]) -> Scan:
-    """`seen` is part of the key, no more."""
+def _scan(directory: Path, files_on_disk: tuple[File, ...]) -> Scan:
+    """`files_on_disk` is only a part of the cache's key."""
     files = contents(directory)
     total = hashlib.sha256()
     rendered = {name: data for name, data in files.items() if name.startswith(_RENDERED)}
@@ -151,7 +151,7 @@ def _all_texts(files: Mapping[str, bytes]) -> list[bytes]:
 
 
 def _texts(name: str, data: bytes) -> Iterator[bytes]:
-    """Everything that may be a template, or text for `tpl`: files with actions, also those of packed subcharts."""
+    """Every file that may be a template, or text for `tpl`: files with actions, also those of packed subcharts."""
     if name.startswith("charts/") and name.endswith(".tgz"):
         for inner, packed in unpacked(name, data):
             yield from _texts(inner, packed)
@@ -160,11 +160,11 @@ def _texts(name: str, data: bytes) -> Iterator[bytes]:
 
 
 def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The files of a packed chart with their paths in it. Raises BadChart."""
+    """Yield the files of a packed chart with their paths in it. Raises BadChart."""
     try:
         with tarfile.open(fileobj=io.BytesIO(gzips.unpacked(data, _LARGEST_ARCHIVE)), mode="r:") as archive:
             yield from _members(name, archive)
-    except (tarfile.TarError, OSError, ValueError, KeyError) as error:  # KeyError: a link that leads nowhere
+    except (tarfile.TarError, OSError, ValueError, KeyError) as error:  # KeyError: a dangling link
         raise BadChart(f"{name} is not a packed chart: {error}") from None
 
 
@@ -183,23 +183,23 @@ def _members(name: str, archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]
 
 def _files(directory: Path) -> list[File]:
     try:
-        ignore = rules(directory) if (directory / CHART).is_file() else None
+        ignore = read_ignore_rules(directory) if (directory / CHART).is_file() else None
         return sorted(_walk(directory, "", ignore, ()))
     except OSError as error:
         raise BadChart(f"{error.filename}: {error.strerror}") from None
 
 
-def _walk(directory: Path, prefix: str, ignore: Sequence[Rule] | None, above: tuple[int, ...]) -> Iterator[File]:
+def _walk(directory: Path, prefix: str, ignore: Sequence[IgnoreRule] | None, above: tuple[int, ...]) -> Iterator[File]:
     inode = directory.stat().st_ino
     if inode in above:
-        raise BadChart(f"{directory} is a link to a directory that it lies in")
+        raise BadChart(f"{directory} is a link to a directory that contains it; remove the link")
     with os.scandir(directory) as entries:
         for entry in entries:
             name, is_directory = prefix + entry.name, entry.is_dir()
             if ignore is None:
                 left_out = is_directory and entry.name in NOT_CHART
             else:
-                left_out = ignored(ignore, name, is_directory)
+                left_out = is_ignored(ignore, name, is_directory)
             if left_out:
                 continue
             if is_directory:
@@ -211,11 +211,11 @@ def _walk(directory: Path, prefix: str, ignore: Sequence[Rule] | None, above: tu
 def _file(name: str, entry: os.DirEntry[str]) -> File:
     found = entry.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise BadChart(f"{entry.path} is neither a file nor a directory, and Helm loads no such things")
+        raise BadChart(f"{entry.path} is neither a file nor a directory, and Helm cannot load it; remove it")
     if found.st_size > _LARGEST:
         raise BadChart(f"{entry.path} is larger than Helm loads ({_LARGEST} bytes): put it in .helmignore")
     if name != name.encode(errors="replace").decode():
-        raise BadChart(f"{entry.path!r}: its name is no UTF-8, so that no release can hold it; rename it")
+        raise BadChart(f"{entry.path!r}: its name is not UTF-8, so a release record cannot hold it; rename it")
     return name, found.st_size, found.st_ino, found.st_mtime_ns
 
 
@@ -223,15 +223,17 @@ _VERSION, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 
 
 def crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
-    """All of them, in the order of their files. Files whose name begins with one of `skip_prefixes` are left out.
+    """Read the CRDs that a module brings in `crds/`, in the order of their files; hookrunner applies them before any
+    chart.
 
-    Raises BadChart for what is no CRD, naming file and document.
+    Files whose name begins with one of `skip_prefixes` are left out. Raises BadChart, naming file and document, for a
+    document that is not a CRD.
     """
     files = sorted((directory / "crds").rglob("*.yaml"))
-    return [crd for file in files if not file.name.startswith(tuple(skip_prefixes)) for crd in _of(file)]
+    return [crd for file in files if not file.name.startswith(tuple(skip_prefixes)) for crd in _read_crds(file)]
 
 
-def _of(file: Path) -> Iterator[JSON]:
+def _read_crds(file: Path) -> Iterator[JSON]:
     try:
         for number, document in enumerate(documents(file.read_bytes(), YAML_1_2), start=1):
             if document is None:
@@ -254,13 +256,15 @@ def _is_crd(document: JSON) -> bool:
 
 
 def digest(fingerprint: str, values: JSON, capabilities: Capabilities | None, labels: Mapping[str, str]) -> str:
-    """40 hex digits. `capabilities` are None for a chart that does not read them (`Scan`), so that
-    a new CRD is nobody's business."""
+    """The digest of what a release is made from, 40 hex digits: equal digests mean that there is nothing to do.
+
+    `capabilities` are None for a chart that does not read them (`Scan`), so that a new CRD does not change its digest.
+    """
     versions = None if capabilities is None else [capabilities.kube_version, list(capabilities.api_versions)]
     parts = [fingerprint, values, versions, dict(labels)]
     return hashlib.sha1(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), usedforsecurity=False).hexdigest()
 
 
 def together(digest: str, manifest: str) -> str:
-    """The digest of a chart whose templates look into the cluster: what they found shows in the manifest only."""
+    """The digest of a chart whose templates look things up in the cluster: the result shows in the manifest only."""
     return hashlib.sha1(f"{digest}\0{manifest}".encode(), usedforsecurity=False).hexdigest()

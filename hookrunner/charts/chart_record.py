@@ -1,6 +1,6 @@
-"""What a release record keeps of a chart: the JSON that Helm itself writes there (`pkg/chart/v2/chart.go`).
+"""What a release record keeps of a chart: the same JSON that Helm writes there (`pkg/chart/v2/chart.go`).
 
-Subcharts are not in it, neither here nor there. Bytes are base64, since files need not be text.
+Subcharts are left out, as in Helm. Bytes are base64, because files need not be text.
 """
 
 import base64
@@ -30,22 +30,22 @@ _FIELDS = (
 
 
 def synthetic(name: str) -> bytes:
-    """The `Chart.yaml` of a module that has none (addon-operator.md §6.2)."""
+    """The `Chart.yaml` of a module that has none ."""
     return f"name: {name}\nversion: 0.2.0\napiVersion: v2\n".encode()
 
 
 def metadata(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """`Chart.yaml` as Helm keeps it: without keys that it does not know, empty if it cannot be read (Helm will say)."""
+    """`Chart.yaml` as Helm keeps it: without unknown keys; empty if it cannot be read (Helm reports that)."""
     document = _document(files.get(CHART, b"")) | _document(files.get(_REQUIREMENTS, b""))
     known = {key: document[key] for key in _FIELDS if document.get(key) not in (None, "", [], {})}
     return known | {key: str(known[key]) for key in (*_TEXTS, "kubeVersion") if key in known}
 
 
 def missing(files: Mapping[str, bytes], metadata: Mapping[str, Any]) -> list[str]:
-    """Subcharts that `Chart.yaml` names and `charts/` has not."""
-    there = {str(_document(data).get("name")) for name, data in files.items() if _SUBCHART.fullmatch(name)}
+    """Subcharts that `Chart.yaml` names and that are missing in `charts/`."""
+    present = {str(_document(data).get("name")) for name, data in files.items() if _SUBCHART.fullmatch(name)}
     wanted = (str(item.get("name")) for item in metadata.get("dependencies", ()) if isinstance(item, dict))
-    return [name for name in wanted if name not in there]
+    return [name for name in wanted if name not in present]
 
 
 def chart(files: Mapping[str, bytes]) -> JSON:

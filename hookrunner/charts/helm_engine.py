@@ -27,8 +27,8 @@ from hookrunner.model.resources import JSON
 _VERSIONS = re.compile(rb"(?<![)$\w.])[$\w.]*(?:\.Capabilities\.APIVersions\b|\.APIVersions(?=\.Has\b))")
 
 
-def packed(files: Mapping[str, bytes], built_in: int = 0) -> bytes:
-    """The archive. `built_in` is how many API versions the engine has of its own."""
+def pack(files: Mapping[str, bytes], built_in: int = 0) -> bytes:
+    """Pack the files. `built_in` is the number of API versions that the engine has of its own."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, data in files.items():
@@ -39,13 +39,13 @@ def packed(files: Mapping[str, bytes], built_in: int = 0) -> bytes:
     return gzip.compress(archive.getvalue(), compresslevel=0)
 
 
-def flat(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """The files with packed subcharts as directories, since Helm's loader takes either. Raises BadChart."""
+def unpack_subcharts(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files with packed subcharts as directories; Helm's loader takes either. Raises BadChart."""
     for name, data in files.items():
         folder, _, file = name.rpartition("/")
         if file.endswith(".tgz") and folder.rpartition("/")[2] == "charts":
             inner = {f"{folder}/{file[:-4]}/{path}": content for path, content in unpacked(name, data)}
-            yield from flat(inner)
+            yield from unpack_subcharts(inner)
         else:
             yield name, data
 
@@ -58,9 +58,9 @@ _CHART = b"name: probe\nversion: 1.0.0\napiVersion: v2\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """The rest of what templates see. An empty `kube_version` is the engine's own. With `lookup`, templates see the
-    cluster that the worker's environment leads to; without it they find nothing there."""
+class RenderOptions:
+    """What templates see besides values. An empty `kube_version` is the engine's own. With `lookup`, templates see the
+    cluster that the worker's environment leads to; without it they find nothing."""
 
     name: str = "release"
     namespace: str = "default"
@@ -71,30 +71,30 @@ class Options:
     lookup: bool = False
 
 
-class Engine(Protocol):
+class HelmEngine(Protocol):
     """Renders packed charts, one at a time."""
 
-    def render(self, archive: bytes, values: JSON, options: Options) -> dict[str, str]:
-        """Rendered texts by template path. Raises BadChart, or RenderFailed with Helm's message as it is."""
+    def render(self, archive: bytes, values: JSON, options: RenderOptions) -> dict[str, str]:
+        """Render; the texts by template path. Raises BadChart, or RenderFailed with Helm's unchanged message."""
 
 
-def built_in(engine: Engine) -> int:
-    """How many API versions templates see without being told of any."""
-    return int(_asked(engine, b"{{ len .Capabilities.APIVersions }}", {}, Options()))
+def built_in(engine: HelmEngine) -> int:
+    """How many API versions templates see when none are given."""
+    return int(_ask(engine, b"{{ len .Capabilities.APIVersions }}", {}, RenderOptions()))
 
 
-def compatible(engine: Engine, wanted: str, options: Options) -> bool:
-    """Is the cluster's version in a range, as Helm reads ranges? Raises RenderFailed if it is no range."""
+def compatible(engine: HelmEngine, wanted: str, options: RenderOptions) -> bool:
+    """Is the cluster's version in a range, as Helm reads ranges? Raises RenderFailed if the range is invalid."""
     question = b"{{ semverCompare .Values.range .Capabilities.KubeVersion.String }}"
-    return _asked(engine, question, {"range": wanted}, options) == "true"
+    return _ask(engine, question, {"range": wanted}, options) == "true"
 
 
-def _asked(engine: Engine, question: bytes, values: Mapping[str, str], options: Options) -> str:
+def _ask(engine: HelmEngine, question: bytes, values: Mapping[str, str], options: RenderOptions) -> str:
     files = {"Chart.yaml": _CHART, "templates/x.yaml": b"answer: " + question}
-    [text] = engine.render(packed(files), values, options).values()
+    [text] = engine.render(pack(files), values, options).values()
     if match := re.search(r"answer: (\w+)", text):
         return match[1]
-    raise RenderFailed(f"Helm's engine gives no sensible answer to a simple chart: {text[:200]!r}")
+    raise RenderFailed(f"Helm's engine does not render a trivial chart correctly: {text[:200]!r}")
 
 
 _EXECUTION = re.compile(r"^execution error at \(([^)]+)\): ")
@@ -116,10 +116,10 @@ _VALUES = (
     (re.compile(r"((?:maximum|minimum|exclusiveMaximum|exclusiveMinimum|multipleOf): got) \S+,"), r"\1 a number,"),
     (re.compile(r"'(?:[^'\\]|\\.)*' (?=does not match pattern|is not valid )"), "the text "),
 )
-"""What Go, its YAML and Helm's JSON schemas quote, also shortened or in another spelling."""
+"""Values that Go, its YAML and Helm's JSON schemas quote, also shortened or in another spelling."""
 
 
-def brief(message: str, values: JSON = None) -> str:
+def shortened(message: str, values: JSON = None) -> str:
     """`chart/templates/x.yaml:1:13 at <.Values.b.c>: nil pointer evaluating interface {}.c`, without the values that
     the chart was rendered with."""
     text = " ".join(message.split())
@@ -129,15 +129,15 @@ def brief(message: str, values: JSON = None) -> str:
         text = pattern.sub(replacement, text)
     place = _PLACE.match(text)
     start = place.end() if place else 0
-    return text[:start] + _without(text[start:], values)
+    return text[:start] + _without_values(text[start:], values)
 
 
-def _without(text: str, values: JSON) -> str:
+def _without_values(text: str, values: JSON) -> str:
     for pattern, replacement in _VALUES:
         text = pattern.sub(replacement, text)
     return redaction.masked(text, redaction.words(values))
 
 
-def of_syntax(message: str) -> bool:
-    """Is it about a template that cannot be read, whatever the values are?"""
+def is_syntax_error(message: str) -> bool:
+    """Is it a syntax error of a template, independent of the values?"""
     return bool(_PARSE.match(message))

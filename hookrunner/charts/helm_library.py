@@ -1,5 +1,5 @@
 """Helm's own engine in this process, by `helm_python`. Only the render worker may load it: the library brings Go's
-runtime, which does not survive a fork, and a template can take all memory.
+runtime, which does not survive a fork, and a template can use up all memory.
 
 The calls go below the package's Python classes, whose signatures hide the cluster's version and its API versions.
 """
@@ -11,28 +11,28 @@ import helm_python
 import orjson
 from helm_python import _native
 
-from hookrunner.charts.helm_engine import Options
+from hookrunner.charts.helm_engine import RenderOptions
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.resources import JSON
 
 
-class Library:
-    """Keeps its connection to the cluster, so that `lookup` need not ask for discovery again."""
+class HelmLibrary:
+    """Keeps its connection to the cluster, so that `lookup` need not repeat discovery."""
 
-    def render(self, archive: bytes, values: JSON, options: Options) -> dict[str, str]:
-        """Rendered texts by template path. Raises BadChart, or RenderFailed with Helm's message as it is.
+    def render(self, archive: bytes, values: JSON, options: RenderOptions) -> dict[str, str]:
+        """Render; the texts by template path. Raises BadChart, or RenderFailed with Helm's unchanged message.
 
-        A chart is loaded for each render: Helm takes disabled subcharts out of it for good.
+        A chart is loaded for each render, because Helm removes disabled subcharts from it permanently.
         """
         try:
             with closing(helm_python.Chart.load_archive(archive)) as chart:
-                return self._rendered(chart._raw(), values, options)
+                return self._render(chart._raw(), values, options)
         except helm_python.HelmChartLoadError as error:
             raise BadChart(str(error)) from None
         except helm_python.HelmError as error:
             raise RenderFailed(str(error)) from None
 
-    def _rendered(self, chart: object, values: JSON, options: Options) -> dict[str, str]:
+    def _render(self, chart: object, values: JSON, options: RenderOptions) -> dict[str, str]:
         parts = orjson.dumps(values).decode(), orjson.dumps(_release(options)).decode()
         if options.lookup:
             text = _native.call_string("helm_render_with_config", self._connection, chart, *parts)
@@ -48,7 +48,7 @@ class Library:
         return handle
 
 
-def _release(options: Options) -> dict[str, JSON]:
+def _release(options: RenderOptions) -> dict[str, JSON]:
     return {
         "name": options.name,
         "namespace": options.namespace,

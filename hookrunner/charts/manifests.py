@@ -38,12 +38,12 @@ def dump(value: JSON) -> str:
 
 
 def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
-    """`head` is what the first line begins with: a key or a dash. What a dash is for begins beside it."""
+    """`head` is the beginning of the first line: a key or a dash. The value of a dash begins on the same line."""
     if isinstance(value, dict | list) and value:
         start = f"{head} " if head.endswith("-") else indent
         if head and start == indent:
             lines.append(head)
-        for mark, item in _marked(value):
+        for mark, item in _entries(value):
             _write(lines, start + mark, item, indent + "  ")
             start = indent
     elif isinstance(value, str):
@@ -53,7 +53,7 @@ def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
         lines.append(f"{head} {orjson.dumps(value).decode()}")
 
 
-def _marked(value: JSON) -> Iterator[tuple[str, JSON]]:
+def _entries(value: JSON) -> Iterator[tuple[str, JSON]]:
     if isinstance(value, dict):
         return ((_text(key) + ":", item) for key, item in value.items())
     return (("-", item) for item in value)
@@ -67,12 +67,12 @@ def _text(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As JSON, but for what JSON may hold and YAML may not."""
+    """As JSON, except for characters that JSON allows and YAML does not."""
     return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", orjson.dumps(text).decode())
 
 
 def _block(text: str, indent: str) -> str:
-    """Lines as they are, if no parser could take them for something else."""
+    """The lines unquoted, if every parser reads them alike."""
     if not _BLOCK.fullmatch(text) or text.endswith("\n\n"):
         return _quoted(text)
     mark = "|" if text.endswith("\n") else "|-"
@@ -91,7 +91,7 @@ INSTALL_ORDER = (
     "ValidatingWebhookConfiguration",
 )
 # fmt: on
-"""Kinds as Helm installs them; others come last, by name. Source: Helm's kind_sorter.go."""
+"""Kinds in the order in which Helm installs them; others come last, by name. Source: Helm's kind_sorter.go."""
 
 HOOK, WEIGHT, DELETE_POLICY = "helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"
 EVENTS = frozenset(
@@ -105,8 +105,8 @@ _INTEGERS = 2.0**63
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """An object and the template that it comes from."""
+class RenderedObject:
+    """An object and the path of its template."""
 
     path: str
     obj: dict[str, Any]
@@ -122,15 +122,15 @@ class Source:
         found: str | None = (self.obj["metadata"].get("annotations") or {}).get(HOOK)
         return found
 
-    def labelled(self, labels: Mapping[str, str]) -> "Source":
+    def labelled(self, labels: Mapping[str, str]) -> "RenderedObject":
         metadata = self.obj["metadata"]
         metadata = {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}} if labels else metadata
-        return Source(self.path, {**self.obj, "metadata": metadata})
+        return RenderedObject(self.path, {**self.obj, "metadata": metadata})
 
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """Everything that the templates said. `ignored` names hooks of events that Helm does not know."""
+    """Everything that the templates rendered. `ignored` names hooks of events that Helm does not know."""
 
     manifest: str
     objects: tuple[JSON, ...]
@@ -140,12 +140,12 @@ class Manifests:
 
 
 def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -> Manifests:
-    """`texts` are rendered templates by their path, `chart` is the chart's name. Raises BadManifest for what is no
-    object, naming template and document."""
+    """`texts` are rendered templates by their path, `chart` is the chart's name. Raises BadManifest, naming template
+    and document, for a document that is not an object."""
     tally = Tally(DOCUMENT)
     found = [source for path in sorted(texts) for source in _sources(path, texts[path], tally)]
     hooks = [source.labelled(labels) for source in found if source.hook is not None]
-    plain = [source.labelled(labels) for source in found if source.hook is None for source in _apart(source)]
+    plain = [source.labelled(labels) for source in found if source.hook is None for source in _split_list(source)]
     plain.sort(key=lambda source: source.order)
     known = sorted((source for source in hooks if _events(source)), key=lambda source: source.order)
     return Manifests(
@@ -153,11 +153,11 @@ def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -
         objects=tuple(source.obj for source in plain),
         hooks=tuple(map(_hook, known)),
         notes=texts.get(f"{chart}/templates/{_NOTES}", ""),
-        ignored=tuple(f"{source.path}: {_called(source)}" for source in hooks if not _events(source)),
+        ignored=tuple(f"{source.path}: {_name(source)}" for source in hooks if not _events(source)),
     )
 
 
-def _sources(path: str, text: str, tally: Tally) -> Iterator[Source]:
+def _sources(path: str, text: str, tally: Tally) -> Iterator[RenderedObject]:
     name = path.rsplit("/", 1)[-1]
     if name.startswith("_") or name.endswith(_NOTES):
         return
@@ -168,20 +168,22 @@ def _sources(path: str, text: str, tally: Tally) -> Iterator[Source]:
             values = list(documents(part.encode(errors="replace"), YAML_1_1, tally))
         except BadDocument as error:
             raise BadManifest(f"{place}: {error} (counted from the start of the document)") from None
-        yield from (Source(path, _checked(place, _whole(value))) for value in values if value is not None)
+        yield from (
+            RenderedObject(path, _checked(place, _with_integers(value))) for value in values if value is not None
+        )
 
 
-def _whole(value: JSON) -> JSON:
-    """With `1e+06`, as Helm writes great numbers, made 1000000: the API server takes no other for an integer."""
+def _with_integers(value: JSON) -> JSON:
+    """Turns `1e+06`, as Helm writes large numbers, into 1000000: the API server accepts only that as an integer."""
     if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
+        return {key: _with_integers(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_with_integers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _INTEGERS else value
 
 
 def _checked(place: str, value: JSON) -> dict[str, Any]:
-    """Refuses what no API server takes, since nobody could say later where it came from."""
+    """Refuses what every API server refuses, because its template is known only here."""
     if not isinstance(value, dict):
         raise BadManifest(f"{place}: not an object but {redaction.described(value)}")
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(value.get(key), str) or not value[key]]
@@ -202,8 +204,8 @@ def _is_list(value: dict[str, Any]) -> bool:
     return str(value["kind"]).endswith("List") and isinstance(value.get("items"), list)
 
 
-def _apart(source: Source) -> Iterator[Source]:
-    """A List's items, which may leave out what the List's kind says of them; anything else as it is."""
+def _split_list(source: RenderedObject) -> Iterator[RenderedObject]:
+    """A List's items, which may leave out what follows from the List's kind; any other object unchanged."""
     if not _is_list(source.obj):
         yield source
         return
@@ -211,20 +213,22 @@ def _apart(source: Source) -> Iterator[Source]:
     known = {"apiVersion": source.obj["apiVersion"], "kind": kind} if kind else {}
     for number, item in enumerate(source.obj["items"], start=1):
         whole = {**known, **item} if isinstance(item, dict) else item
-        yield from _apart(Source(source.path, _checked(f"{source.path}, item {number} of a {kind}List", whole)))
+        yield from _split_list(
+            RenderedObject(source.path, _checked(f"{source.path}, item {number} of a {kind}List", whole))
+        )
 
 
-def _called(source: Source) -> str:
+def _name(source: RenderedObject) -> str:
     return f"{source.obj['kind']} {source.obj['metadata'].get('name', '')}".rstrip()
 
 
-def _events(source: Source) -> tuple[str, ...]:
-    """Empty if one of them is unknown: Helm then passes the hook over."""
+def _events(source: RenderedObject) -> tuple[str, ...]:
+    """Empty if one of them is unknown: Helm then ignores the hook."""
     events = tuple("test" if word == "test-success" else word for word in _words(source.hook))
     return events if all(event in EVENTS or event == "test" for event in events) else ()
 
 
-def _hook(source: Source) -> HelmHook:
+def _hook(source: RenderedObject) -> HelmHook:
     annotations = source.obj["metadata"]["annotations"]
     weight = str(annotations.get(WEIGHT, "0"))
     return HelmHook(

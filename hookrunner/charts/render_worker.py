@@ -1,7 +1,7 @@
 """The render worker: a process that `render_process.py` asks for one render after another, until its socket is closed.
 
 Requests and answers are JSON with 4 bytes of length before them; an answer has one more byte in front: `=` and what was
-rendered, `C` and a message for a bad chart, `R` for a render that failed. The first thing it says is that it is ready.
+rendered, `C` and a message for a bad chart, `R` for a render that failed. Its first message says that it is ready.
 
 What a template takes too much of, memory, ends the process: Go's runtime gives up when the kernel refuses. The limit is
 on private data (RLIMIT_DATA), since Go reserves far more addresses than it uses. stderr is a file for last words; each
@@ -23,15 +23,24 @@ from typing import Any
 import orjson
 
 from hookrunner.charts import chart_files, chart_record
-from hookrunner.charts.helm_engine import Engine, Options, brief, built_in, compatible, flat, of_syntax, packed
+from hookrunner.charts.helm_engine import (
+    HelmEngine,
+    RenderOptions,
+    built_in,
+    compatible,
+    is_syntax_error,
+    pack,
+    shortened,
+    unpack_subcharts,
+)
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 
 _GRACE = 1.0
-"""Seconds beyond the deadline, at which the parent ends us if it is still there."""
+"""Seconds beyond the deadline, at which the parent kills this process if the parent still exists."""
 
 _PACKED = 64
-"""Charts that are kept ready; some have megabytes."""
+"""Packed charts that are kept; some have megabytes."""
 
 LENGTH = struct.Struct("!I")  # as in hookrunner/worker.py, which would load asyncio here
 
@@ -41,60 +50,60 @@ def main() -> None:
     garbage collector is off until all is imported."""
     channel, memory, program = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
     longest = float(sys.argv[4]) and float(sys.argv[4]) + _GRACE
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which still needs us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which still needs this process
     with channel, channel.makefile("rb") as requests:
         try:
-            engine = _engine(program)
-            charts = Charts(engine, built_in(engine))
+            engine = _choose_engine(program)
+            charts = ChartRenderer(engine, built_in(engine))
         except (BadChart, RenderFailed) as error:
-            _say(channel, b"!" + str(error).encode())
+            _send(channel, b"!" + str(error).encode())
             return
-        gc.freeze()  # all that has been imported is there to stay
+        gc.freeze()  # imported modules stay until the end
         gc.enable()
-        _limit(memory)
-        _say(channel, b"=" + type(engine).__name__.encode())
+        _limit_memory(memory)
+        _send(channel, b"=" + type(engine).__name__.encode())
         while head := requests.read(LENGTH.size):
             os.ftruncate(sys.stderr.fileno(), 0)
             signal.setitimer(signal.ITIMER_REAL, longest)
             answer = charts.answer(requests.read(LENGTH.unpack(head)[0]))
             signal.setitimer(signal.ITIMER_REAL, 0)
-            _say(channel, answer)
+            _send(channel, answer)
 
 
-def _say(channel: socket.socket, answer: bytes) -> None:
+def _send(channel: socket.socket, answer: bytes) -> None:
     channel.sendall(LENGTH.pack(len(answer)) + answer)
 
 
-def _engine(program: str) -> Engine:
-    """The program if one is named, else the library, else `helm` from PATH. Raises RenderFailed if there is neither."""
+def _choose_engine(program: str) -> HelmEngine:
+    """The program if one is named, else the library, else `helm` from PATH. Raises RenderFailed if both are missing."""
     if program:
         return _program(program)
     try:
-        # Here and not above: it may not be installed, or not load on this system.
-        from hookrunner.charts.helm_library import Library
+        # Imported here: it may not be installed, or not load on this system.
+        from hookrunner.charts.helm_library import HelmLibrary
 
-        return Library()
-    except Exception as error:  # its own error class cannot be had when it does not load
+        return HelmLibrary()
+    except Exception as error:  # its own error class is not available when it does not load
         if path := shutil.which("helm"):
             return _program(path)
         raise RenderFailed(
             f"charts cannot be rendered: helm-python-sdk does not load ({error}), and there is no helm on PATH: "
-            "install either"
+            "install one of them"
         ) from None
 
 
-def _program(path: str) -> Engine:
-    """Signals are to end the program, too. Not so with the library: Python's handlers would wait until Go returns, and
-    without them the process ends as it is."""
-    # Here and not above: whoever has the library does not need what starts processes.
-    from hookrunner.charts.helm_program import Program
+def _program(path: str) -> HelmEngine:
+    """Signals must end the program, too. The library needs no handlers: Python's handlers would wait until Go returns,
+    and without them a signal ends the process at once."""
+    # Imported here: with the library, nothing that starts processes is needed.
+    from hookrunner.charts.helm_program import HelmProgram
 
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, lambda *_: sys.exit(1))
-    return Program(path)
+    return HelmProgram(path)
 
 
-def _limit(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":  # macOS does not count data
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
@@ -102,49 +111,49 @@ def _limit(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
-class Charts:
-    """Renders charts; packs each again only when one of its files has changed."""
+class ChartRenderer:
+    """Renders charts; packs a chart again only when one of its files has changed."""
 
-    def __init__(self, engine: Engine, built_in: int) -> None:
+    def __init__(self, engine: HelmEngine, built_in: int) -> None:
         self._engine = engine
         self._built_in = built_in
-        self._loaded = lru_cache(maxsize=_PACKED)(self._load)
+        self._load_cached = lru_cache(maxsize=_PACKED)(self._load)
 
     def answer(self, request: bytes) -> bytes:
         order = orjson.loads(request)
         try:
-            return b"=" + orjson.dumps(self._rendered(order))
+            return b"=" + orjson.dumps(self._render(order))
         except BadChart as error:
             return b"C" + str(error).encode(errors="replace")
         except BadManifest as error:
-            return b"M" + brief(str(error), None if order["quotes"] else order["values"]).encode(errors="replace")
+            return b"M" + shortened(str(error), None if order["quotes"] else order["values"]).encode(errors="replace")
         except RenderFailed as error:
-            kind = b"C" if of_syntax(str(error)) else b"R"
-            return kind + brief(str(error), None if order["quotes"] else order["values"]).encode(errors="replace")
+            kind = b"C" if is_syntax_error(str(error)) else b"R"
+            return kind + shortened(str(error), None if order["quotes"] else order["values"]).encode(errors="replace")
         except orjson.JSONEncodeError as error:  # nested deeper than orjson writes (254 levels)
             return b"R" + f"an object in {order['directory']} cannot be written as JSON: {error}".encode()
 
-    def _rendered(self, order: dict[str, Any]) -> dict[str, object]:
+    def _render(self, order: dict[str, Any]) -> dict[str, object]:
         directory = Path(order["directory"])
         scan = chart_files.scan(directory)
-        archive, kept = self._loaded(directory, order["name"], scan.fingerprint)
+        archive, record = self._load_cached(directory, order["name"], scan.fingerprint)
         options = _options(order, scan.looks_up)
-        self._check(kept["metadata"], options)
+        self._check(record["metadata"], options)
         texts = self._engine.render(archive, order["values"], options)
-        return {"found": manifests(texts, kept["metadata"]["name"], order["labels"]), "chart": kept}
+        return {"found": manifests(texts, record["metadata"]["name"], order["labels"]), "chart": record}
 
     def _load(self, directory: Path, name: str, fingerprint: str) -> tuple[bytes, dict[str, Any]]:
-        found = dict(flat(chart_files.contents(directory)))
+        found = dict(unpack_subcharts(chart_files.contents(directory)))
         if chart_files.CHART not in found:
             found[chart_files.CHART] = chart_record.synthetic(name)
-        kept = chart_record.chart(found)
-        if missing := chart_record.missing(found, kept["metadata"]):
+        record = chart_record.chart(found)
+        if missing := chart_record.missing(found, record["metadata"]):
             names = ", ".join(missing)
             raise BadChart(f"found in Chart.yaml, but missing in charts/ directory: {names}; run helm dependency build")
-        return packed(found, self._built_in), kept
+        return pack(found, self._built_in), record
 
-    def _check(self, metadata: dict[str, Any], options: Options) -> None:
-        """What Helm checks outside its engine, before it renders. Raises BadChart."""
+    def _check(self, metadata: dict[str, Any], options: RenderOptions) -> None:
+        """The checks that Helm makes outside its engine, before it renders. Raises BadChart."""
         wanted = metadata.get("kubeVersion")
         if wanted and not compatible(self._engine, wanted, options):
             cluster = options.kube_version
@@ -153,8 +162,8 @@ class Charts:
             raise BadChart("a library chart cannot be installed: put templates into a chart that depends on it")
 
 
-def _options(order: dict[str, Any], looks_up: bool) -> Options:
-    return Options(
+def _options(order: dict[str, Any], looks_up: bool) -> RenderOptions:
+    return RenderOptions(
         name=order["name"],
         namespace=order["namespace"],
         install=order["install"],

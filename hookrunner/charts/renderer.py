@@ -1,7 +1,7 @@
-"""Renders charts in worker processes: a template can loop for ever or take all memory, and cannot be cancelled.
+"""Renders charts in worker processes: a template can loop forever or use up all memory, and cannot be cancelled.
 
-There is one worker while renders are short; a render that has waited for a second gets one of its own, so that a
-template that hangs does not keep other modules waiting. Without work they end after a while.
+There is one worker while renders are short. A render that has waited for a second gets a worker of its own, so that a
+template that hangs does not block other modules. Idle workers end after a while.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any, Self
 import orjson
 
 from hookrunner import log
-from hookrunner.charts.render_process import Child
+from hookrunner.charts.render_process import RenderProcess
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from hookrunner.model.releases import HelmHook, Render, Rendered
 from hookrunner.model.resources import JSON
@@ -40,20 +40,20 @@ class Limits:
 class Renderer:
     """Renders charts. An async context manager: at its end all workers are killed.
 
-    `environ` leads templates that look things up to a cluster, and without it they find nothing; workers get only what
-    they need of it (`render_process.py`). `program` is a `helm` to be used instead of the library.
+    `environ` leads templates that look things up to a cluster; without it they find nothing. Workers get only the part
+    that they need (`render_process.py`). `program` is a `helm` that is used instead of the library.
     """
 
     def __init__(self, limits: Limits = Limits(), environ: Mapping[str, str] | None = None, program: str = "") -> None:
         self._limits = limits
         self._environ = environ
         self._program = program
-        self._places: asyncio.Queue[Child | None] = asyncio.Queue()
+        self._places: asyncio.Queue[RenderProcess | None] = asyncio.Queue()
         self._places.put_nowait(None)
         self._workers = 1
-        self._children: set[Child] = set()
-        self._timers: dict[Child, asyncio.TimerHandle] = {}
-        self._expecting: asyncio.Task[None] | None = None
+        self._children: set[RenderProcess] = set()
+        self._timers: dict[RenderProcess, asyncio.TimerHandle] = {}
+        self._prewarming: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -61,16 +61,16 @@ class Renderer:
     async def __aexit__(self, *_: object) -> None:
         for timer in self._timers.values():
             timer.cancel()
-        if self._expecting:
-            await asyncio.wait({self._expecting}, timeout=PATIENCE)
-            self._expecting.cancel()
-            await asyncio.wait({self._expecting})
+        if self._prewarming:
+            await asyncio.wait({self._prewarming}, timeout=PATIENCE)
+            self._prewarming.cancel()
+            await asyncio.wait({self._prewarming})
         await asyncio.gather(*(child.end() for child in self._children))
 
     async def render(self, order: Render) -> Rendered:
-        """Raises BadChart if the chart cannot be loaded or a template not be read, BadManifest if templates make no
-        objects, else RenderFailed. The message names template and line where Helm does."""
-        answer = await self._answer(order)
+        """Render one chart. Raises BadChart if the chart or a template cannot be read, BadManifest if the rendered
+        texts are not objects, else RenderFailed. The message names template and line where Helm does."""
+        answer = await self._ask(order)
         match answer[:1]:
             case b"=":
                 return _rendered(order, **orjson.loads(answer[1:]))
@@ -81,43 +81,43 @@ class Renderer:
         raise RenderFailed(answer[1:].decode())
 
     def expect(self) -> None:
-        """There will be something to render soon: have a worker start meanwhile, if there is none. It takes 0.2 s."""
-        if self._expecting is None or self._expecting.done():
-            self._expecting = asyncio.create_task(self._ready())
+        """Start a worker, if there is none, because a render will follow soon. It takes 0.2 s."""
+        if self._prewarming is None or self._prewarming.done():
+            self._prewarming = asyncio.create_task(self._start_ahead())
 
-    async def _ready(self) -> None:
-        """What keeps a worker from starting is told by the render that needs it."""
+    async def _start_ahead(self) -> None:
+        """Start a worker. If that fails, the render that needs it reports why."""
         with suppress(WorkerLost):
-            async with self._lent():
+            async with self._borrow_worker():
                 pass
 
-    async def _answer(self, order: Render) -> bytes:
+    async def _ask(self, order: Render) -> bytes:
         packed = orjson.dumps(request(order, self._environ is not None))
         while True:
             try:
-                async with self._lent() as child:
+                async with self._borrow_worker() as child:
                     return await child.ask(packed, self._limits.deadline)
             except WorkerLost as lost:
                 if not lost.again:
                     raise RenderFailed(f"chart in {order.directory}: {lost}; {self._limits}") from None
 
     @asynccontextmanager
-    async def _lent(self) -> AsyncIterator[Child]:
-        child = await self._place()
+    async def _borrow_worker(self) -> AsyncIterator[RenderProcess]:
+        child = await self._take_place()
         try:
             if child is None or child.left:
-                child = await self._hired()
+                child = await self._start_worker()
             yield child
         except BaseException:
-            # Also when cancelled: what it says next would be taken for the answer to another request.
+            # Also when cancelled: its next answer would be taken for the answer to another request.
             if child is not None:
                 await child.end()
             self._places.put_nowait(None)
             raise
-        self._return(child)
+        self._return_worker(child)
 
-    async def _place(self) -> Child | None:
-        """A worker, or a place for one. There is one place more if none becomes free for a while."""
+    async def _take_place(self) -> RenderProcess | None:
+        """Wait for an idle worker, or for a place to start one. If none becomes free for a while, a place is added."""
         while True:
             try:
                 async with asyncio.timeout(PATIENCE if self._workers < MOST_WORKERS else None):
@@ -131,32 +131,32 @@ class Renderer:
                     self._timers.pop(child).cancel()
                 return child
 
-    async def _hired(self) -> Child:
+    async def _start_worker(self) -> RenderProcess:
         settings = (str(self._limits.memory), self._program, str(self._limits.deadline))
-        child = await Child.start(settings, self._environ)
+        child = await RenderProcess.start(settings, self._environ)
         self._children = {other for other in self._children if not other.left} | {child}
         try:
-            await child.ready()
+            await child.wait_ready()
         except BaseException:
             await child.end()
             raise
         return child
 
-    def _return(self, child: Child) -> None:
+    def _return_worker(self, child: RenderProcess) -> None:
         if self._workers > 1 and not self._places.empty():
             self._workers -= 1
             child.leave()
         else:
-            self._timers[child] = asyncio.get_running_loop().call_later(self._limits.idle, self._retire, child)
+            self._timers[child] = asyncio.get_running_loop().call_later(self._limits.idle, self._dismiss, child)
             self._places.put_nowait(child)
 
-    def _retire(self, child: Child) -> None:
+    def _dismiss(self, child: RenderProcess) -> None:
         del self._timers[child]
         child.leave()
 
 
 def request(order: Render, lookup: bool) -> dict[str, Any]:
-    """What a worker is asked (`render_worker.py`)."""
+    """The request to a worker (`render_worker.py`)."""
     return {
         "directory": str(order.directory),
         "name": order.name,
@@ -174,7 +174,7 @@ def request(order: Render, lookup: bool) -> dict[str, Any]:
 
 def _rendered(order: Render, found: dict[str, Any], chart: JSON) -> Rendered:
     for hook in found["ignored"]:
-        _log.warn(f"{order.name}: an object is left out, since Helm does not know its helm.sh/hook: {hook}")
+        _log.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
     return Rendered(
         manifest=found["manifest"],
         objects=tuple(found["objects"]),

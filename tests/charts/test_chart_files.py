@@ -92,7 +92,7 @@ def test_links_are_followed_but_not_round_in_circles(write: Write, tmp_path: Pat
     (directory / "linked").symlink_to(tmp_path / "elsewhere")
     assert chart_files.contents(directory)["linked/b"] == b"text"
     (directory / "circle").symlink_to(directory)
-    with pytest.raises(BadChart, match="is a link to a directory that it lies in"):
+    with pytest.raises(BadChart, match="is a link to a directory that contains it"):
         chart_files.scan(directory)
 
 

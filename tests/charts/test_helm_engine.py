@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from hookrunner.charts.helm_engine import brief, flat, of_syntax, packed
+from hookrunner.charts.helm_engine import is_syntax_error, pack, shortened, unpack_subcharts
 
 
 @pytest.mark.parametrize(
@@ -30,15 +30,15 @@ from hookrunner.charts.helm_engine import brief, flat, of_syntax, packed
 )
 def test_built_in_versions_are_cut_off(before: str, after: str) -> None:
     files = {"Chart.yaml": before.encode(), "charts/sub/templates/a.yaml": before.encode()}
-    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(packed(files, 5)))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(pack(files, 5)))) as tar:
         texts = {member.name: file.read().decode() for member in tar if (file := tar.extractfile(member))}
     assert texts == {"chart/Chart.yaml": before, "chart/charts/sub/templates/a.yaml": after}
 
 
 def test_packed_subcharts_become_directories_however_deep() -> None:
-    inner = packed({"Chart.yaml": b"inner"}, 0)
-    outer = packed({"Chart.yaml": b"outer", "charts/inner-1.tgz": inner}, 0)
-    found = dict(flat({"a.tgz": b"kept", "charts/outer.tgz": outer}))
+    inner = pack({"Chart.yaml": b"inner"}, 0)
+    outer = pack({"Chart.yaml": b"outer", "charts/inner-1.tgz": inner}, 0)
+    found = dict(unpack_subcharts({"a.tgz": b"kept", "charts/outer.tgz": outer}))
     assert found == {
         "a.tgz": b"kept",
         "charts/outer/Chart.yaml": b"outer",
@@ -76,7 +76,7 @@ c/templates/x.yaml:1:24
     ],
 )
 def test_messages_are_one_line_with_the_place_first(message: str, expected: str) -> None:
-    assert brief(message) == expected
+    assert shortened(message) == expected
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_messages_are_one_line_with_the_place_first(message: str, expected: str)
     ],
 )
 def test_no_message_repeats_a_value(message: str, expected: str) -> None:
-    assert brief(message, {"a": ["hunter2", "hello"]}) == expected
+    assert shortened(message, {"a": ["hunter2", "hello"]}) == expected
 
 
 def test_syntax_is_told_from_values() -> None:
-    assert of_syntax("parse error at (c/templates/x.yaml:3): unclosed action")
-    assert not of_syntax("execution error at (c/templates/x.yaml:1:6): need it")
+    assert is_syntax_error("parse error at (c/templates/x.yaml:3): unclosed action")
+    assert not is_syntax_error("execution error at (c/templates/x.yaml:1:6): need it")

@@ -12,7 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from hookrunner.charts.render_process import Child
+from hookrunner.charts.render_process import RenderProcess
 from hookrunner.charts.renderer import Limits, Renderer, request
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.worker import WorkerLost
@@ -196,7 +196,7 @@ async def test_without_the_library_helm_is_taken_from_path(
     directory = write({"templates/a.yaml": configmap("a")})
     async with Renderer() as renderer:
         with pytest.raises(
-            RenderFailed, match=r"made for another system\), and there is no helm on PATH: install either"
+            RenderFailed, match=r"made for another system\), and there is no helm on PATH: install one of them"
         ):
             await renderer.render(order(directory))
         (tmp_path / "helm").symlink_to(helm)
@@ -234,8 +234,8 @@ async def test_a_signal_while_a_program_starts_leaves_nothing_behind(write: Writ
 async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
     """As if it were gone, nobody here looks at the clock."""
     wanted = order(write({"templates/a.yaml": ENDLESS}))
-    child = await Child.start((str(1 << 30), "", "0.1"), None)
-    await child.ready()
+    child = await RenderProcess.start((str(1 << 30), "", "0.1"), None)
+    await child.wait_ready()
     with pytest.raises(WorkerLost, match=f"exit status -{SIGALRM.value}"):
         await child.ask(orjson.dumps(request(wanted, lookup=False)), 0)
 
@@ -252,8 +252,8 @@ async def test_a_worker_that_was_expected_renders(write: Write) -> None:
 async def _expected(renderer: Renderer) -> None:
     """Until a worker is ready, however long that takes."""
     renderer.expect()
-    assert renderer._expecting
-    await asyncio.wait({renderer._expecting})
+    assert renderer._prewarming
+    await asyncio.wait({renderer._prewarming})
 
 
 async def test_a_render_ends_with_its_renderer(write: Write) -> None:
@@ -262,7 +262,7 @@ async def test_a_render_ends_with_its_renderer(write: Write) -> None:
         await _expected(renderer)
         rendering = asyncio.create_task(renderer.render(order(directory)))
         await asyncio.sleep(0)
-    with pytest.raises(RenderFailed, match="the render worker was sent away"):
+    with pytest.raises(RenderFailed, match="the render worker was dismissed"):
         await rendering
 
 
