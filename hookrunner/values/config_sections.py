@@ -1,8 +1,8 @@
-"""The ConfigMap's data (or a Secret's) as config, and a section of it written back.
+"""Parses the data of the ConfigMap (or of a Secret) as config, and writes a section of it back.
 
-Source: addon-operator.md §2.3, §13.8, §13.14, §13.15, §13.17. What cannot be read is named by its section, so that one
-bad edit leaves the other sections usable. As in addon-operator, `global` is YAML 1.1, like `values.yaml`
-(`off` is false), and sections of modules are YAML 1.2 (`off` is a text). What is written reads the same in both.
+A key that cannot be read is reported by its section, so that one bad edit leaves the other sections usable. As in
+addon-operator, `global` is YAML 1.1, like `values.yaml` (`off` is false), and sections of modules are YAML 1.2 (`off`
+is a text). What is written here reads the same in both. See docs/differences.md, Values.
 """
 
 import re
@@ -29,9 +29,9 @@ _MAINTENANCES = {"": False, "NoResourceReconciliation": True, "noresourcereconci
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a user has written. `sections` are `global` and module keys; a module of which only a flag is written has an
-    empty one. `maintenance` is the state NoResourceReconciliation. `problems` says of a section why it is not usable;
-    it may then be missing in the others. `bad_flags` are the keys whose `…Enabled` cannot be read."""
+    """What a user has written. `sections` are `global` and module keys; a module with only a flag has an empty one.
+    `maintenance` is the state NoResourceReconciliation. `problems` says why a section is not usable; the section may
+    then be missing in the others. `bad_flags` are the keys whose `…Enabled` cannot be read."""
 
     sections: Mapping[str, JSON] = field(default_factory=dict)
     enabled: Mapping[str, bool] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Config:
 
 
 NO_TEXT = "\0"
-"""Stands for bytes that are no text: no section and no flag can be that."""
+"""Stands for bytes that are not text: neither a section nor a flag can have this value."""
 
 
 class _Unreadable(ValueError):
@@ -49,7 +49,7 @@ class _Unreadable(ValueError):
 
 
 def parse(data: Mapping[str, str], as_addon: bool = False) -> Config:
-    """All keys of the data, in whatever state they are. `as_addon`: dates in sections of modules, too, are read as
+    """Parse all keys of the data, valid or not. `as_addon`: dates in sections of modules, too, are read as
     addon-operator reads them."""
     sections: dict[str, JSON] = {}
     flags: dict[str, dict[str, bool]] = {ENABLED: {}, _MAINTENANCE: {}}
@@ -61,7 +61,7 @@ def parse(data: Mapping[str, str], as_addon: bool = False) -> Config:
         try:
             _check_key(name, key)
             if text == NO_TEXT:
-                raise _Unreadable("is no text in UTF-8; save it as such")
+                raise _Unreadable("is not text in UTF-8; save it as UTF-8")
             if suffix:
                 flags[suffix][key] = _flag(suffix, text)
                 sections.setdefault(key, {})
@@ -82,7 +82,7 @@ def old_words(data: Mapping[str, str]) -> Iterator[str]:
 
 
 def dialect(key: str, as_addon: bool) -> re.Pattern[str]:
-    """How a section is read."""
+    """The YAML dialect in which a section is read."""
     if key == GLOBAL:
         return yaml_values.YAML_1_1
     return yaml_values.GO_YAML_3 if as_addon else yaml_values.YAML_1_2
@@ -94,8 +94,7 @@ def written(section: JSON) -> str:
 
 
 def without_nulls(section: JSON) -> JSON:
-    """The section without the nulls that count as nothing said: those in maps below its top level (§13.8). In lists
-    everything stays."""
+    """The section without the nulls that count as absent: those in maps below its top level. Nulls in lists stay."""
     return {key: _bare(value) for key, value in section.items()}
 
 
@@ -123,7 +122,7 @@ def _flag(suffix: str, text: str) -> bool:
 
 
 def _section(key: str, text: str, as_addon: bool, tally: Tally) -> JSON:
-    """What is refused does not count for the sections after it."""
+    """Parse one section. A refused section does not count towards the size limit of the sections after it."""
     size, values = tally.size, tally.values
     try:
         first, *others = [*yaml_values.documents(text.encode(), dialect(key, as_addon), tally)] or [None]
@@ -154,7 +153,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Lines as lines; between quotes what is no text for somebody, or holds a line break that not everybody keeps."""
+    """Lines as lines; quoted if some parser does not read it as a text, or does not keep one of its line breaks."""
     doubtful = yaml_values.YAML_1_1.fullmatch(text) or not text.replace("\n", "").isprintable()
     date = "'" if yaml_values.GO_YAML_3.fullmatch(text) else None
     style = '"' if doubtful else "|" if "\n" in text else date

@@ -1,9 +1,9 @@
-"""Which value wins: the layers of one section, the later over the earlier (addon-operator.md §2.1).
+"""Which value wins: the layers of one section, the later over the earlier (docs/modules.md, Values).
 
 1. static values: the common `values.yaml`, then the module's own
-2. defaults of the schema in `config-values.yaml`, for what is absent so far
+2. defaults of the schema in `config-values.yaml`, for keys that are absent so far
 3. the user's config: the ConfigMap, then the Secret
-4. defaults of the schema in `values.yaml`, for what is absent so far
+4. defaults of the schema in `values.yaml`, for keys that are absent so far
 5. what hooks have patched in memory (`patches`)
 
 Maps are merged key by key, everything else is replaced. Documents are never changed, and share what they can.
@@ -15,17 +15,17 @@ from hookrunner.model.resources import JSON
 
 
 class Schema(Protocol):
-    """What a layer asks of an OpenAPI schema."""
+    """What layers need of an OpenAPI schema."""
 
     def defaults(self, value: JSON) -> JSON:
         """The value with its absent defaults."""
 
     def problems(self, value: JSON, old: JSON = None) -> list[str]:
-        """What is wrong with a value, with the one before it for rules about changes."""
+        """What is wrong with a value; `old` is the previous value, for rules about changes."""
 
 
 class Schemas(Protocol):
-    """A section's schemas, None for what its module does not say."""
+    """A section's schemas; None if its module has no such schema."""
 
     @property
     def config(self) -> Schema | None:
@@ -41,7 +41,7 @@ class Schemas(Protocol):
 
 
 def merged(low: JSON, high: JSON) -> JSON:
-    """A layer put over another."""
+    """One layer over another."""
     if not (isinstance(low, dict) and isinstance(high, dict)):
         return high
     if not (low and high):
@@ -51,7 +51,7 @@ def merged(low: JSON, high: JSON) -> JSON:
 
 
 def defaulted(schema: Schema | None, value: JSON) -> JSON:
-    """A value with what a schema fills in."""
+    """A value with the defaults of a schema."""
     return schema.defaults(value) if schema else value
 
 
@@ -63,5 +63,5 @@ def stages(static: JSON, config: JSON, schemas: Schemas) -> tuple[JSON, JSON, JS
 
 
 def checked_config(config: JSON, schemas: Schemas) -> JSON:
-    """A user's config as the schema for configs judges it: over the defaults, without static values (§2.6)."""
+    """A user's config as the schema for configs checks it: over the defaults, without static values."""
     return merged(defaulted(schemas.config, {}), config or {})

@@ -25,20 +25,20 @@ _FLAGS = {True: True, False: False, "true": True, "false": False}
 
 
 def permitted(operations: Iterable[PatchOperation], key: str) -> None:
-    """Raises BadValues if a hook of the section `key` may not ask for this: other sections, the whole section away."""
+    """Raise BadValues if a hook of the section `key` may not do this: change other sections, or remove its own."""
     problems = [problem for operation in operations if (problem := _refusal(operation, key))]
     if problems:
         raise BadValues(key, problems)
 
 
 def enabled_operations(operations: Iterable[PatchOperation]) -> list[tuple[str, bool | None]]:
-    """What a global hook says of modules: their keys, and on, off, or None if it takes back what it said. Raises
+    """The modules that a global hook switches: key, and on, off, or None to withdraw an earlier switch. Raises
     BadValues."""
     return [_switch(operation) for operation in operations if _switches(operation)]
 
 
 def values_operations(operations: Iterable[PatchOperation]) -> tuple[PatchOperation, ...]:
-    """All operations but those."""
+    """All operations except switches of modules."""
     return tuple(operation for operation in operations if not _switches(operation))
 
 
@@ -86,15 +86,15 @@ def shown(operation: PatchOperation) -> str:
 def _refusal(operation: PatchOperation, key: str) -> str:
     pointer = pointers.tokens(operation.path)
     if pointer[0] == key:
-        return _of_whole(operation, key) if len(pointer) == 1 else ""
+        return _section_problem(operation, key) if len(pointer) == 1 else ""
     if key == GLOBAL and pointer[0].endswith(ENABLED):
         return ""
     only = "only 'global' and '*Enabled' are permitted" if key == GLOBAL else f"only '{key}' accepted"
     return f"unacceptable patch operation for path '{pointer[0]}' ({only}): {shown(operation)}"
 
 
-def _of_whole(operation: PatchOperation, key: str) -> str:
-    """What is wrong with an operation on the whole section."""
+def _section_problem(operation: PatchOperation, key: str) -> str:
+    """The problem of an operation on the whole section, "" if there is none."""
     if operation.op == "remove":
         return f"the whole section cannot be removed: {shown(operation)}; add /{key} with {{}} empties it"
     if operation.op == "add" and not isinstance(operation.value, dict):
@@ -118,12 +118,12 @@ def _switch(operation: PatchOperation) -> tuple[str, bool | None]:
 
 
 MOST_IN_LISTS = 10_000
-"""Operations that are remembered inside lists of lower layers: these alone never replace each other."""
+"""Most operations that are remembered inside lists of lower layers: only these never replace each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class InList:
-    """An operation inside the list at `place`. `moves` says that it puts an element in or takes one out."""
+    """An operation inside the list at `place`. `moves` says that it inserts or removes an element."""
 
     place: Pointer
     pointer: Pointer
@@ -144,12 +144,12 @@ class Patches:
         return (*by_path, *(one.operation for one in self.in_lists))
 
     def places(self) -> Iterable[Pointer]:
-        """Where they have set or removed something; a list counts as a whole."""
+        """The places that they have set or removed; a list counts as a whole."""
         return (*self.settled, *(one.place for one in self.in_lists))
 
     def then(self, document: JSON, operations: Iterable[PatchOperation], key: str) -> tuple[JSON, "Patches"]:
-        """The document with these and all further operations done, and all of them remembered. `document` is what
-        these have made. Raises BadValues if one does not fit."""
+        """Apply further operations and remember them. `document` is the result of the operations remembered so far.
+        Raises BadValues if an operation does not fit."""
         draft = _Draft(dict(self.settled), list(self.in_lists))
         for operation in operations:
             before, document = document, applied(document, (operation,), key)
@@ -162,9 +162,9 @@ class Patches:
             )
         return document, Patches(draft.settled, tuple(draft.in_lists))
 
-    def again(self, document: JSON) -> tuple[JSON, list[str]]:
-        """A document of lower layers with all operations done that fit, and what was wrong with the others. That
-        something to be removed is not there is no fault."""
+    def reapplied(self, document: JSON) -> tuple[JSON, list[str]]:
+        """Apply all operations that fit to a document of lower layers; the result, and the problems of the others. A
+        `remove` of an absent place is no problem."""
         misfits = []
         for operation in self.operations():
             try:
@@ -176,7 +176,7 @@ class Patches:
 
 
 class _Draft:
-    """Patches in the making."""
+    """Patches that are being put together."""
 
     def __init__(self, settled: dict[Pointer, PatchOperation], in_lists: list[InList]) -> None:
         self.settled = settled
@@ -185,22 +185,22 @@ class _Draft:
         self._above.update(above for one in in_lists for above in _above(one.pointer))
 
     def remember(self, operation: PatchOperation, before: JSON) -> None:
-        """Adds an operation; `before` is the document that it was done to."""
+        """Add an operation; `before` is the document to which it was applied."""
         pointer = pointers.tokens(operation.path)
-        if self._done_in_a_value(pointer, operation):
+        if self._fold_into_value(pointer, operation):
             return
         depth = pointers.way_to_list(before, pointer)
         if depth is not None:
             moves = isinstance(pointers.found(before, pointer[:-1]), list)
-            self._follow(InList(pointer[:depth], pointer, moves, operation))
+            self._add_in_list(InList(pointer[:depth], pointer, moves, operation))
         else:
             if pointer in self._above:
                 self._drop_below(pointer)
             self.settled[pointer] = operation
         self._above.update(_above(pointer))
 
-    def _done_in_a_value(self, pointer: Pointer, operation: PatchOperation) -> bool:
-        """Makes the change in the value of a remembered `add` that it lies in, if there is one."""
+    def _fold_into_value(self, pointer: Pointer, operation: PatchOperation) -> bool:
+        """Make the change in the value of the remembered `add` that contains the place; False if there is none."""
         for place in _above(pointer):
             around = self.settled.get(place)
             if around is not None and around.op == "add":
@@ -209,8 +209,8 @@ class _Draft:
                 return True
         return False
 
-    def _follow(self, new: InList) -> None:
-        """What was said of the place since the elements of its list last moved is replaced."""
+    def _add_in_list(self, new: InList) -> None:
+        """Add an operation inside a list. It replaces those on the same place since the list's elements last moved."""
         if not new.moves:
             moves = [number for number, one in enumerate(self.in_lists, 1) if one.moves and one.place == new.place]
             start = max(moves, default=0)
@@ -224,10 +224,10 @@ class _Draft:
 
 
 def _above(pointer: Pointer) -> Iterator[Pointer]:
-    """The places that it lies in, the outermost first."""
+    """The places that contain it, the outermost first."""
     return (pointer[:depth] for depth in range(1, len(pointer)))
 
 
 def _below(place: Pointer, pointer: Pointer) -> bool:
-    """Is it the same place, or inside of it?"""
+    """Is `place` the same as `pointer`, or inside of it?"""
     return place[: len(pointer)] == pointer

@@ -1,8 +1,8 @@
 """JSON pointers (RFC 6901) into values, and the changes of RFC 6902 that hooks may make there.
 
-Documents are never changed: a change gives a new one that shares with the old whatever lies off the pointer's way.
-That makes it cheap to keep the last good state and to throw a refused change away. Positions in lists are read as the
-predecessor reads them (addon-operator.md §2.5): `-` is the end for `add`, a negative number counts from the end.
+Documents are never changed: a change gives a new one that shares with the old everything off the pointer's path.
+That makes it cheap to keep the last good state and to drop a refused change. Positions in lists are read as
+addon-operator reads them: `-` is the end for `add`, a negative number counts from the end.
 """
 
 import re
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
 
 
 class Misfit(ValueError):
-    """A change does not fit the document; the message says which part of it is missing or of another kind."""
+    """A change does not fit the document; the message says which part is missing or of another kind."""
 
 
 def tokens(text: str) -> Pointer:
@@ -33,14 +33,14 @@ def text(pointer: Pointer) -> str:
 
 
 def found(document: JSON, pointer: Pointer) -> JSON:
-    """What is there. Raises Misfit."""
+    """The value at a pointer. Raises Misfit."""
     for depth in range(len(pointer)):
         document = _child(document, pointer[: depth + 1])
     return document
 
 
 def added(document: JSON, pointer: Pointer, value: JSON) -> JSON:
-    """A member set, or an element put before the one that is there. Raises Misfit."""
+    """The document with a member set, or an element inserted before the one at this position. Raises Misfit."""
 
     def change(held: JSON) -> JSON:
         if isinstance(held, dict):
@@ -52,7 +52,7 @@ def added(document: JSON, pointer: Pointer, value: JSON) -> JSON:
 
 
 def removed(document: JSON, pointer: Pointer) -> JSON:
-    """A member or an element taken out. Raises Misfit."""
+    """The document without a member or an element. Raises Misfit."""
 
     def change(held: JSON) -> JSON:
         _child(held, pointer)
@@ -65,7 +65,7 @@ def removed(document: JSON, pointer: Pointer) -> JSON:
 
 
 def way_to_list(document: JSON, pointer: Pointer) -> int | None:
-    """How many tokens lead to the first list that the pointer goes into, None if it goes into none."""
+    """The number of tokens to the first list on the pointer's path, None without such a list."""
     for depth, token in enumerate(pointer):
         if isinstance(document, list):
             return depth
@@ -74,7 +74,7 @@ def way_to_list(document: JSON, pointer: Pointer) -> int | None:
 
 
 def _changed(document: JSON, pointer: Pointer, change: Callable[[JSON], JSON]) -> JSON:
-    """The document with the container at the end of the way replaced, and all that hold it."""
+    """The document with the container at the end of the path replaced, and all containers around it."""
     held = [document]
     for depth in range(1, len(pointer)):
         held.append(_child(held[-1], pointer[:depth]))
@@ -92,7 +92,7 @@ def _changed(document: JSON, pointer: Pointer, change: Callable[[JSON], JSON]) -
 
 
 def _child(container: JSON, pointer: Pointer) -> JSON:
-    """What the last token of the pointer means in the container."""
+    """The value of the pointer's last token in the container."""
     if isinstance(container, dict):
         if pointer[-1] not in container:
             raise Misfit(f"there is no {text(pointer)}")
@@ -105,7 +105,7 @@ def _child(container: JSON, pointer: Pointer) -> JSON:
 def _index(pointer: Pointer, count: int) -> int:
     """A position among `count`."""
     if not _NUMBER.fullmatch(pointer[-1]):
-        raise Misfit(f"{text(pointer[:-1])} is a list, and '{pointer[-1]}' is no position in it")
+        raise Misfit(f"{text(pointer[:-1])} is a list, and '{pointer[-1]}' is not a position in it")
     place = int(pointer[-1])
     if not -count <= place < count:
         raise Misfit(f"{text(pointer)} is outside of the list")

@@ -21,9 +21,9 @@ from hookrunner.values.pointers import Misfit, Pointer
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """`plain` and `secret` are what ConfigMap and Secret say, None if they do not name the section; `config` is both.
-    `effective` are all layers, `encoded` is their JSON. `checked` says that the schema has judged the config. `misfits`
-    are patches that the lower layers leave no place for."""
+    """`plain` and `secret` are the config in ConfigMap and Secret, None if they do not name the section; `config` is
+    both. `effective` are all layers, `encoded` is their JSON. `checked` says that the schema has accepted the config.
+    `misfits` are patches that do not fit the lower layers."""
 
     key: str
     static: JSON
@@ -41,13 +41,13 @@ class Section:
         """The section after its layers have changed."""
         config = _both(self.plain, self.secret)
         base = layers.stages(self.static, config, self.schemas)[-1]
-        whole, misfits = self.patches.again({self.key: base})
+        whole, misfits = self.patches.reapplied({self.key: base})
         effective = whole[self.key]
         encoded = self._encoded(effective)
         return replace(self, config=config, effective=effective, encoded=encoded, misfits=tuple(misfits))
 
     def configured(self, plain: JSON, secret: JSON, checks: bool) -> "Section":
-        """The section with another config, judged if `checks` and if there is anything in it. Raises BadValues."""
+        """The section with another config, checked if `checks` and if it is not empty. Raises BadValues."""
         same = patches.same(plain, self.plain) and patches.same(secret, self.secret)
         config = _both(plain, secret)
         if checks and config and not (same and self.checked):
@@ -57,7 +57,7 @@ class Section:
         return replace(self, plain=plain, secret=secret, checked=checks).computed()
 
     def check(self, config: JSON) -> None:
-        """Raises BadValues if the schema does not allow this config."""
+        """Raise BadValues if the schema does not allow this config."""
         schema = self.schemas.config
         if schema is None:
             return
@@ -65,7 +65,7 @@ class Section:
         self._refuse(schema.problems(layers.checked_config(config, self.schemas), old))
 
     def patched_plain(self, operations: Iterable[PatchOperation]) -> JSON:
-        """What the ConfigMap is to say after a hook's patch of the config, judged; None if it says so. Raises
+        """The ConfigMap's section after a hook's patch of the config, checked; None if it need not change. Raises
         BadValues."""
         whole = patches.applied({self.key: self.config or {}}, operations, self.key)
         wanted = config_sections.without_nulls(whole[self.key])
@@ -94,7 +94,7 @@ class Section:
         return replace(self, patches=Patches()).computed()
 
     def check_for_helm(self) -> None:
-        """Raises BadValues if templates must not see these values."""
+        """Raise BadValues if templates must not see these values."""
         if self.schemas.helm:
             self._refuse(self.schemas.helm.problems(self.effective))
 
@@ -103,7 +103,7 @@ class Section:
             raise BadValues(self.key, problems)
 
     def _encoded(self, effective: JSON) -> bytes:
-        """Its JSON. Judged two levels deeper than it is: others put it into documents."""
+        """Its JSON. The depth is checked as if it were two levels deeper, because it is put into other documents."""
         try:
             return written([[effective]], orjson.OPT_SORT_KEYS)[2:-2]
         except orjson.JSONEncodeError as error:
@@ -117,8 +117,8 @@ def _both(plain: JSON, secret: JSON) -> JSON:
 
 
 def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, place: Pointer) -> JSON:
-    """What the ConfigMap must say for `wanted` to come out under the Secret, whose values it must not repeat. Raises
-    Misfit if no ConfigMap can bring that about."""
+    """The ConfigMap's section that gives `wanted` under the Secret, whose values it must not repeat. Raises Misfit if
+    no ConfigMap can give that."""
     old = plain if isinstance(plain, dict) else {}
     kept = {name: value for name, value in wanted.items() if name not in secret}
     for name, hidden in secret.items():
@@ -142,14 +142,14 @@ PATCH = "patch of a hook"
 
 
 class Origin(NamedTuple):
-    """A value that is no map (or an empty one inside), and the layer that has set it. Lists count as a whole."""
+    """A value that is not a map (or an empty map), and the layer that has set it. Lists count as a whole."""
 
     pointer: str
     value: JSON
     layer: str
 
     def shown(self) -> JSON:
-        """As a document for whoever asks; what the Secret has set is not for everybody."""
+        """As a document for the debug endpoint; values of the Secret are masked."""
         value = "*** from the Secret" if self.layer == SECRET else self.value
         return {"path": self.pointer, "value": value, "layer": self.layer}
 

@@ -1,8 +1,8 @@
-"""All values, with one owner: every change is judged before it is kept, and one that is refused changes nothing.
+"""All values, with one owner: every change is checked before it is kept, and a refused change has no effect.
 
-Nothing waits in here, so a change is seen whole or not at all. Reading is cheap: documents are computed when a layer
-changes, not when they are asked for. They are shared; nobody may change what a method has returned.
-Rules: addon-operator.md §2 without the defects of §11.1 (1, 3–8, 13, 28) and §13; design.md D10.
+No method awaits, so a change is seen whole or not at all. Reading is cheap: documents are computed when a layer
+changes, not when they are read. They are shared: never change what a method has returned. Where the rules differ from
+addon-operator's, docs/differences.md says so.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Set
@@ -33,16 +33,16 @@ class Files(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What became of a new config: the sections in which it says something else now, and those whose new config is
-    not used, each with why."""
+    """The result of a new config: the sections that it changes, and those whose new config is refused, each with the
+    reason."""
 
     changed: frozenset[str]
     refused: Mapping[str, BadValues]
 
 
 class Store:
-    """The values of `global` and of all modules, by key. A key that neither `static` nor `schemas` has is a KeyError,
-    except in a config, which may name modules that do not exist."""
+    """The values of `global` and of all modules, by key. An unknown key, one that neither `static` nor `schemas` has,
+    is a KeyError, except in a config, which may name modules that do not exist."""
 
     def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, Schemas]) -> None:
         self._sections = {
@@ -55,7 +55,7 @@ class Store:
         self._global = self._global_for_hooks(self._sections[GLOBAL])
 
     def config(self, key: str) -> JSON:
-        """What the user has set, None if nothing has been said of the section."""
+        """What the user has set, None if the config does not name the section."""
         return self._sections[key].config
 
     def effective(self, key: str) -> JSON:
@@ -63,17 +63,17 @@ class Store:
         return self._sections[key].effective
 
     def document(self, key: str) -> JSON:
-        """`{"global": …, key: …}` for templates and `enabled` scripts. Without `global.enabledModules`: a module that
-        is switched would else change the release of every other (§2.4)."""
+        """`{"global": …, key: …}` for templates and `enabled` scripts. Without `global.enabledModules`:
+        otherwise a module that is switched would change the release of every other."""
         return {GLOBAL: self.effective(GLOBAL), key: self.effective(key)}
 
     def config_document(self, key: str) -> JSON:
-        """The same of what the user has set."""
+        """The same for what the user has set."""
         return {GLOBAL: self.config(GLOBAL), key: self.config(key)}
 
     def files(self, key: str) -> Files:
-        """What a hook of the section gets, `global.enabledModules` included. Hooks of a module that is about to go get
-        what it last ran with."""
+        """The files of a hook of the section, `global.enabledModules` included. Hooks of a module that will be deleted
+        get the values with which it last ran."""
         held = self._last_runs.held.get(key)
         shared, own = held.sections if held else (self._sections[GLOBAL], self._sections[key])
         values = b'{"global":' + (self._global_for_hooks(shared) if held else self._global)
@@ -83,7 +83,7 @@ class Store:
         return Files(written(config, orjson.OPT_SORT_KEYS), values + b"}")
 
     def patches(self, key: str) -> JSON:
-        """What hooks have patched in memory, as dumps show it (§8.4)."""
+        """What hooks have patched in memory, as dumps show it."""
         operations = self._shown(key).patches.operations()
         return [{"Operations": [patches.document_of(one) for one in operations]}] if operations else []
 
@@ -92,13 +92,13 @@ class Store:
         return origins(self._shown(key))
 
     def enabled_modules(self, names: Collection[str]) -> None:
-        """Becomes `global.enabledModules` for hooks, whatever the schema of `global` allows."""
+        """Set `global.enabledModules` for hooks, whatever the schema of `global` allows."""
         self._enabled = tuple(names)
         self._global = self._global_for_hooks(self._sections[GLOBAL])
 
     def adopt(self, config: Config, secret: Config | None, validated: Set[str]) -> Adopted:
-        """Takes over what a user has written, section by section. A section is judged if it is `global` or one of
-        `validated`; if it is refused, it stays as it was."""
+        """Adopt what a user has written, section by section. A section is checked if it is `global` or one of
+        `validated`; if it is refused, the section stays unchanged."""
         changed: set[str] = set()
         refused: dict[str, BadValues] = {}
         for key, section in self._sections.items():
@@ -108,9 +108,9 @@ class Store:
             except BadValues as error:
                 refused[key] = error
             except Exception as error:
-                # Raised, it would end the watch, and again after each restart: whoever may edit would stop the program.
-                _log.exception("a section cannot be judged, please report this", section=key)
-                refused[key] = BadValues(key, [f"cannot be judged: {internal(error)}; please report it"])
+                # Raised, it would end the watch, also after a restart: any editor of the ConfigMap could stop us.
+                _log.exception("a section cannot be checked, please report this", section=key)
+                refused[key] = BadValues(key, [f"cannot be checked: {internal(error)}; please report it"])
             else:
                 changed |= {key} if is_new else set()
                 self._keep(new)
@@ -118,16 +118,17 @@ class Store:
         return Adopted(frozenset(changed), refused)
 
     def patched_config(self, key: str, operations: Iterable[PatchOperation]) -> JSON:
-        """What the ConfigMap's section is to become by a hook's patch, None if it need not be written. Kept only by
-        `keep_config`. Raises BadValues, also while an edit of the user's is refused: it would be overwritten."""
+        """The ConfigMap's section after a hook's patch, None if it need not be written. Only `keep_config` keeps it.
+        Raises BadValues, also while an edit of the user is refused: the patch would overwrite it."""
         asked = _own(key, operations)
         if held := self._last_runs.held.get(key):
             return self._patched_config_of(held, asked)
         return self._patched_plain(key, asked)
 
     def _patched_config_of(self, held: LastRun, asked: tuple[PatchOperation, ...]) -> JSON:
-        """The module is about to go, and its hooks see a config that may be no longer there. What they patch must fit
-        into that; what does not fit into the ConfigMap of now is not written: its deletion would never end."""
+        """The same for a module that will be deleted. Its hooks see a config that may have been removed, and their
+        patch must fit that config. What does not fit the present ConfigMap is not written: the deletion would never
+        end."""
         key = held.own.key
         if (wanted := held.own.patched_plain(asked)) is not None:
             own = replace(held.own, plain=wanted)
@@ -135,21 +136,23 @@ class Store:
         try:
             return self._patched_plain(key, asked)
         except BadValues as error:
-            _log.warn("a hook's patch is not written, its module is about to go", section=key, error=str(error))
+            _log.warn(
+                "a hook's patch is not written, because its module will be deleted", section=key, error=str(error)
+            )
             return None
 
     def _patched_plain(self, key: str, asked: tuple[PatchOperation, ...]) -> JSON:
         if asked and key in self._refused:
-            raise BadValues(key, ["a patch would overwrite what was refused", *self._refused[key].problems])
+            raise BadValues(key, ["a patch would overwrite an edit that was refused", *self._refused[key].problems])
         return self._sections[key].patched_plain(asked)
 
     def keep_config(self, key: str, section: JSON) -> bool:
-        """Takes over what has been written into the ConfigMap; was it new?"""
+        """Adopt what has been written into the ConfigMap; was it new?"""
         old = self._sections[key]
         return self._keep(old.configured(section, old.secret, False))
 
     def patch(self, key: str, operations: Iterable[PatchOperation]) -> bool:
-        """A hook's patch in memory, on the values as they are now; did it change anything? Raises BadValues."""
+        """Apply a hook's patch in memory, on the present values; did it change anything? Raises BadValues."""
         asked = _own(key, operations)
         if held := self._last_runs.held.get(key):
             own = held.own.patched(asked)
@@ -158,48 +161,48 @@ class Store:
         return self._keep(self._sections[key].patched(asked))
 
     def begin_run(self, key: str) -> None:
-        """The module runs with the values of now: nothing is held for it any more, but for what hooks have patched in
-        memory meanwhile."""
+        """Note that the module runs with the present values: its held values are dropped, except for what hooks have
+        patched in memory meanwhile."""
         if held := self._last_runs.held.get(key):
             self._keep(replace(self._sections[key], patches=held.own.patches).computed())
         self._last_runs.begin(key, LastRun(self._sections[GLOBAL], self._sections[key]))
 
     def hold(self, key: str) -> None:
-        """The module is about to go: until `forget`, its hooks see what it last ran with. If that was in an earlier
-        process, see `hold_recorded`."""
+        """Hold the values of a module that will be deleted: until `forget`, its hooks see the values with which it last
+        ran. If that was in an earlier process, see `hold_recorded`."""
         self._last_runs.hold(key, self._sections[key])
 
     def is_held(self, key: str) -> bool:
-        """Is it known what the module last ran with, and is that what its hooks see?"""
+        """Do the module's hooks see the values with which it last ran?"""
         return key in self._last_runs.held
 
     def hold_recorded(self, key: str, values: JSON) -> None:
-        """The same with the values that are on record in the module's release."""
+        """The same with the values in the record of the module's release."""
         self._last_runs.hold_recorded(key, values, (self.config(GLOBAL), self.config(key)))
 
     def forget(self, key: str) -> None:
-        """The module's deletion has ended. Drops what hooks have patched in memory, and what was held for them. The
-        config stays (§11.1.7)."""
+        """Drop what hooks have patched in memory and what was held for them, because the module's deletion has ended.
+        The config stays."""
         self._last_runs.forget(key)
         self._keep(self._sections[key].unpatched())
 
     def for_helm(self, key: str) -> None:
-        """Raises BadValues if the section is not fit for templates."""
+        """Raise BadValues if the section is not valid for templates."""
         self._sections[key].check_for_helm()
 
     def _keep(self, section: Section) -> bool:
-        """Whether anything of the section is new."""
+        """Keep the section; is anything of it new?"""
         old = self._sections[section.key]
         self._sections[section.key] = section
         for misfit in section.misfits:
             if misfit not in old.misfits:
-                _log.warn("a hook's patch has no place in the values any more", section=section.key, patch=misfit)
+                _log.warn("a hook's patch no longer fits the values", section=section.key, patch=misfit)
         if section.key == GLOBAL:
             self._global = self._global_for_hooks(section)
         return section is not old
 
     def _shown(self, key: str) -> Section:
-        """What the module's hooks see of its section."""
+        """The section as the module's hooks see it."""
         held = self._last_runs.held.get(key)
         return held.own if held else self._sections[key]
 
@@ -222,7 +225,7 @@ def _configured(section: Section, config: Config, secret: Config, validated: boo
 
 
 def _own(key: str, operations: Iterable[PatchOperation]) -> tuple[PatchOperation, ...]:
-    """The operations on values, all of which must be on the section."""
+    """The operations on values, all of which must concern the section."""
     asked = tuple(operations)
     patches.permitted(asked, key)
     return patches.values_operations(asked) if key == GLOBAL else asked

@@ -154,7 +154,7 @@ def test_a_packed_subchart_that_helm_does_not_load_is_named(write: Write, archiv
 def test_a_file_whose_name_is_no_text_is_refused(write: Write) -> None:
     directory = write({"templates/a": "1"})
     (directory / os.fsdecode(b"\xff")).touch()
-    with pytest.raises(BadChart, match=r"udcff': its name is no UTF-8"):
+    with pytest.raises(BadChart, match=r"udcff': its name is not UTF-8"):
         chart_files.scan(directory)
 
 

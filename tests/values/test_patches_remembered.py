@@ -32,7 +32,7 @@ def patched(*texts: str) -> Patches:
     found = Patches()
     for text in texts:
         document, found = found.then(document, [operation(text)], "foo")
-    assert found.again({"foo": LOWER}) == (document, [])
+    assert found.reapplied({"foo": LOWER}) == (document, [])
     assert Patches().then({"foo": LOWER}, map(operation, texts), "foo") == (document, found)
     return found
 
@@ -64,10 +64,10 @@ def test_only_what_still_counts_is_remembered(said: list[str], kept: list[str]) 
 
 def test_a_patch_without_a_place_waits_for_one() -> None:
     found = patched("+/foo/a/b=1", "-/foo/ports/80", "+/foo/l/-=2")
-    document, misfits = found.again({"foo": {"a": 3}})
+    document, misfits = found.reapplied({"foo": {"a": 3}})
     assert document == {"foo": {"a": 3}}
     assert misfits == ["add /foo/a/b: /foo/a is a number, so nothing can be in it", "add /foo/l/-: there is no /foo/l"]
-    assert found.again({"foo": LOWER})[0]["foo"]["a"] == {"b": 1}
+    assert found.reapplied({"foo": LOWER})[0]["foo"]["a"] == {"b": 1}
 
 
 def test_appending_for_ever_is_refused() -> None:
@@ -208,7 +208,7 @@ def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
             document, found = found.then(document, operations, "foo")
             said += [one for one in operations if one.op != "test"]
     for other in (lower, *ALL_LOWERS):
-        assert found.again({"foo": other})[0]["foo"] == all_done(other, said)
+        assert found.reapplied({"foo": other})[0]["foo"] == all_done(other, said)
 
 
 @settings(max_examples=60, deadline=None)

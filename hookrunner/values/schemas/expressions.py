@@ -1,9 +1,9 @@
-"""Rules in CEL (`x-deckhouse-validations`, addon-operator.md §2.6), by the extra `cel`.
+"""Rules in CEL (`x-deckhouse-validations`), by the extra `cel`.
 
-All numbers are doubles, as they are for addon-operator; where a rule needs whole ones (`self.replicas % 2 == 1`) they
-are tried as they are. A rule about a key that is not there holds, one about `oldSelf` is left out where nothing was.
+All numbers are doubles, as they are for addon-operator; where a rule needs integers (`self.replicas % 2 == 1`) they
+are passed unchanged. A rule about an absent key holds, one about `oldSelf` is skipped where there was no value before.
 
-A rule that has no value for what a user wrote refuses that, whatever the reason is (`kubetypes/cel.py`).
+A rule that cannot be evaluated for what a user wrote refuses it, whatever the reason is (`kubetypes/cel.py`).
 """
 
 import re
@@ -26,24 +26,25 @@ class _Program(NamedTuple):
 
 
 def available() -> bool:
-    """Whether rules can be checked."""
+    """Is the library installed, so that rules can be checked?"""
     return cel.available()
 
 
 def problems(node: Node, value: JSON, old: JSON, path: str = "") -> Iterator[str]:
-    """What the rules of a schema and of its properties say, the inner ones first. `old` is None where nothing was."""
+    """The messages of violated rules of a schema and of its properties, the inner ones first. `old` is None where there
+    was no value before."""
     if isinstance(value, dict):
         before = old if isinstance(old, dict) else {}
         for key, inner in node.properties.items():
             if key in value:
                 yield from problems(inner, value[key], before.get(key), f"{path}.{key}" if path else key)
     for index, rule in enumerate(node.rules):
-        if said := _said(rule, value, old):
-            yield f"{path or 'the section'}: {said} ({node.place}/x-deckhouse-validations/{index})"
+        if message := _message(rule, value, old):
+            yield f"{path or 'the section'}: {message} ({node.place}/x-deckhouse-validations/{index})"
 
 
-def _said(rule: Rule, value: JSON, old: JSON) -> str:
-    """What is to be said, "" if the rule holds."""
+def _message(rule: Rule, value: JSON, old: JSON) -> str:
+    """The message, "" if the rule holds."""
     try:
         program = _program(rule.expression)
         if program.uses_old and old is None:
@@ -57,16 +58,16 @@ def _said(rule: Rule, value: JSON, old: JSON) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The library's message if it is about the rule; about a value it may quote that."""
+    """The library's message if it is about the rule. A message about a value is replaced: it may quote the value."""
     if isinstance(error, WrongExpression):
         return str(error).partition("\n")[0]
     if isinstance(error, TooLong):
-        return "it looks at more items than can be checked, 10,000 in all its loops"
+        return "it looks at more than 10,000 items in all its loops"
     return "it takes values of other types" if _MISFIT in str(error) else "it has no result for this value"
 
 
 def _value(program: _Program, variables: dict[str, JSON]) -> JSON:
-    """Raises `NoValue`; OverflowError for a whole number that is no double."""
+    """Evaluate. Raises `NoValue`; OverflowError for an integer that does not fit into a double."""
     try:
         return cel.evaluated(program.compiled, _doubles(variables))
     except NoValue as error:
@@ -85,7 +86,7 @@ def _doubles(value: JSON) -> JSON:
 
 @lru_cache(maxsize=1024)
 def _program(text: str) -> _Program:
-    """An expression on `self`, perhaps on `oldSelf`. Raises `WrongExpression`."""
+    """Compile an expression on `self`, and on `oldSelf` if it needs that. Raises `WrongExpression`."""
     try:
         return _Program(cel.program(_environment("self"), text), uses_old=False)
     except WrongExpression as error:

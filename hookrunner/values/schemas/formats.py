@@ -1,4 +1,4 @@
-"""The values of `format` that are checked; others say something to people only, as elsewhere.
+"""The values of `format` that are checked; others only inform people, as in other implementations.
 
 Dashes do not count (`date-time`). Source: the formats of Go's `strfmt`, by which addon-operator checks.
 """
@@ -22,11 +22,11 @@ INTEGERS: Mapping[str, tuple[int, int]] = {
     "uint32": (0, 2**32 - 1),
     "uint64": (0, 2**64 - 1),
 }
-"""What whole numbers of a format lie between, both ends included."""
+"""Smallest and largest integer of a format, both included."""
 
 
 def text(name: str) -> Format | None:
-    """Whether a text has the format; None if nobody knows it."""
+    """A check whether a text has the format; None for an unknown format."""
     return _FORMATS.get(name.replace("-", "").lower())
 
 

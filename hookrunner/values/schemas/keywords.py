@@ -1,6 +1,6 @@
 """Keywords of a schema that look at one value alone: bounds, lengths, patterns, formats, enumerations.
 
-Complaints show what the schema says and never the value, which may be a password: they come into logs and Events.
+Complaints show the schema and never the value, which may be a password: they are written to logs and Events.
 
 Source: https://json-schema.org/draft-04/draft-fge-json-schema-validation-00,
 OpenAPI 3.0 for `nullable` and formats.
@@ -22,7 +22,7 @@ _SINGLE = 3.4028234663852886e38
 
 
 def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
-    """What a schema says about values of each type. Its keywords have been checked."""
+    """The tests of a schema for values of each type. Its keywords have been checked."""
     if raw.keys() <= _NOT_TESTED:
         return {}
     every = list(_enumeration(raw))
@@ -31,12 +31,12 @@ def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
 
 
 def same(value: JSON) -> bytes:
-    """Equal for equal values: 1 is 1.0 and is not true, the order of keys does not count."""
+    """A text that is equal for equal values: 1 equals 1.0 and not true, the order of keys does not count."""
     return orjson.dumps(_whole(value), option=orjson.OPT_SORT_KEYS)
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:
-    """`; did you mean 'x'?` if a known word is close, else nothing."""
+    """`; did you mean 'x'?` if a known word is close, else ""."""
     near = get_close_matches(word.lower(), [one.lower() for one in known], n=1)
     found = next((one for one in known if near and one.lower() == near[0]), "")
     return f"; did you mean '{found}'?" if found else ""
@@ -79,8 +79,8 @@ def _of_numbers(raw: Mapping[str, JSON]) -> Iterator[Test]:
     if "multipleOf" in raw:
         # By the digits that people wrote: 0.3 is a multiple of 0.1.
         step = Decimal(str(raw["multipleOf"]))
-        told = f"must be a multiple of {raw['multipleOf']}"
-        yield Test("multipleOf", lambda value: told if step <= 0 or _remainder(value, step) else "")
+        complaint_text = f"must be a multiple of {raw['multipleOf']}"
+        yield Test("multipleOf", lambda value: complaint_text if step <= 0 or _remainder(value, step) else "")
     yield from _number_format(raw.get("format", ""))
 
 
@@ -110,7 +110,7 @@ def _of_texts(raw: Mapping[str, JSON]) -> Iterator[Test]:
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a text matches: none does if Go refuses the pattern."""
+    """A check whether a text matches: none does if Go refuses the pattern."""
     try:
         return patterns.compiled(pattern).matches
     except patterns.InvalidInGo:

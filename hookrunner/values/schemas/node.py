@@ -24,14 +24,14 @@ KINDS: Mapping[type, str] = {
 
 
 class Test(NamedTuple):
-    """One keyword on one value: `complaint` says what is wrong with it, "" if nothing is."""
+    """One keyword on one value: `complaint` says what is wrong with it, "" if it is valid."""
 
     keyword: str
     complaint: Callable[[JSON], str]
 
 
 class Rule(NamedTuple):
-    """One of `x-deckhouse-validations`: an expression in CEL, and what to say where it is false."""
+    """One of `x-deckhouse-validations`: an expression in CEL, and the message if it is false."""
 
     expression: str
     message: str
@@ -41,8 +41,8 @@ class Rule(NamedTuple):
 class Node:
     """One schema. `place` is where it is written: `openapi/values.yaml#/properties/a`.
 
-    `additional` and `more_items` are None where nothing is said, `default` is None where there is none. `tests` are by
-    the type of the value, only for those that can fail.
+    `additional` and `more_items` are None if the keyword is absent, as is `default`. `tests` are by the type of the
+    value, only for types that can fail.
     """
 
     place: str
@@ -70,9 +70,9 @@ class Node:
         return self.place[self.place.index("#") :]
 
     def beside(self) -> Iterator["Node"]:
-        """Schemas that look at the very value that this one looks at."""
+        """Schemas that apply to the same value as this one."""
         yield from (*self.all_of, *self.any_of, *self.one_of)
-        yield from (one for one in (self.refused, *self.dependencies.values()) if isinstance(one, Node))
+        yield from (child for child in (self.refused, *self.dependencies.values()) if isinstance(child, Node))
 
 
 Allowed: TypeAlias = Node | bool | None
@@ -81,18 +81,18 @@ Allowed: TypeAlias = Node | bool | None
 _Steps = Callable[[Node], Iterator[Node]]
 
 
-def endless(nodes: Sequence[Node]) -> list[str]:
-    """What is wrong with these, which are all that there are; one line each."""
+def cycles(nodes: Sequence[Node]) -> list[str]:
+    """Cycles among all nodes of a schema, one line each."""
     kinds = (
         (Node.beside, "applies itself (allOf, anyOf, oneOf, not) without end"),
-        (_by_default, "is filled with defaults without end"),
+        (_defaulted, "is filled with defaults without end"),
     )
-    return [f"{place} {text}" for steps, text in kinds for place in _in_circle(nodes, steps)]
+    return [f"{place} {text}" for steps, text in kinds for place in _in_cycle(nodes, steps)]
 
 
-def _in_circle(nodes: Sequence[Node], steps: _Steps) -> Iterator[str]:
+def _in_cycle(nodes: Sequence[Node], steps: _Steps) -> Iterator[str]:
     """The first place from which these steps lead back to it."""
-    ahead = {id(node): {id(one) for one in steps(node)} for node in nodes}
+    ahead = {id(node): {id(child) for child in steps(node)} for node in nodes}
     left = len(ahead) + 1
     while len(ahead) < left:
         left = len(ahead)
@@ -103,23 +103,23 @@ def _in_circle(nodes: Sequence[Node], steps: _Steps) -> Iterator[str]:
     yield from [node.at for node in nodes if id(node) in ahead][:1]
 
 
-def _by_default(node: Node) -> Iterator[Node]:
-    """What is reached without anything being there."""
+def _defaulted(node: Node) -> Iterator[Node]:
+    """Schemas whose defaults apply although the value has nothing there."""
     yield from (inner for inner in node.properties.values() if isinstance(inner.default, dict | list))
     if node.default and isinstance(node.default, list) and isinstance(node.items, Node):
         yield node.items
 
 
 def filled(node: Node, value: JSON) -> JSON:
-    """The value with the defaults of keys that are absent, or the value itself if there are none.
+    """The value with the defaults of absent keys, or the value itself if there are none to fill in.
 
-    Objects through `properties`, lists through `items` of one schema; an absent object gets its parts only if it has a
-    default of its own. Nothing comes through `allOf` and its like. What is new shares nothing with the schema.
+    Objects are filled through `properties`, lists through `items` of one schema; an absent object gets its parts only
+    if it has a default of its own. `allOf` and its like fill in nothing. New parts share nothing with the schema.
     """
     if isinstance(value, dict) and node.properties:
         return _object(node, value)
     if isinstance(value, list) and isinstance(node.items, Node):
-        inner = [filled(node.items, one) for one in value]
+        inner = [filled(node.items, child) for child in value]
         return inner if any(new is not old for new, old in zip(inner, value, strict=True)) else value
     return value
 
@@ -138,5 +138,5 @@ def _object(node: Node, value: dict[str, JSON]) -> dict[str, JSON]:
 
 def _copied(value: JSON) -> JSON:
     if isinstance(value, dict):
-        return {key: _copied(one) for key, one in value.items()}
-    return [_copied(one) for one in value] if isinstance(value, list) else value
+        return {key: _copied(child) for key, child in value.items()}
+    return [_copied(child) for child in value] if isinstance(value, list) else value

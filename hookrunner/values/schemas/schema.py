@@ -24,7 +24,7 @@ _WORDS = re.compile(r"[\w-]+")
 
 
 class Terms(NamedTuple):
-    """How a schema is read. `helm` is about keys that are required only right before a chart is rendered."""
+    """How a schema is applied. `helm` adds keys that are required only right before a chart is rendered."""
 
     closed: bool = True
     helm: bool = False
@@ -33,21 +33,21 @@ class Terms(NamedTuple):
 _AS_WRITTEN = Terms(closed=False)
 
 
-def problems(node: Node, value: JSON, path: str, terms: Terms) -> Iterator[str]:
-    """Everything that is wrong, `path` first; "" is the root."""
+def problems(node: Node, value: JSON, path: str, mode: Terms) -> Iterator[str]:
+    """Everything that is wrong with a value, one line each, beginning with `path`; "" is the root."""
     kind = type(value)
     if not _fits(node, value):
         yield _line(
-            path, f"must be of type {' or '.join(node.types)}, not {KINDS[kind]}{_mend(node, value)}", node, "type"
+            path, f"must be of type {' or '.join(node.types)}, not {KINDS[kind]}{_hint(node, value)}", node, "type"
         )
         return
     for keyword, complaint in node.tests.get(kind, ()):
         if found := complaint(value):
             yield _line(path, found, node, keyword)
     if kind is dict:
-        yield from _object(node, value, path, terms)
+        yield from _object(node, value, path, mode)
     elif kind is list:
-        yield from _list(node, value, path, terms)
+        yield from _list(node, value, path, mode)
     if value is not None and (node.all_of or node.any_of or node.one_of or node.refused):
         yield from _combined(node, value, path)
 
@@ -60,7 +60,7 @@ def _line(path: str, text: str, node: Node, keyword: str) -> str:
 
 
 def _fits(node: Node, value: JSON) -> bool:
-    """A whole number is an integer, however it is written."""
+    """Has the value one of the types? A whole number is an integer, however it is written."""
     if value is None:
         return node.nullable or not node.types
     kind = KINDS[type(value)]
@@ -68,9 +68,9 @@ def _fits(node: Node, value: JSON) -> bool:
     return not node.types or kind in node.types or whole or (kind == "integer" and "number" in node.types)
 
 
-def _mend(node: Node, value: JSON) -> str:
+def _hint(node: Node, value: JSON) -> str:
     if not set(node.types) & set(KINDS.values()):
-        return "; that is no type: the schema is to be mended"
+        return "; that is not a type: correct the schema"
     if value is None:
         return "; leave the key out, or give it a value"
     if isinstance(value, str):
@@ -90,39 +90,40 @@ def _wider(types: Sequence[str]) -> Sequence[str]:
 # ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _object(node: Node, value: Mapping[str, JSON], path: str, terms: Terms) -> Iterator[str]:
+def _object(node: Node, value: Mapping[str, JSON], path: str, mode: Terms) -> Iterator[str]:
     for key, inner in value.items():
-        below = _below(path, key)
+        below = _child_path(path, key)
         property_ = node.properties.get(key)
         if property_ is not None:
-            yield from problems(property_, inner, below, _inside(property_, terms))
-        yield from _undeclared(node, key, inner, below, terms)
-    for name, keyword in _required(node, terms):
+            yield from problems(property_, inner, below, _inside(property_, mode))
+        yield from _undeclared(node, key, inner, below, mode)
+    for name, keyword in _required(node, mode):
         if name not in value and not (name in node.properties and node.properties[name].default is not None):
-            yield _line(_below(path, name), "is required", node, keyword)
+            yield _line(_child_path(path, name), "is required", node, keyword)
     for name, wanted in node.dependencies.items():
         if name in value and isinstance(wanted, Node):
             yield from problems(wanted, value, path, _AS_WRITTEN)
         elif name in value and isinstance(wanted, tuple):
             missing = (key for key in wanted if key not in value)
             yield from (
-                _line(_below(path, key), f"is required beside {name}", node, f"dependencies/{name}") for key in missing
+                _line(_child_path(path, key), f"is required beside {name}", node, f"dependencies/{name}")
+                for key in missing
             )
 
 
-def _inside(property_: Node, terms: Terms) -> Terms:
-    """Under a property that speaks for itself, everything is as it is written."""
-    return Terms(terms.closed and property_.additional is None, terms.helm)
+def _inside(property_: Node, mode: Terms) -> Terms:
+    """Below a property with its own `additionalProperties`, the schema applies as it is written."""
+    return Terms(mode.closed and property_.additional is None, mode.helm)
 
 
-def _required(node: Node, terms: Terms) -> Iterator[tuple[str, str]]:
+def _required(node: Node, mode: Terms) -> Iterator[tuple[str, str]]:
     yield from ((name, "required") for name in node.required)
-    if terms.helm:
+    if mode.helm:
         yield from ((name, "x-required-for-helm") for name in node.required_for_helm if name not in node.required)
 
 
-def _undeclared(node: Node, key: str, value: JSON, path: str, terms: Terms) -> Iterator[str]:
-    """What `patternProperties` and `additionalProperties` say about a key."""
+def _undeclared(node: Node, key: str, value: JSON, path: str, mode: Terms) -> Iterator[str]:
+    """Check a key against `patternProperties` and `additionalProperties`."""
     matching = [inner for pattern, inner in node.patterns.items() if pattern.matches(key)]
     for inner in matching:
         yield from problems(inner, value, path, _AS_WRITTEN)
@@ -130,13 +131,13 @@ def _undeclared(node: Node, key: str, value: JSON, path: str, terms: Terms) -> I
         return
     if isinstance(node.additional, Node):
         yield from problems(node.additional, value, path, _AS_WRITTEN)
-    elif node.additional is False or (node.additional is None and terms.closed):
+    elif node.additional is False or (node.additional is None and mode.closed):
         known = list(node.properties)
         words = suggestion(key, known) or (f"; known are {', '.join(known)}" if known else "; none are known here")
         yield _line(path, f"is a forbidden property{words}", node, "additionalProperties")
 
 
-def _below(path: str, key: str) -> str:
+def _child_path(path: str, key: str) -> str:
     if not key.isidentifier() and not _WORDS.fullmatch(key):
         return f'{path}["{redaction.key(key)}"]'
     return f"{path}.{key}" if path else key
@@ -145,8 +146,8 @@ def _below(path: str, key: str) -> str:
 # ── lists ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _list(node: Node, value: Sequence[JSON], path: str, terms: Terms) -> Iterator[str]:
-    items, inside = node.items, Terms(terms.closed)
+def _list(node: Node, value: Sequence[JSON], path: str, mode: Terms) -> Iterator[str]:
+    items, inside = node.items, Terms(mode.closed)
     first = items if isinstance(items, tuple) else (items,) * len(value) if items else ()
     for index, (inner, one) in enumerate(zip(first, value, strict=False)):
         yield from problems(inner, one, f"{path}[{index}]", inside)
@@ -177,19 +178,21 @@ def _combined(node: Node, value: JSON, path: str) -> Iterator[str]:
 
 
 def _chosen(node: Node, keyword: str, ways: Sequence[Node], value: JSON, path: str) -> Iterator[str]:
-    """At least one way, with `oneOf` exactly one. Of several that do not fit, the nearest tells what is wrong."""
-    tried = [list(problems(way, value, path, _AS_WRITTEN)) for way in ways]
-    fitting = [str(number) for number, wrong in enumerate(tried, 1) if not wrong]
+    """At least one alternative must fit, with `oneOf` exactly one. If none fits, the nearest one is explained."""
+    complaints = [list(problems(way, value, path, _AS_WRITTEN)) for way in ways]
+    fitting = [str(number) for number, wrong in enumerate(complaints, 1) if not wrong]
     if not fitting:
-        number, nearest = min(enumerate(tried, 1), key=lambda one: (_elsewhere(one[1], ways[one[0] - 1]), len(one[1])))
+        number, nearest = min(
+            enumerate(complaints, 1), key=lambda one: (_has_other_type(one[1], ways[one[0] - 1]), len(one[1]))
+        )
         yield _line(path, f"fits none of {len(ways)} ways; the nearest is number {number}", node, keyword)
         yield from nearest
     elif keyword == "oneOf" and len(fitting) > 1:
         yield _line(path, f"fits several ways, numbers {' and '.join(fitting)}, and may fit only one", node, keyword)
 
 
-def _elsewhere(wrong: Sequence[str], way: Node) -> bool:
-    """Whether a value is of another type than a way begins with."""
+def _has_other_type(wrong: Sequence[str], way: Node) -> bool:
+    """Has the value another type than the alternative expects?"""
     return any(line.endswith((f"({way.place}/type)", f"({way.place}/enum)")) for line in wrong)
 
 
@@ -198,18 +201,18 @@ _MOST_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a section must be. Made by `schema_files.load`."""
+    """A schema of a section. Made by `schema_files.load`."""
 
     node: Node
-    terms: Terms
+    mode: Terms
 
     def problems(self, value: JSON, old: JSON = None) -> list[str]:
         """What is wrong with a section, one line each: path, what, and where the rule is written. At most 21 lines.
 
-        `old` is what the section was, for rules about changes. Rules in CEL are asked of what is otherwise right.
+        `old` is the previous section, for rules about changes. Rules in CEL are checked only if the rest is valid.
         """
         try:
-            found = list(problems(self.node, value, "", self.terms))
+            found = list(problems(self.node, value, "", self.mode))
             found = found or list(expressions.problems(self.node, value, old))
         except RecursionError:
             return ["the section is nested too deep"]
@@ -217,7 +220,7 @@ class Schema:
         return [" ".join(line.split()) for line in found[:_MOST_LINES]] + more
 
     def defaults(self, value: JSON) -> JSON:
-        """The section with the defaults of what is absent; the section itself if there are none. It is not changed."""
+        """The section with the defaults of absent keys; the section itself if there are none. It is not changed."""
         try:
             return filled(self.node, value)
         except RecursionError:

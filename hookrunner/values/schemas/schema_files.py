@@ -1,4 +1,4 @@
-"""A section's schemas, from its files in `openapi/` (addon-operator.md §2.6).
+"""A section's schemas, from its files in `openapi/` .
 
 Words for true and false are those of YAML 1.1, as in `values.yaml`; keys are always the text that was written.
 """
@@ -12,7 +12,7 @@ from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.values.schemas import expressions
-from hookrunner.values.schemas.node import Node, endless
+from hookrunner.values.schemas.node import Node, cycles
 from hookrunner.values.schemas.schema import Schema, Terms
 from hookrunner.values.schemas.schema_reader import RULES, Documents, Reader
 from hookrunner.values.schemas.slips import FOR_HELM, Slip
@@ -25,9 +25,9 @@ _NO_CEL = f"{RULES} are rules in CEL, and the library that checks them is missin
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """What a section must be: as users write it, as hooks and charts see it, right before its chart is rendered.
+    """The schemas of a section: as users write it, as hooks and charts see it, and right before its chart is rendered.
 
-    None: it may be anything. `slips` are to be mended by whoever wrote the files.
+    None allows anything. The author of the files should correct `slips`.
     """
 
     config: Schema | None = None
@@ -37,7 +37,7 @@ class Schemas:
 
 
 class _Document(NamedTuple):
-    """A file, the schema in it, and what addon-operator overlooks."""
+    """A file, the schema in it, and the mistakes that addon-operator overlooks."""
 
     raw: dict[str, JSON]
     root: Node
@@ -45,13 +45,14 @@ class _Document(NamedTuple):
 
 
 def load(directory: Path, section: str) -> Schemas:
-    """The schemas of a module, or of the global hooks, by its directory. `section` is its key in values, or `global`.
+    """Load the schemas in the directory of a module, or of the global hooks. `section` is its key in values, or
+    `global`.
 
     Raises BadModule, which names the file and everything that is wrong with it.
     """
     config, values = _document(directory, CONFIG), _document(directory, VALUES)
-    own = None if config is None else _open(config.root, section)
-    whole = None if values is None else _open(_extended(values, config), section)
+    own = None if config is None else _with_enabled_modules(config.root, section)
+    whole = None if values is None else _with_enabled_modules(_extended(values, config), section)
     return Schemas(
         None if own is None else Schema(own, Terms()),
         None if whole is None else Schema(whole, Terms()),
@@ -61,7 +62,7 @@ def load(directory: Path, section: str) -> Schemas:
 
 
 def _document(directory: Path, name: str) -> _Document | None:
-    """A file that is not there, or has nothing in it, says nothing."""
+    """Read a schema file; None if it is missing or empty."""
     raw = _raw(directory / name)
     if raw is None:
         return None
@@ -69,14 +70,14 @@ def _document(directory: Path, name: str) -> _Document | None:
     try:
         root = reader.root()
     except RecursionError:
-        raise BadModule(f"{directory / name}: nested too deep") from None
-    if problems := reader.problems or endless(reader.nodes) or _unchecked(reader.nodes):
+        raise BadModule(f"{directory / name}: nested too deeply") from None
+    if problems := reader.problems or cycles(reader.nodes) or _uncheckable(reader.nodes):
         raise BadModule(f"{directory / name}: {'; '.join(problems)}")
     return _Document(raw, root, reader.slips)
 
 
-def _unchecked(nodes: Sequence[Node]) -> list[str]:
-    """Rules that nobody can check. What a module's author forbids is not let through, so its schema is of no use."""
+def _uncheckable(nodes: Sequence[Node]) -> list[str]:
+    """Rules that cannot be checked. Values that a module's author forbids must not pass, so the schema is refused."""
     with_rules = [node for node in nodes if node.rules]
     return [] if expressions.available() else [f"{node.at}: {_NO_CEL}" for node in with_rules[:1]]
 
@@ -96,7 +97,7 @@ def _raw(path: Path) -> JSON:
 
 
 def _extended(values: _Document, config: _Document | None) -> Node:
-    """`x-extend`: the config schema's own, where the values schema says nothing else."""
+    """`x-extend`: the config schema, for everything that the values schema does not define itself."""
     root, extends = values.root, values.raw.get("x-extend")
     if config is None or not isinstance(extends, dict) or extends.get("schema") is None:
         return root
@@ -111,8 +112,8 @@ def _extended(values: _Document, config: _Document | None) -> Node:
     )
 
 
-def _open(root: Node, section: str) -> Node:
-    """The global section is given `enabledModules`, which its schema need not know (§2.4)."""
+def _with_enabled_modules(root: Node, section: str) -> Node:
+    """Add `enabledModules` to the global section; its schema need not define it."""
     if section != GLOBAL or _ENABLED_MODULES in root.properties:
         return root
     given = Node(f"{root.place}/properties/{_ENABLED_MODULES}")

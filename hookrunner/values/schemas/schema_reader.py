@@ -22,19 +22,19 @@ from hookrunner.values.schemas.slips import FOR_HELM, Slip, names, number
 from kubetypes import patterns, yaml_values
 
 
-class NotThere(LookupError):
-    """A reference leads nowhere; the message goes on after the reference."""
+class DanglingReference(LookupError):
+    """A reference has no target; the message continues after the reference."""
 
 
 class Documents:
-    """`own` is the module's file `name`, which stands in `directory`. Others are read when they are asked for."""
+    """`own` is the content of the module's file `name` in `directory`. Other files are read when they are needed."""
 
     def __init__(self, directory: Path, name: str, own: JSON) -> None:
         self._directory = directory
         self._read: dict[str, JSON] = {name: own}
 
     def place(self, reference: str, at: str) -> str:
-        """What a `$ref` at a place names: file and JSON pointer."""
+        """The target of a `$ref` at a place: file and JSON pointer."""
         file, _, pointer = reference.partition("#")
         here = at.partition("#")[0]
         if not file:
@@ -52,20 +52,20 @@ class Documents:
             elif isinstance(value, dict) and key in value:
                 value = value[key]
             else:
-                raise NotThere("refers to nothing in this file; write #/definitions/NAME")
+                raise DanglingReference("refers to nothing in this file; write #/definitions/NAME")
         return value
 
     def _document(self, file: str) -> JSON:
         if file not in self._read:
-            if os.path.exists(file) and not os.path.isfile(file):  # a FIFO or a device: its reading may never end
-                raise NotThere("refers to something that is no file")
+            if os.path.exists(file) and not os.path.isfile(file):  # reading a FIFO or a device may never end
+                raise DanglingReference("refers to something that is no file")
             try:
                 found = yaml_values.documents(Path(file).read_bytes(), yaml_values.YAML_1_1)
                 self._read[file] = next(found, None)
             except yaml_values.BadDocument as error:
-                raise NotThere(f"refers to a file that is {error}") from None
+                raise DanglingReference(f"refers to a file that is {error}") from None
             except (OSError, ValueError) as error:
-                raise NotThere(f"refers to a file that cannot be read: {error.args[-1]}") from None
+                raise DanglingReference(f"refers to a file that cannot be read: {error.args[-1]}") from None
         return self._read[file]
 
 
@@ -73,8 +73,8 @@ RULES = "x-deckhouse-validations"
 
 
 class Reader:
-    """Reads the schema in the file `name`, and what it refers to; what is wrong is in `problems`, one line each, what
-    addon-operator overlooks in `slips`."""
+    """Reads the schema in the file `name`, and its references. Errors are in `problems`, one line each; mistakes that
+    addon-operator overlooks are in `slips`."""
 
     def __init__(self, documents: Documents, name: str) -> None:
         self.problems: list[str] = []
@@ -84,7 +84,7 @@ class Reader:
         self._read: dict[int, Node] = {}
 
     def root(self) -> Node:
-        """The file's schema; `nodes` are then all that were read."""
+        """The file's schema; afterwards `nodes` are all that were read."""
         return self.node(self._documents.at(f"{self._name}#"), f"{self._name}#")
 
     @property
@@ -93,7 +93,7 @@ class Reader:
 
     def node(self, raw: JSON, at: str) -> Node:
         """The schema at a place, which is a file and a JSON pointer: `openapi/values.yaml#/properties/a`."""
-        raw, at = self._followed(raw, at)
+        raw, at = self._resolve(raw, at)
         node = self._read.get(id(raw))
         if node is None:
             node = Node(at)
@@ -101,27 +101,27 @@ class Reader:
                 self._read[id(raw)] = node
                 self._fill(node, {key: value for key, value in raw.items() if value is not None}, at)
             elif raw is not None:
-                self._wrong(at, "must be a schema, which is an object")
+                self._report(at, "must be a schema, which is an object")
         return node
 
-    def _wrong(self, at: str, text: str) -> None:
+    def _report(self, at: str, text: str) -> None:
         self.problems.append(f"{at.removeprefix(self._name)} {text}")
 
     # ── references ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _followed(self, raw: JSON, at: str) -> tuple[JSON, str]:
-        """What a `$ref` refers to, and where that stands. What is written beside it does not count."""
+    def _resolve(self, raw: JSON, at: str) -> tuple[JSON, str]:
+        """The target of a `$ref`, and its place. Keywords beside a `$ref` are ignored."""
         seen = [at]
         while isinstance(raw, dict) and isinstance(raw.get("$ref"), str):
-            said = raw["$ref"]
+            reference = raw["$ref"]
             try:
-                at = self._documents.place(said, seen[-1])
+                at = self._documents.place(reference, seen[-1])
                 raw = self._documents.at(at)
-            except NotThere as error:
-                self._wrong(seen[-1], f"$ref {said} {error}")
+            except DanglingReference as error:
+                self._report(seen[-1], f"$ref {reference} {error}")
                 return None, at
             if at in seen:
-                self._wrong(seen[-1], f"$ref {said} goes round in a circle")
+                self._report(seen[-1], f"$ref {reference} leads back to itself")
                 return None, at
             seen.append(at)
         return raw, at
@@ -134,7 +134,7 @@ class Reader:
         for key in [key for key in raw if key in _KEYWORDS]:
             fits, wanted = _KEYWORDS[key]
             if not fits(raw[key]):
-                self._wrong(f"{at}/{key}", wanted)
+                self._report(f"{at}/{key}", wanted)
                 del raw[key]
         if "pattern" in raw and not self._usable(raw["pattern"], f"{at}/pattern"):
             del raw["pattern"]
@@ -142,7 +142,7 @@ class Reader:
         node.nullable = raw.get("nullable", False) or "null" in node.types
         node.tests = keywords.tests(raw)
         node.default = raw.get("default")
-        node.rules = tuple(Rule(one["expression"], one["message"]) for one in raw.get(RULES, ()))
+        node.rules = tuple(Rule(item["expression"], item["message"]) for item in raw.get(RULES, ()))
         self._fill_object(node, raw, at)
         self._fill_rest(node, raw, at)
 
@@ -173,12 +173,13 @@ class Reader:
         node.refused = self.node(raw["not"], f"{at}/not") if "not" in raw else None
 
     def _usable(self, pattern: str, at: str) -> bool:
-        """What Go does not take is a slip; what only we cannot do is a problem."""
+        """Can the pattern be compiled? One that Go refuses is a slip; one that only this program refuses is a
+        problem."""
         try:
             with suppress(patterns.InvalidInGo):
                 patterns.compiled(pattern)
         except patterns.NotDoneHere as error:
-            self._wrong(at, f"cannot be used here: {error}")
+            self._report(at, f"cannot be used here: {error}")
             return False
         return True
 
@@ -191,8 +192,8 @@ class Reader:
         return tuple(self.node(inner, f"{at}/{key}/{index}") for index, inner in enumerate(raw.get(key, ())))
 
     def _allowed(self, raw: dict[str, JSON], key: str, at: str) -> Allowed:
-        said = raw.get(key)
-        return said if said is None or isinstance(said, bool) else self.node(said, f"{at}/{key}")
+        reference = raw.get(key)
+        return reference if reference is None or isinstance(reference, bool) else self.node(reference, f"{at}/{key}")
 
 
 def _listed(value: JSON) -> Iterable[str]:
@@ -201,8 +202,8 @@ def _listed(value: JSON) -> Iterable[str]:
 
 def _rules(value: JSON) -> bool:
     return isinstance(value, list) and all(
-        isinstance(one, dict) and all(isinstance(one.get(key), str) and one[key].strip() for key in Rule._fields)
-        for one in value
+        isinstance(item, dict) and all(isinstance(item.get(key), str) and item[key].strip() for key in Rule._fields)
+        for item in value
     )
 
 

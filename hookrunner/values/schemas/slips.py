@@ -1,8 +1,8 @@
-"""What is no schema and yet has a meaning for addon-operator, whose modules are to work unchanged: it is read as there,
-and told.
+"""Mistakes in schemas that addon-operator overlooks. Its modules must work unchanged, so a slip is read as there, and
+reported.
 
-Most of what is no schema cannot be used there either, for it does not fit go-openapi's types. What does fit is found
-here; observed with go-openapi/validate 0.25.1, as addon-operator calls it.
+Most invalid schemas cannot be used there either, because they do not fit go-openapi's types. Those that do fit are
+found here; observed with go-openapi/validate 0.25.1, as addon-operator calls it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ FOR_HELM = "x-required-for-helm"
 
 
 class Slip(NamedTuple):
-    """`place` is where it is written: file and JSON pointer; `text` says what is no schema, and what comes of it."""
+    """`place` is where it is written: file and JSON pointer; `text` says what is wrong, and its consequence."""
 
     place: str
     text: str
@@ -27,34 +27,36 @@ class Slip(NamedTuple):
 
 
 _Found = Iterator[tuple[str, str]]
-"""The rest of the pointer, and what to say."""
+"""The rest of the pointer, and the message."""
 
 
 def found(raw: Mapping[str, JSON]) -> _Found:
-    """All slips of one schema, its inner ones left out."""
+    """All slips of one schema, without those of inner schemas."""
     for key, look in _LOOKS.items():
         if key in raw:
             yield from look(key, raw[key])
 
 
 def without(raw: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The schema without what says nothing for being a slip. What nothing can fit stays."""
+    """The schema without slips that have no effect. A slip that nothing can fit stays."""
     kept = {key: value for key, value in raw.items() if key not in _SILENT or not any(_LOOKS[key](key, value))}
     if "additionalProperties" in raw and "additionalProperties" not in kept:
         kept["additionalProperties"] = True
     if isinstance(kept.get("patternProperties"), dict):
-        kept["patternProperties"] = {key: one for key, one in kept["patternProperties"].items() if not _refused(key)}
+        kept["patternProperties"] = {key: item for key, item in kept["patternProperties"].items() if not _refused(key)}
     if isinstance(kept.get("dependencies"), dict):
-        kept["dependencies"] = {key: one for key, one in kept["dependencies"].items() if isinstance(one, dict | list)}
+        kept["dependencies"] = {
+            key: item for key, item in kept["dependencies"].items() if isinstance(item, dict | list)
+        }
     return kept
 
 
 def _type(key: str, value: JSON) -> _Found:
     known = tuple(KINDS.values())
-    for one in [value] if isinstance(value, str) else value if names(value) else ():
-        if one not in known:
-            meant = suggestion(one, known) or f"; types are {', '.join(known)}"
-            yield key, f"{one!r} is no type, so nothing is of it{meant}"
+    for item in [value] if isinstance(value, str) else value if names(value) else ():
+        if item not in known:
+            meant = suggestion(item, known) or f"; types are {', '.join(known)}"
+            yield key, f"{item!r} is no type, so nothing is of it{meant}"
 
 
 def _items(key: str, value: JSON) -> _Found:
@@ -83,14 +85,14 @@ def _pattern(key: str, value: JSON) -> _Found:
 
 
 def _patterns(key: str, value: JSON) -> _Found:
-    for one in value if isinstance(value, dict) else ():
-        if why := _refused(one):
+    for item in value if isinstance(value, dict) else ():
+        if why := _refused(item):
             yield key, f"{why}; so it stands for no key"
 
 
 def _dependencies(key: str, value: JSON) -> _Found:
-    for name, one in value.items() if isinstance(value, dict) else ():
-        if not isinstance(one, dict | list):
+    for name, item in value.items() if isinstance(value, dict) else ():
+        if not isinstance(item, dict | list):
             yield f"{key}/{name}", "is neither a list of keys nor a schema, so nothing depends on it"
 
 
@@ -100,7 +102,7 @@ def _for_helm(key: str, value: JSON) -> _Found:
 
 
 def _refused(pattern: str) -> str:
-    """Why Go does not take it, if it does not."""
+    """Why Go refuses a pattern, "" if it does not."""
     try:
         patterns.compiled(pattern)
     except patterns.InvalidInGo as error:
@@ -112,7 +114,7 @@ def _refused(pattern: str) -> str:
 
 def names(value: JSON) -> bool:
     """Is it a list of texts?"""
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def number(value: JSON) -> bool:
@@ -133,4 +135,4 @@ _LOOKS: Mapping[str, Callable[[str, JSON], _Found]] = {
     FOR_HELM: _for_helm,
 }
 _SILENT = frozenset(("items", "additionalProperties", "additionalItems", FOR_HELM))
-"""What says nothing as a whole for being a slip."""
+"""Keywords that a slip makes ineffective as a whole."""

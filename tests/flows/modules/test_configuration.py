@@ -85,7 +85,7 @@ async def test_a_section_that_is_no_text_is_refused_and_not_passed_over(one: Wor
     await one.start()
     edit = {"data": {"a": None}, "binaryData": {"a": base64.b64encode("size: 3 # für".encode("latin-1")).decode()}}
     await one.ask("PATCH", one.path("hookrunner") + "?story=yes", edit)
-    await one.module_is("a", ready=True, refused="a: ConfigMap: a: is no text in UTF-8; save it as such")
+    await one.module_is("a", ready=True, refused="a: ConfigMap: a: is not text in UTF-8; save it as UTF-8")
     assert await one.map("a") == {"size": "2"}
 
 

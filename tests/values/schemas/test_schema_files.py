@@ -181,8 +181,8 @@ def _problems_of_all(schemas: Schemas, value: JSON) -> list[str]:
         ("properties: {a: {$ref: 'other.yaml#/a'}}", "$ref other.yaml#/a refers to a file that cannot be read"),
         (r'properties: {a: {$ref: "a\0"}}', "refers to a file that cannot be read: embedded null byte"),
         (f"properties: {{a: {{$ref: {'x' * 300}}}}}", "refers to a file that cannot be read: File name too long"),
-        ("definitions: {a: {$ref: '#/definitions/a'}}", "goes round in a circle"),
-        ("definitions: {a: {$ref: '#/definitions/b'}, b: {$ref: '#/definitions/a'}}", "goes round in a circle"),
+        ("definitions: {a: {$ref: '#/definitions/a'}}", "leads back to itself"),
+        ("definitions: {a: {$ref: '#/definitions/b'}, b: {$ref: '#/definitions/a'}}", "leads back to itself"),
         ("definitions: {a: {allOf: [{$ref: '#/definitions/a'}]}}", "#/definitions/a applies itself"),
         (
             "properties: {c: {default: {}, properties: {c: {$ref: '#/properties/c'}}}}",

@@ -61,7 +61,7 @@ def test_what_no_value_can_be_says_that_the_schema_is_to_be_mended(written: Writ
     config = written("properties: {a: {type: bool}}").config
     assert config is not None
     (line,) = config.problems({"a": True})
-    assert line.startswith("a must be of type bool, not boolean; that is no type: the schema is to be mended (")
+    assert line.startswith("a must be of type bool, not boolean; that is not a type: correct the schema (")
 
 
 def test_nobody_is_required_for_helm_by_a_number(written: Written) -> None:
