@@ -23,7 +23,7 @@ from hookrunner import log
 from hookrunner.certificates.issuing import issue, made, renewal
 from hookrunner.certificates.latest import REMINDER, Latest
 from hookrunner.certificates.material import OVERLAP, Material, checked, doubts, lacking, lingering, overlap
-from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, Contents, Followed
+from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, SecretState, WatchedSecret
 from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.watch import Watches
@@ -66,7 +66,7 @@ class State:
     until: float = math.inf
 
 
-def judged(secret: Contents, names: Sequence[str], now: float, late: float = 0.0) -> State:
+def judged(secret: SecretState, names: Sequence[str], now: float, late: float = 0.0) -> State:
     """What to think of the Secret at this time (epoch seconds). `late` is the share of a life by which a renewal waits
     longer than it must."""
     if secret.obj is None:
@@ -111,7 +111,7 @@ class _Own:
         self._namespace = wanted.namespace
         self._name = wanted.name
         self._names = wanted.names
-        self._secret = Followed(watches, wanted.namespace, wanted.name)
+        self._secret = WatchedSecret(watches, wanted.namespace, wanted.name)
         self._late = random.uniform(0, LATENESS)
         self._problem = ""
         self._attempts = 0
@@ -120,23 +120,23 @@ class _Own:
     async def materials(self) -> AsyncGenerator[Material, None]:
         async with self._secret as secret:
             while True:
-                if secret.lost or not secret.known:
+                if secret.lost or not secret.is_known:
                     await self._hear_first()
                     continue
-                state = judged(secret.contents, self._names, time.time(), self._late)
+                state = judged(secret.state, self._names, time.time(), self._late)
                 if state.wrong and await self._replaced(state):
-                    await secret.news(_ANSWER)
+                    await secret.wait(_ANSWER)
                     continue
                 if new := self._new(state):
                     yield new
                 if state.wrong and self._problem:
                     self._latest.complain(self._problem)
-                await secret.news(self._patience(state))
+                await secret.wait(self._patience(state))
 
     async def _hear_first(self) -> None:
         if self._secret.lost:
             self._latest.complain(self._secret.lost)
-        await self._secret.news(REMINDER)
+        await self._secret.wait(REMINDER)
 
     def _new(self, state: State) -> Material | None:
         """What is there is used even if it is to be replaced."""
@@ -155,7 +155,7 @@ class _Own:
         if _now() < self._next_attempt:
             return False
         self._pause()
-        self._problem = _foreign(self._secret.contents, state)
+        self._problem = _foreign(self._secret.state, state)
         if not self._problem:
             self._problem = await self._write(state)
         return not self._problem
@@ -172,8 +172,8 @@ class _Own:
         except KubeError as error:
             if error.brief:
                 self._next_attempt = min(self._next_attempt, _now() + _BRIEF_PAUSE)
-            return _advice(call, self._secret.contents.where, error)
-        _LOG.info("certificate issued", secret=self._secret.contents.where, because=state.wrong)
+            return _advice(call, self._secret.state.where, error)
+        _LOG.info("certificate issued", secret=self._secret.state.where, because=state.wrong)
         return ""
 
     def _wanted(self, state: State) -> list[str]:
@@ -185,7 +185,7 @@ class _Own:
     def _call(self, data: dict[str, str]) -> Call:
         """Both ways fail if the Secret is not as we saw it: PUT carries its resourceVersion."""
         path = f"/api/v1/namespaces/{quote(self._namespace)}/secrets"
-        found = self._secret.contents.obj
+        found = self._secret.state.obj
         if found is None:
             metadata = {"name": self._name, "namespace": self._namespace, "labels": _LABELS}
             body = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata}
@@ -205,7 +205,7 @@ def _data(material: Material, previous: bytes) -> dict[str, str]:
     return {key: base64.b64encode(text).decode() for key, text in texts.items()}
 
 
-def _foreign(secret: Contents, state: State) -> str:
+def _foreign(secret: SecretState, state: State) -> str:
     """Two that replace a certificate in turns would never end."""
     annotations = (secret.obj or {"metadata": {}})["metadata"].get("annotations") or {}
     if _CERT_MANAGER not in annotations:

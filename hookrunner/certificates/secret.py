@@ -14,53 +14,50 @@ from typing import Self
 from hookrunner.certificates.latest import REMINDER, Latest
 from hookrunner.certificates.material import Material, Part, checked, last_of
 from hookrunner.errors import BadCertificate
-from hookrunner.kube.watch import Watches
-from hookrunner.model.bindings import Change
+from hookrunner.kube.informer import ObjectState, Opener, follow_object
 from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.watching import WatchLost, WatchRestored
 
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 
 
-async def from_secret(latest: Latest, watches: Watches, namespace: str, name: str) -> AsyncGenerator[Material, None]:
-    """The material in this Secret, and whatever replaces it, for ever. A Secret that goes away takes nothing away.
-    `latest` is told what is wrong."""
-    async with Followed(watches, namespace, name) as secret:
+async def from_secret(latest: Latest, watches: Opener, namespace: str, name: str) -> AsyncGenerator[Material, None]:
+    """The material in this Secret, and each that replaces it; never ends. If the Secret is deleted, its last material
+    stays. Problems are reported to `latest`."""
+    async with WatchedSecret(watches, namespace, name) as secret:
         while True:
             if secret.lost:
                 latest.complain(secret.lost)
-            elif secret.known and (material := latest.take(_material(secret.contents))):
+            elif secret.is_known and (material := latest.take(_material(secret.state))):
                 yield material
-            await secret.news(None if latest.material else REMINDER)
+            await secret.wait(None if latest.material else REMINDER)
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """A Secret as it is, `obj` is None if there is none. `where` is its name for messages."""
+class SecretState:
+    """A Secret as it is; `obj` is None if it does not exist. `where` is its name for messages."""
 
     where: str
     obj: JSON = None
 
     def part(self, key: str) -> Part:
-        """The text under a key of the Secret; empty if there is no such key. The API server sees to the base64."""
+        """The text under a key of the Secret; empty if there is no such key. The API server checks the base64."""
         encoded = (self.obj.get("data") or {}).get(key) or ""
         return Part(base64.b64decode(encoded), f"{key} of {self.where}")
 
 
-class Followed:
+class WatchedSecret:
     """One Secret, kept up to date by a watch: an asynchronous context manager.
 
-    `contents` are valid once it is `known`. `lost` is why nothing more can be heard of it until somebody acts, or why
-    nothing was heard so far.
+    `state` is valid once it `is_known`. `lost` is why the watch needs a person's help, or why it has not begun yet.
     """
 
-    def __init__(self, watches: Watches, namespace: str, name: str) -> None:
-        self.contents = Contents(f"Secret {namespace}/{name}")
-        self.known = False
+    def __init__(self, watches: Opener, namespace: str, name: str) -> None:
+        self.state = SecretState(f"Secret {namespace}/{name}")
+        self.is_known = False
         self.lost = ""
-        self._story = watches.open(Selection("v1", "Secret", namespace, fields=f"metadata.name={name}"))
-        self._missing = True
-        self._coming: asyncio.Future[list[Report]] | None = None
+        self._states = follow_object(watches, Selection("v1", "Secret", namespace, fields=f"metadata.name={name}"))
+        self._next: asyncio.Future[ObjectState | WatchLost | WatchRestored] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -68,41 +65,35 @@ class Followed:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._coming:
-            self._coming.cancel()
-            await asyncio.gather(self._coming, return_exceptions=True)
-        await self._story.aclose()
+        if self._next:
+            self._next.cancel()
+            await asyncio.gather(self._next, return_exceptions=True)
+        await self._states.aclose()
 
-    async def news(self, patience: float | None) -> None:
-        """Return when something was heard, or after so many seconds."""
+    async def wait(self, seconds: float | None) -> None:
+        """Return when the watch has reported something, or after so many seconds."""
         # Not `wait_for`: cancelling a generator in the middle of a step ends it.
-        self._coming = self._coming or asyncio.ensure_future(anext(self._story))
-        done, _ = await asyncio.wait({self._coming}, timeout=patience)
+        self._next = self._next or asyncio.ensure_future(anext(self._states))
+        done, _ = await asyncio.wait({self._next}, timeout=seconds)
         if done:
-            reports, self._coming = self._coming.result(), None
-            for report in reports:
-                self._hear(report)
+            state, self._next = self._next.result(), None
+            self._take_in(state)
 
-    def _hear(self, report: Report) -> None:
-        match report:
-            case RelistStarted():
-                self._missing = True
-            case ObjectSeen(change=Change.DELETED):
-                self.contents = replace(self.contents, obj=None)
-            case ObjectSeen():
-                self.contents, self._missing = replace(self.contents, obj=report.obj), False
-            case Synced():
-                self.contents = replace(self.contents, obj=None) if self._missing else self.contents
-                self.known, self.lost = True, ""
+    def _take_in(self, state: ObjectState | WatchLost | WatchRestored) -> None:
+        match state:
+            case ObjectState(obj, is_synced):
+                self.state = replace(self.state, obj=obj)
+                if is_synced:
+                    self.is_known, self.lost = True, ""
             case WatchRestored():
                 self.lost = ""
             case WatchLost(brief=False):
-                self.lost = f"{report.reason}: a Role in its namespace must allow to get, list and watch it"
-            case WatchLost() if not self.known:
-                self.lost = report.reason
+                self.lost = f"{state.reason}: a Role in its namespace must allow to get, list and watch it"
+            case WatchLost() if not self.is_known:
+                self.lost = state.reason
 
 
-def _material(secret: Contents) -> Material | BadCertificate:
+def _material(secret: SecretState) -> Material | BadCertificate:
     if secret.obj is None:
         return BadCertificate(f"{secret.where} does not exist: create it, or look why cert-manager does not")
     try:

@@ -137,7 +137,7 @@ class Opener(Protocol):
 class ObjectState:
     """One object as it is now; None if it does not exist. `is_synced`: from a complete list, not from a change."""
 
-    obj: JSON | None
+    obj: JSON
     is_synced: bool = False
 
 
@@ -146,31 +146,27 @@ class WatchedObject:
     list is in progress: the object may be a Secret, or large."""
 
     def __init__(self) -> None:
-        self._keys: set[ObjectKey] = set()
-        self._informer = Informer(self._keys)
-        self._listed: JSON | None = None
+        self._listed: dict[ObjectKey, JSON] = {}
+        self._informer = Informer(self._listed)
 
     def states(self, reports: Iterable[Report]) -> Iterator[ObjectState | WatchLost | WatchRestored]:
         """Its state at the end of each list and after each change."""
         for fact in self._informer.facts(reports):
             match fact:
+                case Added(seen) | Modified(seen) if self._informer.is_relisting:
+                    self._listed[seen.key] = seen.obj
                 case Added(seen) | Modified(seen):
-                    self._keys.add(seen.key)
-                    yield from self._changed(seen.obj)
-                case Deleted(key):
-                    self._keys.discard(key)
-                    yield from self._changed(None)
+                    yield ObjectState(seen.obj)
+                case Deleted(key) if self._informer.is_relisting:
+                    self._listed.pop(key, None)
+                case Deleted():
+                    yield ObjectState(None)
                 case Synced():
-                    state, self._listed = ObjectState(self._listed, True), None
+                    state = ObjectState(next(iter(self._listed.values()), None), is_synced=True)
+                    self._listed.clear()
                     yield state
                 case _:
                     yield fact
-
-    def _changed(self, obj: JSON | None) -> Iterator[ObjectState]:
-        if self._informer.is_relisting:
-            self._listed = obj
-        else:
-            yield ObjectState(obj)
 
 
 async def follow_object(

@@ -17,10 +17,10 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube.client import Client
+from hookrunner.kube.informer import ObjectState, follow_object
 from hookrunner.kube.watch import Watches
-from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.watching import WatchLost, WatchRestored
 from hookrunner.registration.challenge import Challenge
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import Registration
@@ -135,29 +135,19 @@ class Registered:
         await self._readable.wait()
         resource = self.registration.resource
         selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={self.registration.name}")
-        missing = False
-        async with aclosing(watches.open(selection)) as story:
-            async for reports in story:
-                for report in reports:
-                    missing = self._heard(report, missing)
+        async with aclosing(follow_object(watches, selection)) as states:
+            async for state in states:
+                self._take_in(state)
 
-    def _heard(self, report: Report, missing: bool) -> bool:
-        """One report. `missing`, also the answer: is there a list under way without the object?"""
-        match report:
-            case RelistStarted():
-                return True
-            case ObjectSeen():
-                self._see(None if report.change is Change.DELETED else report.obj)
-                return False
-            case Synced():
-                self._unwatched = ""
-                if missing:
-                    self._see(None)
+    def _take_in(self, state: ObjectState | WatchLost | WatchRestored) -> None:
+        match state:
+            case ObjectState(obj, is_synced):
+                self._unwatched = "" if is_synced else self._unwatched
+                self._see(obj)
             case WatchRestored():
                 self._unwatched = ""
             case WatchLost(reason, brief):
                 self._unwatched = "" if brief else f"not watched, so not repaired: {reason}"
-        return missing and not isinstance(report, Synced)
 
     def _see(self, obj: JSON | None) -> None:
         """The object as the watch shows it, perhaps older than our last write: whoever repairs reads it again."""

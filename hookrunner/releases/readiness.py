@@ -16,11 +16,11 @@ from typing import TypeAlias
 from hookrunner import log
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.informer import Added, Deleted, Informer, Modified
 from hookrunner.kube.watch import Watches
-from hookrunner.model.bindings import Change
 from hookrunner.model.resources import JSON, ObjectKey, Selection
 from hookrunner.model.status import some
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
+from hookrunner.model.watching import Report, WatchLost
 from hookrunner.releases.kstatus import Verdict, fails, may_wait, verdict, waits
 from hookrunner.releases.ownership import MANAGED_BY
 
@@ -84,8 +84,7 @@ class Readiness:
     async def _read(self, selection: Selection, awaited: "_Awaited") -> None:
         async with aclosing(self._watches.open(selection)) as story:
             async for reports in story:
-                for report in reports:
-                    awaited.hear(report)
+                awaited.read(reports)
                 if awaited.settled:
                     return
 
@@ -96,7 +95,7 @@ class _Awaited:
     def __init__(self, keys: set[ObjectKey], rule: Rule) -> None:
         self._rule = rule
         self._found = {key: waits("has not been seen yet") for key in keys}
-        self._unlisted: set[ObjectKey] = set()
+        self._informer = Informer(self._found)
 
     @property
     def settled(self) -> bool:
@@ -110,20 +109,17 @@ class _Awaited:
     def not_ready(self) -> list[tuple[ObjectKey, Verdict]]:
         return [(key, found) for key, found in sorted(self._found.items(), key=itemgetter(0)) if not found.ready]
 
-    def hear(self, report: Report) -> None:
-        """One report of the watch."""
-        match report:
-            case RelistStarted():
-                self._unlisted = set(self._found)
-            case Synced():
-                for key in self._unlisted:
+    def read(self, reports: Iterable[Report]) -> None:
+        """Take in a batch of the watch."""
+        for fact in self._informer.facts(reports):
+            match fact:
+                case Added(seen) | Modified(seen) if seen.key in self._found:
+                    self._found[seen.key] = self._rule(seen.obj)
+                case Deleted(key) if key in self._found:
                     self._found[key] = self._rule(None)
-            case ObjectSeen(change, key, obj) if key in self._found:
-                self._unlisted.discard(key)
-                self._found[key] = self._rule(None if change is Change.DELETED else obj)
-            case WatchLost(reason):
-                for key, _ in self.not_ready():
-                    self._found[key] = waits(f"cannot be watched: {reason}")
+                case WatchLost(reason):
+                    for key, _ in self.not_ready():
+                        self._found[key] = waits(f"cannot be watched: {reason}")
 
 
 async def _settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:

@@ -18,7 +18,7 @@ from hookrunner.certificates.issuing import issue, renewal, service_names
 from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import OVERLAP, Material, lacking
 from hookrunner.certificates.own import LATENESS, Wanted, judged, own
-from hookrunner.certificates.secret import Contents
+from hookrunner.certificates.secret import SecretState
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from kubesandbox.faults import Fault
@@ -106,7 +106,7 @@ LIFE = THERE.expires - THERE.begins
 def test_a_certificate_is_looked_at_again_when_something_is_due(
     now: float, late: float, wrong: str, until: float
 ) -> None:
-    state = judged(Contents("here", secret("default", data(THERE))), NAMES, now, late)
+    state = judged(SecretState("here", secret("default", data(THERE))), NAMES, now, late)
     assert (state.material, state.wrong) == (THERE, wrong)
     if not wrong:
         assert state.until == pytest.approx(until, abs=0.1)

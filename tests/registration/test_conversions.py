@@ -101,22 +101,22 @@ class Listening(Watches):
 
     def __init__(self, world: World) -> None:
         super().__init__(world.other, Discovery(world.other), world.metrics, 75)
-        self.listed_again: list[str] = []
+        self.relisted: list[str] = []
 
-    def again(self, group: str, plural: str) -> None:
-        self.listed_again.append(f"{plural}.{group}")
+    def relist(self, group: str, plural: str) -> None:
+        self.relisted.append(f"{plural}.{group}")
 
 
-async def test_objects_that_came_unconverted_are_listed_again(world: World, authorities: tuple[bytes, bytes]) -> None:
+async def test_objects_that_came_unconverted_are_relisted(world: World, authorities: tuple[bytes, bytes]) -> None:
     """Watches that were there before would go on showing them as they are stored."""
     registrar, _ = await world.registrar(world.wish(world.converting()))
     await world.create(DEFINITION, world.definition())
     await registrar.publish(b"")
     watches = Listening(world)
     keeping = asyncio.create_task(registrar.keep(watches))
-    await until(lambda: watches.listed_again == [world.things], "the objects listed again")
+    await until(lambda: watches.relisted == [world.things], "a relist of the objects")
     await registrar.publish(authorities[0])
     await world.seen(DEFINITION, lambda obj: "caBundle" in str(obj), world.things)
-    assert watches.listed_again == [world.things]
+    assert watches.relisted == [world.things]
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)

@@ -20,10 +20,9 @@ from hookrunner.engine.progress import Progress
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
 from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
-from hookrunner.kube.watch import Watches
-from hookrunner.model.bindings import Change
+from hookrunner.kube.informer import ObjectState, Opener, follow_object
 from hookrunner.model.resources import JSON, Resource, Selection
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.watching import WatchLost, WatchRestored
 from hookrunner.values.config_sections import NO_TEXT
 from hookrunner.web.formats import rfc3339
 
@@ -50,7 +49,7 @@ class ConfigObject:
     def __init__(
         self,
         client: Client,
-        watches: Watches,
+        watches: Opener,
         kind: Literal["ConfigMap", "Secret"],
         place: tuple[str, str],
         grace: Grace,
@@ -61,7 +60,6 @@ class ConfigObject:
         self.taken = Progress()
         self.writing = asyncio.Lock()
         self._written = 0
-        self._listed = Contents()
         self.namespace, self.name = place
         self._client = client
         self._watches = watches
@@ -78,14 +76,13 @@ class ConfigObject:
     async def states(self) -> AsyncIterator[Contents]:
         """What it holds, as soon as that is known and then at every change, for ever."""
         selection = Selection("v1", self._resource.kind, self.namespace, fields=f"metadata.name={self.name}")
-        async with aclosing(self._watches.open(selection)) as story:
-            async for reports in story:
-                for report in reports:
-                    async with self.writing:
-                        news = self._take_in(report)
-                    if news:
-                        yield self.contents
-                        self.taken.happened()
+        async with aclosing(follow_object(self._watches, selection)) as states:
+            async for state in states:
+                async with self.writing:
+                    is_news = self._take_in(state)
+                if is_news:
+                    yield self.contents
+                    self.taken.happened()
 
     async def ends(self) -> AsyncIterator[Contents]:
         """Yields its contents, which are empty, each time that its grace is over; never ends."""
@@ -103,32 +100,25 @@ class ConfigObject:
         if not self.contents.version:
             self.grace.begin()
 
-    def _take_in(self, report: Report) -> bool:
-        """Does it tell what the object holds now?"""
-        match report:
-            case RelistStarted():
-                self._listed = Contents()
-                return False
-            case ObjectSeen(change=None, obj=obj):
-                self._listed = self._contents(obj)
-                return False
+    def _take_in(self, state: ObjectState | WatchLost | WatchRestored) -> bool:
+        """Does it say what the object holds now?"""
+        match state:
+            case ObjectState(obj, True):
+                self.unseen, self.is_known, self._written = "", True, 0
+                self._is(self._contents(obj) if obj else Contents())
+                return True
+            case ObjectState(None):
+                self._is(Contents())
+                return True
+            case ObjectState(obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
+                self._is(self._contents(obj))
+                return True
             case WatchLost(reason):
                 self.unseen = reason
                 _log.error(f"{self} cannot be read.", error=reason)
-                return False
-            case Synced():
-                self.unseen, self.is_known, self._written = "", True, 0
-                self._is(self._listed)
-            case ObjectSeen(change=Change.DELETED):
-                self._is(Contents())
-            case ObjectSeen(obj=obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
-                self._is(self._contents(obj))
-            case ObjectSeen():  # from before our last write, with which it was answered
-                return False
             case WatchRestored():
                 self.unseen = ""
-                return False
-        return True
+        return False  # or a state from before our last write, whose answer is known
 
     def _is(self, contents: Contents) -> None:
         """It holds this now, or does not exist."""

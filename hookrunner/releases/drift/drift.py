@@ -28,14 +28,14 @@ from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube.client import Client
+from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.watch import Watches
 from hookrunner.model import modules
-from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Finding
 from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import ObjectSeen, Report, Synced, WatchLost
+from hookrunner.model.watching import Synced, WatchLost
 from hookrunner.releases.drift.live_comparison import METADATA_PARTS, edited
-from hookrunner.releases.drift.tracked_releases import Followed, Kind, Release, Shown
+from hookrunner.releases.drift.tracked_releases import Followed, Kind, PresentObjects, Release
 from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId
 from hookrunner.releases.object_writer import METADATA, path
 from hookrunner.releases.ownership import MANAGED_BY
@@ -121,7 +121,7 @@ class Drift:
         self._followed = Followed()
         self._suspects = Suspects()
         self._patience = Patience()
-        self._watched: dict[Kind, tuple[Shown, asyncio.Task[None]]] = {}
+        self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
 
     def follow(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> None:
         """Follow a release whose objects were applied so, or go on with it after `pause`. Mode `off` forgets it."""
@@ -129,9 +129,9 @@ class Drift:
         self._watch()
         for one in release.objects:
             shown, _ = self._watched[one.api_version, one.kind]
-            if shown.listed and not shown.has(one.namespace, one.name):
+            if shown.synced and not shown.has(one.namespace, one.name):
                 self._suspects.add(one, _BEHIND)
-            elif shown.listed and release.changes_matter:
+            elif shown.synced and release.changes_matter:
                 self._suspects.add(one, self._patience.wait(one, _now()))
 
     def pause(self, identity: Identity) -> None:
@@ -166,24 +166,26 @@ class Drift:
         for kind in self._watched.keys() - self._followed.kinds:
             self._watched.pop(kind)[1].cancel()
         for kind in self._followed.kinds - self._watched.keys():
-            shown = Shown()
+            shown = PresentObjects(kind[1])
             selection = Selection(*kind, labels=MANAGED, metadata_only=True)
             task = self._background.keep(f"drift {selection}", partial(self._read, kind, selection, shown))
             self._watched[kind] = (shown, task)
 
-    async def _read(self, kind: Kind, selection: Selection, shown: Shown) -> None:
-        async with aclosing(self._watches.open(selection)) as story:
-            async for reports in story:
-                for report in reports:
-                    shown.hear(report)
-                    self._hear(kind, report, shown)
+    async def _read(self, kind: Kind, selection: Selection, shown: PresentObjects) -> None:
+        async with aclosing(self._watches.open(selection)) as batches:
+            async for reports in batches:
+                for fact in shown.facts(reports):
+                    self._suspect(kind, fact, shown)
 
-    def _hear(self, kind: Kind, report: Report, shown: Shown) -> None:
-        """Suspect what a report gives reason to suspect."""
-        match report:
-            case ObjectSeen(change, key, obj):
+    def _suspect(self, kind: Kind, fact: Fact, shown: PresentObjects) -> None:
+        """Suspect the objects that a fact makes suspicious."""
+        match fact:
+            case Added(seen) | Modified(seen):
+                for one in self._followed.named(kind, seen.key):
+                    self._see(one, seen.obj["metadata"])
+            case Deleted(key):
                 for one in self._followed.named(kind, key):
-                    self._see(one, None if change is Change.DELETED else obj["metadata"])
+                    self._see(one, None)
             case Synced():
                 for one in self._followed.of(kind):
                     if not shown.has(one.namespace, one.name):

@@ -4,47 +4,38 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.model import modules
-from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Finding
 from hookrunner.model.resources import JSON, ObjectKey
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
+from hookrunner.model.watching import Report, Synced
 from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id
 
-Place = tuple[str, str]
-"""Namespace ("" for kinds without) and name."""
 
+class PresentObjects:
+    """Which objects of one kind a metadata-only watch shows; their keys only. `synced`: others do not exist."""
 
-class Shown:
-    """`listed` says that what was not shown is not there."""
-
-    def __init__(self) -> None:
-        self.listed = False
-        self._there: set[Place] = set()
-        self._unlisted: set[Place] = set()
+    def __init__(self, kind: str) -> None:
+        self.synced = False
+        self._kind = kind
+        self._keys: set[ObjectKey] = set()
+        self._informer = Informer(self._keys)
 
     def has(self, namespace: str, name: str) -> bool:
         """Is there such an object? Of a kind without namespaces, whatever namespace is asked for."""
-        return (namespace, name) in self._there or ("", name) in self._there
+        return any(ObjectKey(place, self._kind, name) in self._keys for place in (namespace, ""))
 
-    def lose(self) -> None:
-        """Nothing is known any more."""
-        self.listed = False
-        self._there.clear()
-
-    def hear(self, report: Report) -> None:
-        """Follow one step of the watch's story."""
-        match report:
-            case RelistStarted():
-                self._unlisted = set(self._there)
-            case Synced():
-                self.listed = True
-                self._there -= self._unlisted
-            case ObjectSeen(change=Change.DELETED, key=key):
-                self._there.discard((key.namespace, key.name))
-            case ObjectSeen(key=key):
-                self._there.add((key.namespace, key.name))
-                self._unlisted.discard((key.namespace, key.name))
+    def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
+        """What a batch of the watch means, each fact once it is known here."""
+        for fact in self._informer.facts(reports):
+            match fact:
+                case Added(seen) | Modified(seen):
+                    self._keys.add(seen.key)
+                case Deleted(key):
+                    self._keys.discard(key)
+                case Synced():
+                    self.synced = True
+            yield fact
 
 
 Kind: TypeAlias = tuple[str, str]

@@ -16,11 +16,11 @@ from contextlib import aclosing, asynccontextmanager
 
 from hookrunner import log
 from hookrunner.errors import Denied
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.kube.watch import Watches
-from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
+from hookrunner.model.watching import ObjectSeen, Report, Synced
 from hookrunner.releases.records.record_storage import Records
 from hookrunner.releases.records.release_history import Release, Unreadable
 from hookrunner.releases.records.revisions import Ledger, Revision, revision_of
@@ -96,10 +96,10 @@ class Archive:
         """The name of each release whose latest revision somebody else has changed, when that is done; for ever,
         whatever happens to the API server."""
         reader = _Reader(self._ledgers[namespace], silent=namespace not in self._looked_at)
-        async with aclosing(self._watches.open(self._records.selection(namespace))) as story:
-            async for reports in story:
-                told = reader.told(reports)
-                for name in [name for name in told if not self._locks[namespace, name].locked()]:  # else it was us
+        async with aclosing(self._watches.open(self._records.selection(namespace))) as batches:
+            async for reports in batches:
+                changed = reader.changed(reports)
+                for name in [name for name in changed if not self._locks[namespace, name].locked()]:  # else it was us
                     yield name
 
     async def _look(self, namespace: str) -> None:
@@ -122,35 +122,34 @@ class Archive:
 
 
 class _Reader:
-    """Takes what a watch tells into a ledger. A list counts when it is complete; a `silent` first one is no news."""
+    """Takes the facts of a watch into a ledger. A list counts when it is complete; a `silent` first one is no news."""
 
     def __init__(self, ledger: Ledger, silent: bool) -> None:
         self._ledger = ledger
         self._silent = silent
-        self._listing: dict[ObjectKey, Revision] | None = None
+        self._listed: dict[ObjectKey, Revision] = {}
+        self._informer = Informer(self._listed)
 
-    def told(self, reports: list[Report]) -> list[str]:
-        """Which releases have another head by this."""
-        return [name for report in reports for name in sorted(self._heard(report))]
+    def changed(self, reports: list[Report]) -> list[str]:
+        """The names of the releases that have another head by these reports."""
+        return [name for fact in self._informer.facts(reports) for name in sorted(self._take_in(fact))]
 
-    def _heard(self, report: Report) -> set[str]:
-        match report:
-            case RelistStarted():
-                self._listing = {}
-            case Synced(version) if self._listing is not None:
-                listed, self._listing = self._listing, None
-                told = self._ledger.relisted(listed.values(), int(version))
+    def _take_in(self, fact: Fact) -> set[str]:
+        match fact:
+            case Synced(version):
+                changed = self._ledger.relisted(self._listed.values(), int(version))
+                self._listed.clear()
                 silent, self._silent = self._silent, False
-                return set() if silent else told
-            case ObjectSeen() if revision := revision_of(report.obj["metadata"]):
-                return self._item(report, revision)
+                return set() if silent else changed
+            case Deleted(key) if self._informer.is_relisting:
+                self._listed.pop(key, None)
+            case Added(seen) | Modified(seen) | Deleted(_, ObjectSeen() as seen):
+                if revision := revision_of(seen.obj["metadata"]):
+                    return self._update(seen, revision)
         return set()
 
-    def _item(self, item: ObjectSeen, revision: Revision) -> set[str]:
-        if self._listing is None:
-            return {revision.name} if self._ledger.hear(item.change, revision) else set()
-        if item.change is Change.DELETED:
-            self._listing.pop(item.key, None)
-        else:
-            self._listing[item.key] = revision
-        return set()
+    def _update(self, seen: ObjectSeen, revision: Revision) -> set[str]:
+        if self._informer.is_relisting:
+            self._listed[seen.key] = revision
+            return set()
+        return {revision.name} if self._ledger.hear(seen.change, revision) else set()

@@ -11,10 +11,11 @@ we look was left by a process that has died: it is taken up again. (A `helm` tha
 overtaken; another `helm` would do the same to it.)
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.informer import Relist
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head, Wanted
 from hookrunner.model.resources import JSON
@@ -98,9 +99,20 @@ class Ledger:
     def relisted(self, revisions: Iterable[Revision], version: int) -> set[str]:
         """These were all there were at this resourceVersion. Which releases' heads has somebody else changed?"""
         listed = {(revision.name, revision.number): revision for revision in revisions}
-        gone = [one for known in self._known.values() for one in known.values() if one.version <= version]
-        told = {one.name for one in gone if (one.name, one.number) not in listed and self.hear(Change.DELETED, one)}
-        return told | {one.name for one in listed.values() if self.hear(None, one)}
+        relist = Relist[tuple[str, int]]()
+        relist.begin(
+            key for key, revision in self._revisions() if revision.version <= version
+        )  # newer ones: our writes
+        for key in listed:
+            relist.see(key)
+        gone = [self._known[name][number] for name, number in sorted(relist.end())]
+        changed = {revision.name for revision in gone if self.hear(Change.DELETED, revision)}
+        return changed | {revision.name for revision in listed.values() if self.hear(None, revision)}
+
+    def _revisions(self) -> Iterator[tuple[tuple[str, int], Revision]]:
+        for name, known in self._known.items():
+            for number, revision in known.items():
+                yield (name, number), revision
 
     def keep(self, revision: Revision) -> None:
         """It was written, or heard of."""
