@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from kubesandbox import data
 from kubesandbox.kinds import Kind, Kinds, Subresource
 from kubesandbox.structural.versions import priority
+from kubetypes import builtin_kinds
 from kubetypes.json_values import JSON
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -76,7 +76,7 @@ def etag(document: Document) -> str:
 
 def release() -> Document:
     """`/version`: the release that the built-in kinds are of."""
-    said: Document = data.kinds()["version"]
+    said: Document = builtin_kinds.document()["version"]
     return said
 
 

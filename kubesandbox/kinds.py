@@ -13,6 +13,7 @@ from kubesandbox import data
 from kubesandbox.schemas import REFERENCE, Definitions, Schema
 from kubesandbox.status import About
 from kubesandbox.store import Stored
+from kubetypes import builtin_kinds
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -171,7 +172,9 @@ class Kinds:
 def builtin() -> tuple[Kind, ...]:
     """The built-in kinds, in the API server's order. Their schemas are read when somebody looks at one."""
     return tuple(
-        kind for group in data.kinds()["groups"] for kind in _kinds_of(group["group"], group["version"], group)
+        kind
+        for group in builtin_kinds.document()["groups"]
+        for kind in _kinds_of(group["group"], group["version"], group)
     )
 
 

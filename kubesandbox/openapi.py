@@ -17,6 +17,7 @@ import orjson
 
 from kubesandbox import data
 from kubesandbox.kinds import Kind, Kinds
+from kubetypes import builtin_kinds
 from kubetypes.json_values import JSON
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -65,7 +66,7 @@ def document(kinds: Kinds, path: str) -> Document | None:
 
 def empty_v2(*, protobuf: bool) -> bytes:
     """`/openapi/v2` as JSON or as `V2_PROTOBUF`: valid, without any path or definition."""
-    title, version = "Kubernetes", data.kinds()["version"]["gitVersion"]
+    title, version = "Kubernetes", builtin_kinds.document()["version"]["gitVersion"]
     if not protobuf:
         return orjson.dumps({"swagger": "2.0", "info": {"title": title, "version": version}, "paths": {}})
     # Fields of openapi.v2.Document: 1 swagger, 2 info (1 title, 2 version), 8 paths.
@@ -94,7 +95,7 @@ def _document(kinds: tuple[Kind, ...]) -> Document:
 
 @cache
 def _digests() -> dict[str, str]:
-    groups = data.kinds()["groups"]
+    groups = builtin_kinds.document()["groups"]
     return {f"{one['group']}/{one['version']}".removeprefix("/"): one["openapi"] for one in groups}
 
 

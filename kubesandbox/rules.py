@@ -3,12 +3,12 @@
 The api calls these steps in the order in which a real API server takes them: decode, place, prepare, default, check.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
 
-from kubesandbox import conditions, status
+from kubesandbox import status
 from kubesandbox.builtin import decode, metadata, strategy, validation
 from kubesandbox.builtin import defaults as builtin_defaults
 from kubesandbox.builtin.strategy import (
@@ -21,9 +21,11 @@ from kubesandbox.builtin.strategy import (
 )
 from kubesandbox.kinds import Kind
 from kubesandbox.requests import Place
-from kubesandbox.status import Cause, Refused, bad_request
-from kubesandbox.structural import defaults, definition, expressions, prune, scaling, validate
+from kubesandbox.status import Cause, Refused, bad_request, wrong
+from kubesandbox.structural import defaults, definition, prune, scaling, validate
 from kubesandbox.structural import names as structural_names
+from kubetypes import cel, match_conditions
+from kubetypes.cel import WrongExpression
 from kubetypes.json_values import JSON
 
 __all__ = ["admitted", "created_by_update", "default_propagation", "ending", "grace", "unconditional"]
@@ -62,7 +64,7 @@ def remarks(kind: Kind, obj: Object) -> list[str]:
     """What a client is told of an object that is taken: what a real API server would do with it, what is odd in it."""
     if kind.stored == DEFINITIONS:
         return list(definition.warnings(obj))
-    if any(hook.get("matchConditions") for hook in obj.get("webhooks") or ()) and not expressions.available():
+    if any(hook.get("matchConditions") for hook in obj.get("webhooks") or ()) and not cel.available():
         return [NO_CONDITIONS]
     return [NOT_ACTED_ON[kind.stored]] if kind.stored in NOT_ACTED_ON else []
 
@@ -222,4 +224,20 @@ def _new_problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
 
 
 def _problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
-    return [*validation.problems(kind, obj, old), *conditions.problems(obj)]
+    return [*validation.problems(kind, obj, old), *_condition_problems(obj)]
+
+
+def _condition_problems(configuration: JSON) -> Iterator[Cause]:
+    """The conditions of a webhook configuration that cannot be compiled; none where the library is not installed."""
+    hooks = configuration.get("webhooks") or ()
+    if not hooks or not cel.available():
+        return
+    for number, hook in enumerate(hooks):
+        for at, condition in enumerate(hook.get("matchConditions") or ()):
+            text, field = condition.get("expression") or "", f"webhooks[{number}].matchConditions[{at}].expression"
+            try:
+                _ = match_conditions.compiled(text) if text.strip() else None
+            except WrongExpression as error:
+                why = str(error)
+                prefix = "" if why.startswith("must ") else "compilation failed: ERROR: <input>:"
+                yield wrong(field, text, prefix + why)

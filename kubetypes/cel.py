@@ -8,10 +8,10 @@ accepted or refused, and crashes nothing.
 Loaded when the first expression is compiled: not everybody has the library, and it takes 20 ms and 20 MB.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubetypes.json_values import JSON
 
@@ -59,6 +59,27 @@ def program(environment: Any, text: str) -> Any:
         return environment.compile(text)
     except Exception as error:
         raise WrongExpression(str(error)) from None
+
+
+class CompiledRule(NamedTuple):
+    """A compiled expression on `self`, and on `oldSelf` if `uses_old`."""
+
+    program: Any
+    uses_old: bool
+
+    def variables(self, value: JSON, old: JSON) -> dict[str, JSON]:
+        """What to evaluate it with."""
+        return {"self": value, "oldSelf": old} if self.uses_old else {"self": value}
+
+
+def compiled_rule(text: str, environment: Callable[..., Any]) -> CompiledRule:
+    """A rule about a value. `environment` makes one of names of variables. Raises `WrongExpression`."""
+    try:
+        return CompiledRule(program(environment("self"), text), uses_old=False)
+    except WrongExpression:
+        if "oldSelf" not in text:
+            raise
+    return CompiledRule(program(environment("self", "oldSelf"), text), uses_old=True)
 
 
 def evaluated(program: Any, variables: Mapping[str, JSON]) -> JSON:

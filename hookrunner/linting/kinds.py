@@ -1,4 +1,4 @@
-"""Which kinds Kubernetes serves, without a cluster: those of the API server that the sandbox was made from.
+"""Which kinds Kubernetes serves, without a cluster: those of the API server whose names `kubetypes` has.
 
 Of custom kinds nothing is known here. Nothing is said of a group that is not one of Kubernetes' own.
 """
@@ -12,7 +12,7 @@ from hookrunner.linting.source import Source
 from hookrunner.model import kind_hints
 from hookrunner.model.bindings import HookConfig, Kubernetes
 from hookrunner.model.resources import Resource
-from kubesandbox import data, kinds
+from kubetypes import builtin_kinds
 
 CODE = "kind-unserved"
 
@@ -63,15 +63,16 @@ def _spellings(binding: Kubernetes) -> tuple[str, ...]:
 
 @cache
 def _served() -> tuple[Resource, ...]:
-    """With the names that users may write. Of a kind that the sandbox has not, the plural is that of English."""
-    names = {(one.group, one.kind): (one.plural, one.short_names) for one in kinds.builtin()}
-    found = []
-    for api_version, served in data.kinds()["served"].items():
+    """With the names that users may write. For a kind without known names the plural is that of English."""
+    names = builtin_kinds.names()
+    resources = []
+    for api_version, served in builtin_kinds.document()["served"].items():
         for kind in served:
-            plural, short = names.get((api_version.rpartition("/")[0], kind), (f"{kind.lower()}s", ()))
-            found.append(Resource(api_version, kind, plural, True, short, verbs=("get",)))
-    return tuple(found)
+            known = names.get((api_version.rpartition("/")[0], kind))
+            plural, short = (known.plural, known.short_names) if known else (f"{kind.lower()}s", ())
+            resources.append(Resource(api_version, kind, plural, True, short, verbs=("get",)))
+    return tuple(resources)
 
 
 def _version() -> str:
-    return ".".join(data.kinds()["version"][part] for part in ("major", "minor"))
+    return ".".join(builtin_kinds.document()["version"][part] for part in ("major", "minor"))

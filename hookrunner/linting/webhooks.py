@@ -9,9 +9,8 @@ from hookrunner.linting.findings import Remark
 from hookrunner.linting.source import Source
 from hookrunner.model.bindings import Admission, HookConfig
 from hookrunner.model.resources import JSON
-from kubesandbox import conditions
-from kubesandbox.structural import expressions
-from kubesandbox.structural.expressions import WrongExpression
+from kubetypes import cel, match_conditions
+from kubetypes.cel import WrongExpression
 
 _ADMISSION = re.compile(r"\b(?:VALIDATING|ADMISSION)_RESPONSE_PATH\b")
 _CONVERSION = re.compile(r"\bCONVERSION_RESPONSE_PATH\b")
@@ -97,9 +96,9 @@ def _makes_pods(rule: JSON) -> bool:
 
 def _conditions(source: Source, binding: Admission) -> Iterator[Remark]:
     """With the extra `cel` only; and only what is wrong in every implementation of the language."""
-    for condition in binding.match_conditions if expressions.available() else ():
+    for condition in binding.match_conditions if cel.available() else ():
         try:
-            conditions.compiled(condition["expression"])
+            match_conditions.compiled(condition["expression"])
         except WrongExpression as error:
             if not any(words in str(error) for words in _UNSURE):
                 text = f"matchConditions: '{condition['name']}' of '{binding.name}': {error}: the API server takes no "

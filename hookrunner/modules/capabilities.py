@@ -1,21 +1,21 @@
-"""What templates see of a cluster that nobody asks: a stock Kubernetes, as the sandbox knows one."""
+"""What templates see of a cluster that nobody asks: a stock Kubernetes, as a real API server describes itself."""
 
 from collections.abc import Iterable, Iterator
 
 from hookrunner.model.releases import Capabilities
-from kubesandbox import data
+from kubetypes import builtin_kinds
 
 
 def stock(version: str = "", more: Iterable[str] = ()) -> Capabilities:
     """The API versions of a Kubernetes without CRDs, and `more`: `group/version` or `group/version/Kind`, where the
     kind brings its version along. `version` is told as it is (`v1.33.1`, or `1.33` for short); empty is our own."""
-    known = str(data.kinds()["version"]["gitVersion"])
+    known = str(builtin_kinds.document()["version"]["gitVersion"])
     named = {name for one in more for name in _with_its_version(one)}
     return Capabilities(_whole(version) or known, tuple(sorted({*_served(), *named})))
 
 
 def _served() -> Iterator[str]:
-    for group in data.kinds()["groups"]:
+    for group in builtin_kinds.document()["groups"]:
         name = f"{group['group']}/{group['version']}".lstrip("/")
         yield name
         yield from (f"{name}/{kind['kind']}" for kind in group["kinds"])

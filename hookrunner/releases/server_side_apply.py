@@ -17,6 +17,7 @@ import orjson
 from hookrunner.kube.refusals import without_elements
 from hookrunner.model.resources import JSON
 from hookrunner.releases.ownership import MANAGER
+from kubetypes.field_sets import union
 
 _CONFLICTS = re.compile(
     r'conflicts? with "(?P<manager>(?:[^"\\]|\\.)*)"(?: with subresource "[^\n"]*")?[^\n"]*?:'
@@ -61,11 +62,6 @@ def moved(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
 def _is(entry: JSON, operation: str) -> bool:
     ours = entry["manager"] == MANAGER and entry["operation"] == operation
     return ours and not entry.get("subresource") and "fieldsV1" in entry
-
-
-def union(one: JSON, other: JSON) -> JSON:
-    """All fields of two sets (FieldsV1)."""
-    return one | {key: union(one.get(key, {}), below) for key, below in other.items()}
 
 
 def _said(fields: JSON, value: JSON) -> JSON:

@@ -1,21 +1,19 @@
 """What a kind is called, without a cluster to ask: bindings and rules may name a kind, its plural or a short name.
 
-Built-in kinds are those of the sandbox; custom ones come from the given CustomResourceDefinitions, and one that nobody
-has defined is called by the rules of English.
+Built-in kinds are those of a stock Kubernetes; custom ones come from the given CustomResourceDefinitions. A kind
+without a definition gets its plural by the rules of English.
 """
 
 from collections.abc import Sequence
-from functools import cache
 
 from hookrunner.model.resources import JSON
-from kubesandbox import kinds
-from kubesandbox.kinds import Kind
+from kubetypes import builtin_kinds
 
 
 def is_called(name: str, obj: JSON, given: Sequence[JSON]) -> bool:
     """Whether `name`, in any case, means the kind of this object."""
     names = [obj["kind"], plural(obj, given)]
-    if kind := _builtin().get((_group(obj), obj["kind"])):
+    if kind := builtin_kinds.names().get((_group(obj), obj["kind"])):
         names += kind.short_names
     defined = _definition(obj, given)
     names += [defined.get("singular", ""), *defined.get("shortNames", [])]
@@ -24,7 +22,7 @@ def is_called(name: str, obj: JSON, given: Sequence[JSON]) -> bool:
 
 def plural(obj: JSON, given: Sequence[JSON]) -> str:
     """The resource of an object's kind."""
-    if kind := _builtin().get((_group(obj), obj["kind"])):
+    if kind := builtin_kinds.names().get((_group(obj), obj["kind"])):
         return kind.plural
     if names := _definition(obj, given):
         return str(names.get("plural", ""))
@@ -32,11 +30,6 @@ def plural(obj: JSON, given: Sequence[JSON]) -> str:
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return word[:-1] + "ies"
     return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
-
-
-@cache
-def _builtin() -> dict[tuple[str, str], Kind]:
-    return {(kind.group, kind.kind): kind for kind in kinds.builtin()}
 
 
 def _group(obj: JSON) -> str:

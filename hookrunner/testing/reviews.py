@@ -14,7 +14,7 @@ from hookrunner.model.tasks import HookRun
 from hookrunner.testing import choosing, webhooks
 from hookrunner.testing.happenings import Conversion, NotRun, Review
 from hookrunner.testing.kinds import plural
-from kubesandbox.conditions import MASTERS
+from kubetypes.match_conditions import MASTERS
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 UID = "00000000-0000-4000-8000-000000000000"

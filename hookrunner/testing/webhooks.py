@@ -9,9 +9,8 @@ from hookrunner.hooks.config import selectors
 from hookrunner.model.bindings import Admission
 from hookrunner.model.resources import JSON
 from hookrunner.testing.matching import failed_label, labels_of_namespace
-from kubesandbox import conditions
-from kubesandbox.structural import expressions
-from kubesandbox.structural.expressions import Failed, WrongExpression
+from kubetypes import cel, match_conditions
+from kubetypes.cel import NoValue, WrongExpression
 
 _EXEMPT = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 
@@ -77,13 +76,13 @@ def _conditions(binding: Admission, request: JSON) -> tuple[str, str]:
     """Why matchConditions leave the request out, and what could not be found out."""
     if not binding.match_conditions:
         return "", ""
-    if not expressions.available():
+    if not cel.available():
         return "", f"matchConditions of {binding.name} are not evaluated: install hookrunner[cel]"
     try:
-        name = conditions.failing(binding.match_conditions, request)
+        name = match_conditions.failing(binding.match_conditions, request)
     except WrongExpression as error:
         return "", f"matchConditions of {binding.name} cannot be evaluated: {error}"
-    except Failed as error:
+    except NoValue as error:
         refused = "leaves the webhook out" if binding.failure_policy == "Ignore" else "refuses the request"
         return f"matchConditions: {error}; with failurePolicy {binding.failure_policy} the API server {refused}", ""
     said = next((one["expression"] for one in binding.match_conditions if one["name"] == name), "")

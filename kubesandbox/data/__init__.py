@@ -1,6 +1,7 @@
 """What a real API server says of the built-in kinds: written by `tests/controlplane/kinds_data.py`, never by hand.
 
-`kinds.json` is read at the start; an OpenAPI document only when somebody asks for it, since all of them are 5 MB.
+An OpenAPI document is read only when a client asks for it, since all of them are 5 MB. The names of kinds, which
+hookrunner uses too, are in `kubetypes/builtin_kinds.py`.
 """
 
 import gzip
@@ -10,14 +11,6 @@ from importlib.resources import files
 from typing import Any
 
 import orjson
-
-
-@cache
-def kinds() -> dict[str, Any]:
-    """`version` (as in `/version`), `served` (the names of all kinds of a real API server, by apiVersion) and `groups`,
-    each with its `kinds`, in the server's order. Not to be changed."""
-    data: dict[str, Any] = orjson.loads(files(__name__).joinpath("kinds.json").read_bytes())
-    return data
 
 
 def openapi(group: str, version: str) -> bytes:

@@ -13,7 +13,6 @@
     resets.py       what a write to the object or to `status` cannot own
     reconcile.py    sets that were written for another schema
     last_applied.py kubectl's change to server-side apply
-    sets.py         sets of paths (FieldsV1)
     elements.py     path elements
     shapes.py       how a schema's values are owned
 

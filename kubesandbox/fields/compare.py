@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from kubesandbox.fields.elements import element
-from kubesandbox.fields.sets import LEAF, SELF, Fields, union
 from kubesandbox.fields.shapes import Shape, deduced
+from kubetypes.field_sets import LEAF, SELF, Fields, union
 from kubetypes.json_values import JSON
 
 

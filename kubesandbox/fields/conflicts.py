@@ -5,10 +5,10 @@ from http import HTTPStatus
 
 import orjson
 
-from kubesandbox.fields.elements import shown
+from kubesandbox.fields.elements import paths, shown
 from kubesandbox.fields.entries import UPDATE, Entries, Entry
-from kubesandbox.fields.sets import Fields, paths
 from kubesandbox.status import Cause, Refused
+from kubetypes.field_sets import Fields
 
 REASON = "FieldManagerConflict"
 

@@ -4,12 +4,14 @@ They are kept as they stand in `fieldsV1` (`f:name`, `k:{"port":80}`, `v:"a"`). 
 does it, with `<`, `>` and `&` escaped.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from kubesandbox.fields.shapes import Shape
+from kubetypes.field_sets import SELF, Fields, Path, member
 from kubetypes.json_values import JSON
 
 ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -131,3 +133,20 @@ def shown(key: str) -> str:
 
 def _plain(value: JSON) -> str:
     return orjson.dumps(value).decode() if not isinstance(value, float) else _number(value)
+
+
+def paths(fields: Fields, above: Path = ()) -> Iterator[Path]:
+    """Every path: at each place first the members, then what is below, both in the order of path elements."""
+    keys = sorted((key for key in fields if key != SELF), key=order)
+    yield from ((*above, key) for key in keys if member(fields[key]))
+    for key in keys:
+        yield from paths(fields[key], (*above, key))
+
+
+def ordered(fields: Fields) -> Fields:
+    """The same set with its keys in the order in which the API server writes them."""
+    if len(fields) < 2:
+        return {key: ordered(node) if node else node for key, node in fields.items()}
+    plain = max(fields) < "g"  # Fields and no elements of a list: their own order is the right one.
+    keys = sorted(fields) if plain else sorted(fields, key=order)
+    return {key: ordered(node) if (node := fields[key]) else node for key in keys}

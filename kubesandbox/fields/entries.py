@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import orjson
 
-from kubesandbox.fields.elements import canonical
-from kubesandbox.fields.sets import LEAF, SELF, Fields, member, node_of, ordered, union
+from kubesandbox.fields.elements import canonical, ordered
 from kubesandbox.times import rfc3339
+from kubetypes.field_sets import LEAF, SELF, Fields, member, node_of, union
 from kubetypes.json_values import JSON
 
 APPLY = "Apply"

@@ -14,9 +14,9 @@ from kubesandbox.fields.checks import problems
 from kubesandbox.fields.compare import changes
 from kubesandbox.fields.elements import written
 from kubesandbox.fields.merge import owned
-from kubesandbox.fields.sets import Fields, difference
 from kubesandbox.fields.shapes import shape_of
 from kubesandbox.kinds import Kind
+from kubetypes.field_sets import Fields, difference
 from kubetypes.json_values import JSON
 
 KUBECTL = "kubectl"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from kubesandbox.fields.compare import indexed
 from kubesandbox.fields.elements import NoElement, element
-from kubesandbox.fields.sets import LEAF, SELF, Fields, member, node_of
 from kubesandbox.fields.shapes import Shape, deduced
+from kubetypes.field_sets import LEAF, SELF, Fields, member, node_of
 from kubetypes.json_values import JSON
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from kubesandbox.fields.differences import shape_in
 from kubesandbox.fields.entries import Entries, Entry
 from kubesandbox.fields.merge import named, owned, removed
-from kubesandbox.fields.sets import Fields, difference, intersection, union
 from kubesandbox.fields.shapes import Shape
 from kubesandbox.kinds import Kind
+from kubetypes.field_sets import Fields, difference, intersection, union
 from kubetypes.json_values import JSON
 
 

@@ -3,8 +3,8 @@
 https://kubernetes.io/docs/reference/using-api/server-side-apply/#compatibility-across-topology-changes
 """
 
-from kubesandbox.fields.sets import LEAF, SELF, Fields
 from kubesandbox.fields.shapes import Shape, deduced
+from kubetypes.field_sets import LEAF, SELF, Fields
 
 
 def reconciled(fields: Fields, shape: Shape) -> Fields:

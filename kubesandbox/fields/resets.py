@@ -4,8 +4,8 @@ A kind that has `status` keeps it from writes to the object, and the rest from w
 rest" is differs from kind to kind, as the API server's strategies have it.
 """
 
-from kubesandbox.fields.sets import Fields, of, without
 from kubesandbox.kinds import Kind
+from kubetypes.field_sets import Fields, of, without
 
 METADATA_TOO = frozenset(
     (

@@ -12,12 +12,12 @@ from http import HTTPStatus
 from kubesandbox.fields import tracking
 from kubesandbox.fields.differences import shape_in
 from kubesandbox.fields.entries import Entries, read, written
-from kubesandbox.fields.sets import Path, difference, has, of
 from kubesandbox.fields.shapes import OBJECT
 from kubesandbox.fields.tracking import Write, managed, managed_by
 from kubesandbox.kinds import Kind
 from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused
+from kubetypes.field_sets import Path, difference, has, of
 from kubetypes.json_values import JSON
 
 REPLICAS = ("f:spec", "f:replicas")

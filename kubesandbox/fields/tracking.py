@@ -22,10 +22,10 @@ from kubesandbox.fields.merge import merged, owned
 from kubesandbox.fields.prune import pruned
 from kubesandbox.fields.reconcile import reconciled
 from kubesandbox.fields.resets import ownable
-from kubesandbox.fields.sets import Fields, difference, intersection, of, union
 from kubesandbox.fields.shapes import shape_of
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
+from kubetypes.field_sets import Fields, difference, intersection, of, union
 from kubetypes.json_values import JSON
 
 BEFORE_FIRST_APPLY = "before-first-apply"

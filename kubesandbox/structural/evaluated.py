@@ -10,10 +10,11 @@ from typing import NamedTuple
 import orjson
 
 from kubesandbox.status import Cause, shown
-from kubesandbox.structural import expressions, paths
-from kubesandbox.structural.expressions import Expression, Failed
+from kubesandbox.structural import paths
 from kubesandbox.structural.found import NOWHERE, value_shown
 from kubesandbox.structural.rules import KEY
+from kubetypes import kubernetes_cel
+from kubetypes.cel import CompiledRule, NoValue
 from kubetypes.json_values import JSON
 
 BLOCKING = ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid")
@@ -35,8 +36,8 @@ ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/",
 
 class _Rule(NamedTuple):
     said: JSON
-    test: Expression
-    message: Expression | None
+    test: CompiledRule
+    message: CompiledRule | None
     place: str
 
 
@@ -92,9 +93,9 @@ class Rules:
         bound, before = _bound(value, self._raw), _bound(old, self._raw)
         kind = self._raw.get("type", "")
         try:
-            if rule.test.value(bound, before) is True:
+            if kubernetes_cel.rule_value(rule.test, bound, before) is True:
                 return
-        except Failed as error:
+        except NoValue as error:
             yield Cause("FieldValueInvalid", f"Invalid value: {shown(kind)}: {_told(error, rule)}", path or NOWHERE)
             return
         if rule.test.uses_old or changed:
@@ -116,7 +117,12 @@ def _inside(raw: JSON) -> Rules | None:
 def _rule(said: JSON, raw: JSON) -> _Rule:
     message = said.get("messageExpression")
     place = paths.shown(paths.followed(said["fieldPath"], raw)[0]) if said.get("fieldPath") else ""
-    return _Rule(said, expressions.compiled(said["rule"]), expressions.compiled(message) if message else None, place)
+    return _Rule(
+        said,
+        kubernetes_cel.compiled_rule(said["rule"]),
+        kubernetes_cel.compiled_rule(message) if message else None,
+        place,
+    )
 
 
 def _refused(rule: _Rule, value: str | None, message: str, where: str) -> Cause:
@@ -132,7 +138,7 @@ def _refused(rule: _Rule, value: str | None, message: str, where: str) -> Cause:
     return Cause(reason, texts[reason], where or NOWHERE)
 
 
-def _told(error: Failed, rule: _Rule) -> str:
+def _told(error: NoValue, rule: _Rule) -> str:
     said = (rule.said.get("message") or rule.said["rule"]).strip()
     if str(error) == "no such overload":
         why = "call arguments did not match a supported operator, function or macro signature"
@@ -147,10 +153,10 @@ def _message(rule: _Rule, value: JSON, old: JSON) -> str:
     return (rule.said.get("message") or f"failed rule: {rule.said['rule'].strip()}").strip()
 
 
-def _spoken(expression: Expression, value: JSON, old: JSON) -> str:
+def _spoken(expression: CompiledRule, value: JSON, old: JSON) -> str:
     try:
-        said = expression.value(value, old)
-    except Failed:
+        said = kubernetes_cel.rule_value(expression, value, old)
+    except NoValue:
         return ""
     text = said.strip() if isinstance(said, str) else ""
     return "" if "\n" in text or len(text.encode()) > LONGEST_MESSAGE else text

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from kubesandbox.status import Cause, required, unsupported, wrong
-from kubesandbox.structural import expressions, paths
+from kubesandbox.structural import paths
+from kubetypes import cel, kubernetes_cel
 from kubetypes.json_values import JSON
 
 CANNOT = "the sandbox cannot evaluate this rule"
@@ -47,7 +48,7 @@ def _said(rule: JSON, schema: JSON, field: str) -> Iterator[Cause]:
 
 def unevaluated(schema: JSON, field: str) -> Iterator[str]:
     """Where rules stand that nobody evaluates, because the library is not installed."""
-    if expressions.available():
+    if cel.available():
         return
     if schema.get(KEY):
         yield field
@@ -60,7 +61,7 @@ def unevaluated(schema: JSON, field: str) -> Iterator[str]:
 
 def _compiled(rule: JSON, schema: JSON, field: str) -> Iterator[Cause]:
     """What the sandbox cannot evaluate."""
-    if not expressions.available():
+    if not cel.available():
         return
     for key in ("rule", "messageExpression"):
         text = rule.get(key) or ""
@@ -72,8 +73,8 @@ def _compiled(rule: JSON, schema: JSON, field: str) -> Iterator[Cause]:
 
 def _why_not(text: str, schema: JSON) -> str:
     try:
-        expressions.compiled(text)
-    except expressions.WrongExpression as error:
+        kubernetes_cel.compiled_rule(text)
+    except cel.WrongExpression as error:
         return str(error)
     times = sorted(name for name in _times(schema, "self") if re.search(rf"\b{re.escape(name)}\b", text))
     return f"it speaks of a time ({times[0]}), which the CEL library cannot be given" if times else ""

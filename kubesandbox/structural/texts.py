@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from kubesandbox.structural.formats import FORMATS
 from kubesandbox.structural.found import Found, invalid, too_long, wrong_type
 from kubetypes import patterns
+from kubetypes.formats import FORMATS
 from kubetypes.json_values import JSON
 
 Check = Callable[[JSON, JSON, str, list[Found]], int]

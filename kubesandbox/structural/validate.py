@@ -8,9 +8,10 @@ from functools import lru_cache
 
 from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause
-from kubesandbox.structural import embedded, evaluated, expressions, lists
+from kubesandbox.structural import embedded, evaluated, lists
 from kubesandbox.structural.checks import NOTHING, Checks
 from kubesandbox.structural.found import Found, causes
+from kubetypes import cel
 from kubetypes.json_values import JSON
 
 
@@ -43,7 +44,7 @@ class _Prepared:
         self.checks = Checks(schema.raw)
         self._lists = lists.matter(schema)
         self._embedded = embedded.matter(schema)
-        self._rules = evaluated.Rules(schema.raw) if expressions.available() else None
+        self._rules = evaluated.Rules(schema.raw) if cel.available() else None
 
     def more(self, obj: JSON, old: JSON | None) -> Iterator[Cause]:
         if self._embedded:

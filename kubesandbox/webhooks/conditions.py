@@ -3,10 +3,9 @@
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
 """
 
-from kubesandbox import conditions
-from kubesandbox.structural import expressions
-from kubesandbox.structural.expressions import Failed, WrongExpression
 from kubesandbox.webhooks.configured import Webhook
+from kubetypes import cel, match_conditions
+from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON
 
 NO_LIBRARY = "the sandbox does not evaluate matchConditions until you pip install 'hookrunner[cel]'"
@@ -19,10 +18,10 @@ class Undecided(Exception):
 def hold(hook: Webhook, request: JSON) -> bool:
     """Whether a webhook's conditions hold for the request of its review. Raises `Undecided`."""
     try:
-        if not expressions.available():
-            raise Failed(NO_LIBRARY)
-        return conditions.failing(hook.said["matchConditions"], request) is None
-    except (Failed, WrongExpression) as error:
+        if not cel.available():
+            raise NoValue(NO_LIBRARY)
+        return match_conditions.failing(hook.said["matchConditions"], request) is None
+    except (NoValue, WrongExpression) as error:
         if hook.ignored:
             return False
         raise Undecided(str(error)) from None

@@ -4,7 +4,7 @@
 server has, also of those that the sandbox has not; one `<group>_<version>.json.gz` for each group version of the
 sandbox is its OpenAPI document, byte for byte; `custom_<scope>.json.gz` is that of a CustomResourceDefinition
 (made for it, and deleted), names replaced by `@tokens@`. Wants `KUBECONFIG` from `python -m tests.controlplane`;
-writes into `kubesandbox/data/`.
+writes `kubetypes/kinds.json` and into `kubesandbox/data/`.
 """
 
 import gzip
@@ -23,7 +23,9 @@ from tests.controlplane.build import GO_MODULE
 from tests.controlplane.kubeconfig import Access, read_kubeconfig
 from tests.controlplane.rest import content_type, request
 
-DATA = Path(__file__).parents[2] / "kubesandbox/data"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "kubesandbox/data"
+KINDS = ROOT / "kubetypes/kinds.json"
 
 # In the order in which the API server lists them. Left out: groups that only work with components the sandbox has not
 # (aggregation, reviews of tokens and rights, dynamic resources, flow control), and autoscaling/v1, v2's other shape.
@@ -217,14 +219,14 @@ def fetch(
         return answer
 
 
-def write(files: dict[str, bytes], into: Path) -> None:
+def write(files: dict[str, bytes]) -> None:
     """Write the files; OpenAPI documents compressed, the same bytes each time."""
     for name, content in files.items():
         if name == "kinds.json":
-            (into / name).write_bytes(content)
+            KINDS.write_bytes(content)
         else:
-            (into / f"{name}.gz").write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
+            (DATA / f"{name}.gz").write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
 
 
 if __name__ == "__main__":
-    write(generate(read_kubeconfig(Path(os.environ["KUBECONFIG"]))), DATA)
+    write(generate(read_kubeconfig(Path(os.environ["KUBECONFIG"]))))

@@ -1,6 +1,6 @@
 """Writes what the sandbox knows of Go's types: `python -m tests.controlplane.types_data`.
 
-It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in the sandbox's `kinds.json` and
+It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in `kubetypes/kinds.json` and
 packs what it prints, with what that depends on, into `kubesandbox/data/types.json.gz`.
 """
 
@@ -14,8 +14,9 @@ from typing import Any
 from tests.controlplane.build import GO_MODULE, find_go
 from tests.controlplane.cache import run
 
-DATA = Path(__file__).parents[2] / "kubesandbox/data"
-PACKED = DATA / "types.json.gz"
+ROOT = Path(__file__).parents[2]
+KINDS = ROOT / "kubetypes/kinds.json"
+PACKED = ROOT / "kubesandbox/data/types.json.gz"
 BODIES = ("/v1/DeleteOptions",)
 """What comes as a body though it is neither a kind nor a subresource."""
 
@@ -32,7 +33,7 @@ def made_of() -> dict[str, str]:
 
 def kinds() -> list[str]:
     """The sandbox's kinds and those of their subresources, `group/version/Kind`; not options of connections."""
-    said = json.loads((DATA / "kinds.json").read_bytes())
+    said = json.loads(KINDS.read_bytes())
     found = {
         f"{one['group']}/{one['version']}/{one['kind']}"
         for group in said["groups"]

@@ -23,8 +23,8 @@ import orjson
 
 from hookrunner.model.resources import JSON
 from hookrunner.releases.ownership import MANAGER, plain
-from hookrunner.releases.server_side_apply import union
 from hookrunner.values import pointers
+from kubetypes.field_sets import Fields, union
 from kubetypes.quantities import BadQuantity, quantity
 
 _AMOUNTS = frozenset(
@@ -86,7 +86,8 @@ def edited(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple[str, ..
     entries = [entry for entry in metadata.get("managedFields") or () if _counts(entry)]
     ends = [_WHOLE if entry["operation"] == "Apply" else _PERHAPS for entry in entries]
     sets = [_marked(entry["fieldsV1"], end) for entry, end in zip(entries, ends, strict=True)]
-    ours: JSON = reduce(union, sets, {})
+    nothing: Fields = {}
+    ours = reduce(union, sets, nothing)
     return tuple(pointers.text(path) for path in _edited(_compared(applied), ours, live, ()))
 
 

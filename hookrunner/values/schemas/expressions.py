@@ -9,25 +9,15 @@ A rule that cannot be evaluated for what a user wrote refuses it, whatever the r
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.node import Node, Rule
 from kubetypes import cel
-from kubetypes.cel import NoValue, TooLong, WrongExpression
+from kubetypes.cel import CompiledRule, NoValue, TooLong, WrongExpression
 
 _ABSENT = re.compile(r"Key not found in map|Applying SELECT to non-message type")
 _MISFIT = "No matching overloads found"
-
-
-class _Program(NamedTuple):
-    compiled: Any
-    uses_old: bool
-
-
-def available() -> bool:
-    """Is the library installed, so that rules can be checked?"""
-    return cel.available()
 
 
 def problems(node: Node, value: JSON, old: JSON, path: str = "") -> Iterator[str]:
@@ -46,10 +36,10 @@ def problems(node: Node, value: JSON, old: JSON, path: str = "") -> Iterator[str
 def _message(rule: Rule, value: JSON, old: JSON) -> str:
     """The message, "" if the rule holds."""
     try:
-        program = _program(rule.expression)
-        if program.uses_old and old is None:
+        compiled = _compiled(rule.expression)
+        if compiled.uses_old and old is None:
             return ""
-        result = _value(program, {"self": value, "oldSelf": old} if program.uses_old else {"self": value})
+        result = _value(compiled, compiled.variables(value, old))
     except (WrongExpression, NoValue, OverflowError) as error:
         return "" if _ABSENT.search(str(error)) else f"the rule `{rule.expression}` cannot be checked: {_reason(error)}"
     if isinstance(result, bool):
@@ -66,14 +56,14 @@ def _reason(error: Exception) -> str:
     return "it takes values of other types" if _MISFIT in str(error) else "it has no result for this value"
 
 
-def _value(program: _Program, variables: dict[str, JSON]) -> JSON:
+def _value(rule: CompiledRule, variables: dict[str, JSON]) -> JSON:
     """Evaluate. Raises `NoValue`; OverflowError for an integer that does not fit into a double."""
     try:
-        return cel.evaluated(program.compiled, _doubles(variables))
+        return cel.evaluated(rule.program, _doubles(variables))
     except NoValue as error:
         if _MISFIT not in str(error):
             raise
-    return cel.evaluated(program.compiled, variables)
+    return cel.evaluated(rule.program, variables)
 
 
 def _doubles(value: JSON) -> JSON:
@@ -85,16 +75,9 @@ def _doubles(value: JSON) -> JSON:
 
 
 @lru_cache(maxsize=1024)
-def _program(text: str) -> _Program:
+def _compiled(text: str) -> CompiledRule:
     """Compile an expression on `self`, and on `oldSelf` if it needs that. Raises `WrongExpression`."""
-    try:
-        return _Program(cel.program(_environment("self"), text), uses_old=False)
-    except WrongExpression as error:
-        why = error
-    try:
-        return _Program(cel.program(_environment("self", "oldSelf"), text), uses_old=True)
-    except WrongExpression:
-        raise why from None
+    return cel.compiled_rule(text, _environment)
 
 
 @cache

@@ -11,12 +11,11 @@ from typing import NamedTuple
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
-from hookrunner.values.schemas import expressions
 from hookrunner.values.schemas.node import Node, cycles
 from hookrunner.values.schemas.schema import Schema, Terms
 from hookrunner.values.schemas.schema_reader import RULES, Documents, Reader
 from hookrunner.values.schemas.slips import FOR_HELM, Slip
-from kubetypes import yaml_values
+from kubetypes import cel, yaml_values
 
 CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
 _ENABLED_MODULES = "enabledModules"
@@ -79,7 +78,7 @@ def _document(directory: Path, name: str) -> _Document | None:
 def _uncheckable(nodes: Sequence[Node]) -> list[str]:
     """Rules that cannot be checked. Values that a module's author forbids must not pass, so the schema is refused."""
     with_rules = [node for node in nodes if node.rules]
-    return [] if expressions.available() else [f"{node.at}: {_NO_CEL}" for node in with_rules[:1]]
+    return [] if cel.available() else [f"{node.at}: {_NO_CEL}" for node in with_rules[:1]]
 
 
 def _raw(path: Path) -> JSON:

@@ -3,9 +3,10 @@
 import pytest
 
 from hookrunner.model.resources import JSON
-from kubesandbox.fields.elements import NoElement, canonical, element, shown, written
+from kubesandbox.fields.elements import NoElement, canonical, element, ordered, paths, shown, written
 from kubesandbox.fields.shapes import Shape
 from kubesandbox.schemas import Schema
+from kubetypes import field_sets as sets
 from tests.kubesandbox.fields.widgets import SPEC
 
 PORTS = Shape(Schema(SPEC["properties"]["ports"]))
@@ -68,3 +69,21 @@ def test_what_clients_write_has_one_form(key: str, form: str | None) -> None:
 )
 def test_paths_are_shown_as_the_api_server_words_them(key: str, text: str) -> None:
     assert shown(key) == text
+
+
+def test_paths_come_in_the_order_of_their_elements_members_first() -> None:
+    keys = ('k:{"port":80}', 'k:{"port":443}', "f:b", "v:10", "v:9", 'v:"a"')
+    assert [path[0] for path in paths(sets.of(*((key,) for key in keys)))] == [
+        "f:b",
+        'k:{"port":80}',
+        'k:{"port":443}',
+        "v:9",
+        "v:10",
+        'v:"a"',
+    ]
+    assert list(paths(sets.of(("f:a", "f:x"), ("f:b",)))) == [("f:b",), ("f:a", "f:x")]
+
+
+def test_keys_are_written_in_order() -> None:
+    fields: sets.Fields = {"f:b": {}, "f:a": {"v:10": {}, "v:9": {}, ".": {}}}
+    assert [*ordered(fields), *ordered(fields)["f:a"]] == ["f:a", "f:b", ".", "v:9", "v:10"]

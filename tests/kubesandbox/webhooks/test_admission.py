@@ -5,7 +5,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from kubesandbox.structural import expressions
+from kubetypes import cel
 from tests.kubesandbox.conftest import Client
 from tests.kubesandbox.contract.webhook import JSON, Webhook, allowed, denied, patching, reviewed
 from tests.kubesandbox.webhooks.register import MAPS, config_map, configure
@@ -59,7 +59,7 @@ async def test_a_service_that_is_there_cannot_be_reached(client: Client, webhook
 async def test_without_the_library_conditions_have_no_value(
     client: Client, webhook: Webhook, monkeypatch: pytest.MonkeyPatch, policy: str, status: int
 ) -> None:
-    monkeypatch.setattr(expressions, "available", lambda: False)
+    monkeypatch.setattr(cel, "available", lambda: False)
     made = await configure(client, "validating", webhook, matchConditions=CONDITION, failurePolicy=policy)
     assert "pip install 'hookrunner[cel]'" in made.headers["Warning"]
     answer = await client.send("POST", MAPS, config_map())

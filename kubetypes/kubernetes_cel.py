@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-from kubesandbox.structural import formats
-from kubetypes import cel, patterns
+from kubetypes import cel, formats, patterns
+from kubetypes.cel import CompiledRule, NoValue, TooLong, WrongExpression
 from kubetypes.json_values import JSON
 
 EXTENSIONS = ("strings", "optional")
@@ -32,57 +32,36 @@ WORDS = (
 TOO_LONG = "the sandbox ends an expression after 10,000 steps of its loops"
 
 
-class WrongExpression(Exception):
-    """An expression cannot be compiled; says why."""
-
-
-class Failed(Exception):
-    """An expression has no value for an object; says why."""
-
-
-class Expression(NamedTuple):
-    """A compiled expression."""
-
-    program: Any
-    uses_old: bool
-
-    def value(self, value: JSON, old: JSON) -> JSON:
-        """What it gives for `self` and `oldSelf`. Raises `Failed`."""
-        return evaluated(self.program, {"self": value, "oldSelf": old} if self.uses_old else {"self": value})
-
-
-def available() -> bool:
-    """Whether the library is installed."""
-    return cel.available()
-
-
 @lru_cache(maxsize=4096)
-def compiled(text: str) -> Expression:
+def compiled_rule(text: str) -> CompiledRule:
     """An expression on `self`, perhaps on `oldSelf`. Raises `WrongExpression`."""
     try:
-        return Expression(program(_environment("self"), text), uses_old=False)
-    except WrongExpression:
-        if "oldSelf" not in text:
-            raise
-    return Expression(program(_environment("self", "oldSelf"), text), uses_old=True)
+        return cel.compiled_rule(text, _environment)
+    except WrongExpression as error:
+        raise WrongExpression(_first(error)) from None
+
+
+def rule_value(rule: CompiledRule, value: JSON, old: JSON) -> JSON:
+    """What a rule gives for `self` and `oldSelf`. Raises `NoValue`."""
+    return evaluated(rule.program, rule.variables(value, old))
 
 
 def program(environment: Any, text: str) -> Any:
     """An expression for `evaluated`. Raises `WrongExpression`."""
     try:
         return cel.program(environment, text)
-    except cel.WrongExpression as error:
+    except WrongExpression as error:
         raise WrongExpression(_first(error)) from None
 
 
 def evaluated(program: Any, variables: Mapping[str, JSON]) -> JSON:
-    """What an expression gives. Raises `Failed`."""
+    """What an expression gives. Raises `NoValue`, in the words of Go's implementation."""
     try:
         return cel.evaluated(program, variables)
-    except cel.TooLong:
-        raise Failed(TOO_LONG) from None
-    except cel.NoValue as error:
-        raise Failed(_worded(str(error))) from None
+    except TooLong:
+        raise TooLong(TOO_LONG) from None
+    except NoValue as error:
+        raise NoValue(_worded(str(error))) from None
 
 
 def _first(error: Exception) -> str:

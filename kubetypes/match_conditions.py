@@ -1,18 +1,16 @@
-"""`matchConditions` of webhooks: does a request lead to a call at all? Expressions as in `structural/expressions.py`.
+"""`matchConditions` of webhooks: does a request lead to a call at all? Expressions as in `kubernetes_cel.py`.
 
 `authorizer` allows everything to members of `system:masters` and nothing to others: there is no RBAC here.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from kubesandbox.status import Cause, wrong
-from kubesandbox.structural import expressions
-from kubesandbox.structural.expressions import Failed, WrongExpression
-from kubetypes import cel
+from kubetypes import cel, kubernetes_cel
+from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON
 
 MASTERS = "system:masters"
@@ -25,46 +23,30 @@ def failing(conditions: Sequence[JSON], request: JSON) -> str | None:
     """The name of the first condition that is false for an AdmissionRequest, None if all hold.
 
     One that is false decides, even after one that has no value. Raises `WrongExpression` if one does not compile, which
-    an API server refuses in the configuration; `Failed`, naming each, if some have no value and none is false: then
+    an API server refuses in the configuration; `NoValue`, naming each, if some have no value and none is false: then
     the request is refused under failurePolicy Fail, and the webhook left out under Ignore.
     """
     seen, errors = _seen(request), []
     for condition in conditions:
         try:
-            if expressions.evaluated(compiled(condition["expression"]), seen) is False:
+            if kubernetes_cel.evaluated(compiled(condition["expression"]), seen) is False:
                 return str(condition["name"])
-        except Failed as error:
+        except NoValue as error:
             errors.append(f"expression '{condition['expression']}' resulted in error: {error}")
     if errors:
-        raise Failed(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise NoValue(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
     return None
 
 
 @lru_cache(maxsize=1024)
 def compiled(text: str) -> Any:
     """A condition's expression. Raises `WrongExpression` if it cannot be used, one that gives no boolean among them."""
-    program = expressions.program(_environment(), text)
+    program = kubernetes_cel.program(_environment(), text)
     kind = program.return_type()
     # The one boolean of `request`, whose fields have types in the API server.
     if kind != cel.library().Type.BOOL and "request.dryRun" not in text:
         raise WrongExpression(f"must evaluate to bool but got {str(kind).lower()}")
     return program
-
-
-def problems(configuration: JSON) -> Iterator[Cause]:
-    """The conditions of a webhook configuration that cannot be compiled; none where the library is not installed."""
-    hooks = configuration.get("webhooks") or ()
-    if not hooks or not expressions.available():
-        return
-    for number, hook in enumerate(hooks):
-        for at, condition in enumerate(hook.get("matchConditions") or ()):
-            text, field = condition.get("expression") or "", f"webhooks[{number}].matchConditions[{at}].expression"
-            try:
-                _ = compiled(text) if text.strip() else None
-            except WrongExpression as error:
-                why = str(error)
-                prefix = "" if why.startswith("must ") else "compilation failed: ERROR: <input>:"
-                yield wrong(field, text, prefix + why)
 
 
 def _seen(request: JSON) -> dict[str, JSON]:
@@ -90,8 +72,8 @@ def _environment() -> Any:
         _function("error", kind.STRING, [], lambda it: ""),
         _function("reason", kind.STRING, [], lambda it: ""),
     ]
-    return expressions.environment(_VARIABLES, functions)
+    return kubernetes_cel.environment(_VARIABLES, functions)
 
 
 def _function(name: str, result: Any, parameters: list[Any], body: Any) -> Any:
-    return expressions.function(name, result, [cel.library().Type.MAP, *parameters], body)
+    return kubernetes_cel.function(name, result, [cel.library().Type.MAP, *parameters], body)

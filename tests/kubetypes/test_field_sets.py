@@ -3,15 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesandbox.fields import sets
-from kubesandbox.fields.sets import Path
+from kubetypes import field_sets as sets
+from kubetypes.field_sets import Path
 
 PATHS = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"id":1}', "v:1"]), min_size=1, max_size=3).map(tuple)
 SETS = st.frozensets(PATHS, max_size=8)
 
 
-def plain(fields: sets.Fields) -> set[Path]:
-    return set(sets.paths(fields))
+def plain(fields: sets.Fields, above: Path = ()) -> set[Path]:
+    below = {path for key, node in fields.items() if key != "." for path in plain(node, (*above, key))}
+    return below | ({above} if above and sets.member(fields) else set())
 
 
 @given(SETS)
@@ -54,21 +55,3 @@ def test_one_set_has_one_form() -> None:
     assert sets.of(("f:a",), ("f:a", "f:b")) == {"f:a": {".": {}, "f:b": {}}}
     assert sets.difference(sets.of(("f:a",), ("f:a", "f:b")), sets.of(("f:a", "f:b"))) == {"f:a": {}}
     assert sets.difference(sets.of(("f:a",), ("f:a", "f:b")), sets.of(("f:a",))) == {"f:a": {"f:b": {}}}
-
-
-def test_paths_come_in_the_order_of_their_elements_members_first() -> None:
-    keys = ('k:{"port":80}', 'k:{"port":443}', "f:b", "v:10", "v:9", 'v:"a"')
-    assert [path[0] for path in sets.paths(sets.of(*((key,) for key in keys)))] == [
-        "f:b",
-        'k:{"port":80}',
-        'k:{"port":443}',
-        "v:9",
-        "v:10",
-        'v:"a"',
-    ]
-    assert list(sets.paths(sets.of(("f:a", "f:x"), ("f:b",)))) == [("f:b",), ("f:a", "f:x")]
-
-
-def test_keys_are_written_in_order() -> None:
-    fields: sets.Fields = {"f:b": {}, "f:a": {"v:10": {}, "v:9": {}, ".": {}}}
-    assert [*sets.ordered(fields), *sets.ordered(fields)["f:a"]] == ["f:a", "f:b", ".", "v:9", "v:10"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubesandbox.conditions import MASTERS, failing
-from kubesandbox.structural.expressions import Failed, WrongExpression
+from kubetypes.cel import NoValue, WrongExpression
+from kubetypes.match_conditions import MASTERS, failing
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.oracle import Oracle, oracle_of
 
@@ -74,7 +74,7 @@ def request() -> Any:
 def ours(expressions: list[str]) -> str | None:
     try:
         return failing(named(expressions), request())
-    except Failed as error:
+    except NoValue as error:
         return f"!{error}"
 
 

@@ -8,10 +8,8 @@ it came.
 https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#fieldsv1-v1-meta has the format.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, TypeAlias
-
-from kubesandbox.fields.elements import order
 
 Fields: TypeAlias = dict[str, Any]
 """The JSON of `fieldsV1`."""
@@ -130,20 +128,3 @@ def of(*paths: Path) -> Fields:
             node = {key: node}
         fields = union(fields, node)
     return fields
-
-
-def paths(fields: Fields, above: Path = ()) -> Iterator[Path]:
-    """Every path: at each place first the members, then what is below, both in the order of path elements."""
-    keys = sorted((key for key in fields if key != SELF), key=order)
-    yield from ((*above, key) for key in keys if member(fields[key]))
-    for key in keys:
-        yield from paths(fields[key], (*above, key))
-
-
-def ordered(fields: Fields) -> Fields:
-    """The same set with its keys in the order in which the API server writes them."""
-    if len(fields) < 2:
-        return {key: ordered(node) if node else node for key, node in fields.items()}
-    plain = max(fields) < "g"  # Fields and no elements of a list: their own order is the right one.
-    keys = sorted(fields) if plain else sorted(fields, key=order)
-    return {key: ordered(node) if (node := fields[key]) else node for key in keys}

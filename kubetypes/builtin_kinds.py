@@ -1,0 +1,39 @@
+"""The kinds that a stock Kubernetes serves, as a real API server names them.
+
+`kinds.json` is written by `tests/controlplane/kinds_data.py`, never by hand.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import orjson
+
+
+class BuiltinKind(NamedTuple):
+    """A kind in one version. `api_version` is `v1` or `group/version`."""
+
+    api_version: str
+    kind: str
+    plural: str
+    short_names: tuple[str, ...]
+
+
+@cache
+def document() -> dict[str, Any]:
+    """`version` (as in `/version`), `served` (the names of all kinds of a real API server, by apiVersion) and `groups`,
+    each with its `kinds`, in the server's order. Not to be changed."""
+    data: dict[str, Any] = orjson.loads(files(__package__).joinpath("kinds.json").read_bytes())
+    return data
+
+
+@cache
+def names() -> dict[tuple[str, str], BuiltinKind]:
+    """The kinds of `groups`, by group and kind."""
+    return {
+        (group["group"], kind["kind"]): BuiltinKind(
+            f"{group['group']}/{group['version']}".lstrip("/"), kind["kind"], kind["plural"], tuple(kind["shortNames"])
+        )
+        for group in document()["groups"]
+        for kind in group["kinds"]
+    }
