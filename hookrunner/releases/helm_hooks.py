@@ -38,7 +38,7 @@ _COMPLETE = frozenset({("batch", "Job"), ("", "Pod")})
 
 
 @dataclass(frozen=True, slots=True)
-class HookRun:
+class HelmHookRun:
     """How far one hook has come. The times are as a release record has them; `completed` is empty while it runs."""
 
     hook: HelmHook
@@ -57,7 +57,7 @@ class HelmHooks:
 
     async def run(
         self, hooks: Iterable[HelmHook], event: str, identity: Identity, timeout: float
-    ) -> AsyncGenerator[HookRun, None]:
+    ) -> AsyncGenerator[HelmHookRun, None]:
         """Yield each hook of the event when it begins and when it has ended; `timeout` in seconds is for each.
 
         Raises ReleaseFailed after the first that failed, naming it and saying why; the others are not run.
@@ -67,9 +67,9 @@ class HelmHooks:
             step = _Step(hook, event, identity, timeout)
             await self._make_room(step)
             started = now()
-            yield HookRun(hook, started)
+            yield HelmHookRun(hook, started)
             problem = await self._problem(step)
-            yield HookRun(hook, started, now(), "Failed" if problem else "Succeeded")
+            yield HelmHookRun(hook, started, now(), "Failed" if problem else "Succeeded")
             if problem:
                 await self._clean([step], _AFTER_FAILURE)
                 await self._clean(done, _AFTER_SUCCESS)

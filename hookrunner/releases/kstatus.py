@@ -15,7 +15,7 @@ from hookrunner.model.resources import JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ObjectStatus:
     """`message` says why something is not ready. `failed` is for what will not become ready by waiting."""
 
     ready: bool
@@ -23,17 +23,17 @@ class Verdict:
     failed: bool = False
 
 
-READY = Verdict(ready=True)
+READY = ObjectStatus(ready=True)
 
 
-def waits(message: str) -> Verdict:
+def waits(message: str) -> ObjectStatus:
     """Not yet."""
-    return Verdict(ready=False, message=message)
+    return ObjectStatus(ready=False, message=message)
 
 
-def fails(message: str) -> Verdict:
+def fails(message: str) -> ObjectStatus:
     """Not, and not by waiting."""
-    return Verdict(ready=False, message=message, failed=True)
+    return ObjectStatus(ready=False, message=message, failed=True)
 
 
 def spec_of(obj: JSON) -> JSON:
@@ -66,27 +66,27 @@ def words(found: JSON) -> str:
     return ": ".join(filter(None, (found.get("reason"), found.get("message")))) or "no reason is given"
 
 
-def ended(obj: JSON) -> Verdict:
+def ended(obj: JSON) -> ObjectStatus:
     """Has a Job or a Pod completed? What Helm waits for where either is a hook."""
     if obj["kind"] == "Pod":
         return _pod_ended(obj) or waits(_pod_message(obj))
     return _job_ended(obj) or waits(f"{status_of(obj).get('succeeded', 0)} of {_completions(obj)} Pods have succeeded")
 
 
-def job(obj: JSON) -> Verdict:
+def job(obj: JSON) -> ObjectStatus:
     """It may run for ever: to have begun is enough."""
     begun = status_of(obj).get("startTime") or spec_of(obj).get("suspend")
     return _job_ended(obj) or (READY if begun else waits("has not started"))
 
 
-def pod(obj: JSON) -> Verdict:
+def pod(obj: JSON) -> ObjectStatus:
     """Ready, or completed."""
     if (end := _pod_ended(obj)) is not None:
         return end
     return READY if holds(condition(obj, "Ready")) else waits(_pod_message(obj))
 
 
-def _job_ended(obj: JSON) -> Verdict | None:
+def _job_ended(obj: JSON) -> ObjectStatus | None:
     if holds(failed := condition(obj, "Failed")):
         return fails(f"the Job failed: {words(failed)}")
     return READY if holds(condition(obj, "Complete")) else None
@@ -96,7 +96,7 @@ def _completions(obj: JSON) -> JSON:
     return spec_of(obj).get("completions") or 1
 
 
-def _pod_ended(obj: JSON) -> Verdict | None:
+def _pod_ended(obj: JSON) -> ObjectStatus | None:
     status = status_of(obj)
     if status.get("phase") == "Failed":
         return fails(f"the Pod failed: {_exit(status) or words(status)}")
@@ -126,7 +126,7 @@ def _containers(status: JSON) -> list[JSON]:
     return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
 
-def deployment(obj: JSON) -> Verdict:
+def deployment(obj: JSON) -> ObjectStatus:
     """All of it updated and available. A paused one is as its manifest says."""
     spec, status = spec_of(obj), status_of(obj)
     if spec.get("paused"):
@@ -147,7 +147,7 @@ def deployment(obj: JSON) -> Verdict:
     return READY if holds(available) else waits(f"is not available: {words(available)}")
 
 
-def replica_set(obj: JSON) -> Verdict:
+def replica_set(obj: JSON) -> ObjectStatus:
     """As many as wanted."""
     status = status_of(obj)
     if holds(failure := condition(obj, "ReplicaFailure")):
@@ -156,7 +156,7 @@ def replica_set(obj: JSON) -> Verdict:
     return _all_of(spec_of(obj).get("replicas", 1), counts | {"ready": status.get("readyReplicas")})
 
 
-def stateful_set(obj: JSON) -> Verdict:
+def stateful_set(obj: JSON) -> ObjectStatus:
     """All ready, and updated as far as its partition lets it."""
     spec, status = spec_of(obj), status_of(obj)
     strategy = spec.get("updateStrategy") or {}
@@ -177,7 +177,7 @@ def stateful_set(obj: JSON) -> Verdict:
     return READY
 
 
-def daemon_set(obj: JSON) -> Verdict:
+def daemon_set(obj: JSON) -> ObjectStatus:
     """One on each node that is to have one."""
     status = status_of(obj)
     if "desiredNumberScheduled" not in status or "observedGeneration" not in status:
@@ -189,7 +189,7 @@ def daemon_set(obj: JSON) -> Verdict:
     return _all_of(status["desiredNumberScheduled"], parts)
 
 
-def _all_of(wanted: int, parts: Mapping[str, JSON]) -> Verdict:
+def _all_of(wanted: int, parts: Mapping[str, JSON]) -> ObjectStatus:
     """Are there as many of each as wanted?"""
     few = [f"{count or 0} of {wanted} replicas are {word}" for word, count in parts.items() if (count or 0) < wanted]
     return waits(few[0]) if few else READY
@@ -203,10 +203,10 @@ _K8S_IO = (
 _SERVED_BY_KUBERNETES = frozenset({"", "apps", "autoscaling", "batch", "extensions", "policy"}) | {
     f"{group}.k8s.io" for group in _K8S_IO
 }
-_Rule = Callable[[JSON], Verdict]
+_Rule = Callable[[JSON], ObjectStatus]
 
 
-def verdict(obj: JSON) -> Verdict:
+def verdict(obj: JSON) -> ObjectStatus:
     """How it stands with a complete object."""
     generic = _generic(obj)
     if not generic.ready:
@@ -224,7 +224,7 @@ def _group_kind(obj: JSON) -> tuple[str, str]:
     return obj["apiVersion"].rpartition("/")[0], obj["kind"]
 
 
-def _generic(obj: JSON) -> Verdict:
+def _generic(obj: JSON) -> ObjectStatus:
     """What holds for every kind."""
     if obj["metadata"].get("deletionTimestamp"):
         return waits("is being deleted")
@@ -238,31 +238,31 @@ def _generic(obj: JSON) -> Verdict:
     return READY
 
 
-def _by_ready_condition(obj: JSON) -> Verdict:
+def _by_ready_condition(obj: JSON) -> ObjectStatus:
     """A kind that says nothing of being ready is so."""
     found = condition(obj, "Ready")
     return READY if not found or holds(found) else waits(f"is not ready: {words(found)}")
 
 
-def _claim(obj: JSON) -> Verdict:
+def _claim(obj: JSON) -> ObjectStatus:
     phase = status_of(obj).get("phase", "Pending")
     return READY if phase == "Bound" else waits(f"is {phase}, not Bound")
 
 
-def _service(obj: JSON) -> Verdict:
+def _service(obj: JSON) -> ObjectStatus:
     spec = spec_of(obj)
     lacks = spec.get("type") == "LoadBalancer" and not spec.get("clusterIP")
     return waits("has no cluster IP") if lacks else READY
 
 
-def _definition(obj: JSON) -> Verdict:
+def _definition(obj: JSON) -> ObjectStatus:
     names, established = condition(obj, "NamesAccepted"), condition(obj, "Established")
     if names.get("status") == "False":
         return fails(f"its names are not accepted: {words(names)}")
     return READY if holds(established) else waits(f"is not established: {words(established)}")
 
 
-def _api_service(obj: JSON) -> Verdict:
+def _api_service(obj: JSON) -> ObjectStatus:
     available = condition(obj, "Available")
     return READY if holds(available) else waits(f"is not available: {words(available)}")
 

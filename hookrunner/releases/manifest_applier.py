@@ -25,8 +25,8 @@ from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
 from hookrunner.releases.crds import established
 from hookrunner.releases.manifest_objects import CRD, Identity, Kinds, ObjectId, object_id, stages
-from hookrunner.releases.object_writer import METADATA, Order, Outcome, Writing, path
-from hookrunner.releases.ownership import Owners
+from hookrunner.releases.object_writer import METADATA, ObjectWrite, ObjectWriter, WriteResult, path
+from hookrunner.releases.ownership import ReleaseOwners
 
 _AT_ONCE = 24
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
@@ -39,7 +39,7 @@ _Work = Callable[[ObjectId], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many objects were created, changed, or as they should be already."""
+    """How many objects were created, changed, or already in sync."""
 
     created: int = 0
     changed: int = 0
@@ -51,23 +51,24 @@ class Counts:
         return self.created + self.changed
 
 
-class Applying:
-    """Writes to one cluster, for any number of releases at once, in no more than 24 requests at a time."""
+class ManifestApplier:
+    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time."""
 
     def __init__(self, client: Client, kinds: Kinds) -> None:
         self._client = client
         self._kinds = kinds
-        self.owners = Owners(client)
-        self._writing = Writing(client, self.owners)
+        self.owners = ReleaseOwners(client)
+        self._writing = ObjectWriter(client, self.owners)
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def create_or_update(self, obj: JSON, identity: Identity, last: JSON | None, terms: Terms) -> Outcome:
-        """One object, which `last` was in our last manifest. Raises KubeError, or ReleaseFailed with what to do."""
+    async def create_or_update(self, obj: JSON, identity: Identity, last: JSON | None, terms: Terms) -> WriteResult:
+        """Write one object; `last` is the same in our last manifest. Raises KubeError, or ReleaseFailed with what to
+        do."""
         resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
         before = last and ownership.owned(last, resource, identity)
-        order = Order(resource, ownership.owned(obj, resource, identity), identity, before, terms)
+        order = ObjectWrite(resource, ownership.owned(obj, resource, identity), identity, before, terms)
         try:
-            return await self._writing.carry_out(order)
+            return await self._writing.write(order)
         except NotFound:
             self._kinds.forget(resource.api_version)
             raise
@@ -82,50 +83,52 @@ class Applying:
         terms: Terms,
         repair: Collection[ObjectId] = (),
     ) -> Counts:
-        """Write what differs from the last manifest, and what is named in `repair`.
+        """Write the objects that differ from the last manifest, and those named in `repair`.
 
-        Raises ReleaseFailed, which names the objects that could not be written, of many of them some.
+        Raises ReleaseFailed, which names the objects that could not be written; of many only some.
         """
         before = {one.lasting: obj for one, obj in last.items()}
         wanted = {object_id(obj, identity): obj for obj in objects}
         if len(wanted) < len(objects):
-            _LOG.warn("the manifest has objects twice, of which the last counts", release=str(identity))
-        todo = [one for one, obj in wanted.items() if one in repair or not _same(before.get(one.lasting), obj)]
+            _LOG.warn("duplicate objects in manifest, the last one is used", release=str(identity))
+        pending = [one for one, obj in wanted.items() if one in repair or not _same(before.get(one.lasting), obj)]
         self._kinds.learn(objects)
 
-        async def write(one: ObjectId) -> Outcome:
+        async def write(one: ObjectId) -> WriteResult:
             return await self.create_or_update(wanted[one], identity, before.get(one.lasting), terms)
 
         outcomes: list[str] = []
-        for stage in stages(todo):
-            outcomes += await self._stage(stage, write, _Report("applied", len(todo), len(outcomes)))
-            await self._established([wanted[one] for one in stage if one.kind == CRD])
-        unchanged = len(wanted) - len(todo) + outcomes.count("unchanged")
+        for stage in stages(pending):
+            outcomes += await self._write_stage(stage, write, _FailureReport("applied", len(pending), len(outcomes)))
+            await self._wait_established([wanted[one] for one in stage if one.kind == CRD])
+        unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
 
     async def remove(
         self, ids: Iterable[ObjectId], identity: Identity, spare: Collection[ObjectId] = ()
     ) -> list[ObjectId]:
-        """Delete what belongs to this release and is not to be kept; which objects that were, last written first.
+        """Delete the objects that belong to this release, except those that its policy keeps; the deleted ones, last
+        written first.
 
-        `spare` are the objects of the manifest that holds now, in case one of `ids` is the same by another version or
-        a namespace that does not matter. Waits for nothing. Raises ReleaseFailed, which names what was not deleted.
+        `spare` are the objects of the current manifest, in case one of `ids` is the same object by another version or
+        by a namespace that does not matter. Does not wait until objects are gone. Raises ReleaseFailed, which names
+        the objects that were not deleted.
         """
         spared = {one.lasting for one in spare}
-        todo = {one: None for one in ids if one.lasting not in spared}
+        pending = {one: None for one in ids if one.lasting not in spared}
         removed: list[ObjectId] = []
 
         async def delete(one: ObjectId) -> str:
-            if await self._deleted(one, identity, spare):
+            if await self._delete(one, identity, spare):
                 removed.append(one)
             return "done"
 
-        for stage in reversed(stages(todo)):
-            await self._stage(stage, delete, _Report("deleted", len(todo), len(removed)))
+        for stage in reversed(stages(pending)):
+            await self._write_stage(stage, delete, _FailureReport("deleted", len(pending), len(removed)))
         return removed
 
-    async def _stage(self, stage: Sequence[ObjectId], work: _Work, report: "_Report") -> list[str]:
-        """What became of each, all at once; or ReleaseFailed."""
+    async def _write_stage(self, stage: Sequence[ObjectId], work: _Work, report: "_FailureReport") -> list[str]:
+        """Write the objects of a stage at the same time; the result of each. Raises ReleaseFailed."""
 
         async def attempt(one: ObjectId) -> str | KubeError | ReleaseFailed:
             async with self._turn:
@@ -140,11 +143,11 @@ class Applying:
             raise report.failure(dict(zip(stage, results, strict=True)))
         return done
 
-    async def _established(self, crds: Sequence[JSON]) -> None:
+    async def _wait_established(self, crds: Sequence[JSON]) -> None:
         await asyncio.gather(*(established(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
-    async def _deleted(self, one: ObjectId, identity: Identity, spare: Collection[ObjectId]) -> bool:
-        """Was there something to delete?"""
+    async def _delete(self, one: ObjectId, identity: Identity, spare: Collection[ObjectId]) -> bool:
+        """Delete one object; did it exist?"""
         try:
             resource = await self._kinds.resolve(one.api_version, one.kind)
             if not resource.namespaced and any(_same_in_cluster(one, other) for other in spare):
@@ -156,7 +159,7 @@ class Applying:
         except Denied as error:
             raise _explained(error, resource) from error
         if reason := _reason_to_stay(metadata, identity):
-            _LOG.info("an object is left where it is", object=str(one), reason=reason)
+            _LOG.info("object is not deleted", object=str(one), reason=reason)
             return False
         if not metadata.get("deletionTimestamp"):
             try:
@@ -167,30 +170,30 @@ class Applying:
 
 
 @dataclass(frozen=True, slots=True)
-class _Report:
-    """Makes one error of many. `what` was to be done, `total` objects of which `done` were, in the stages before."""
+class _FailureReport:
+    """Makes one error of many. `what` is the action, for `total` objects, `done` of them in the stages before."""
 
     what: str
     total: int
     done: int
 
     def failure(self, results: Mapping[ObjectId, str | KubeError | ReleaseFailed]) -> ReleaseFailed:
-        """Each kind of failure is named, for each may need another remedy, and all others unless there are many: the
+        """Names each kind of failure, because each may need another remedy, and all others unless there are many: the
         message is in logs, at `/readyz`, in `module list` and in the release's record."""
         failed = {one: result for one, result in results.items() if not isinstance(result, str)}
         done = [str(one) for one in results if one not in failed]
         rest = self.total - self.done - len(results)
         lines = [f"{len(failed)} of {self.total} objects could not be {self.what}:"]
-        told = _told({one: str(error) for one, error in failed.items()})
-        lines += [f"{one}: {failed[one]}" for one in told]
-        lines += [f"and {len(failed) - len(told)} more, for the same reasons or others"] * (len(failed) > len(told))
+        shown = _chosen({one: str(error) for one, error in failed.items()})
+        lines += [f"{one}: {failed[one]}" for one in shown]
+        lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
         others = {f"{self.what} before that": self.done, "beside it": some(done), "not tried yet": rest}
         lines.append("; ".join(f"{which}: {what}" for which, what in others.items() if what))
         return ReleaseFailed("\n".join(filter(None, lines)), any(error.brief for error in failed.values()))
 
 
-def _told(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
-    """Some of them in their order: those first that fail in another way than those before."""
+def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
+    """Some of the failed objects in their order: first those that fail in another way than those before."""
     reasons: dict[tuple[str, str], ObjectId] = {}
     for one, error in failed.items():
         reasons.setdefault((one.kind, error.replace(one.name, "")), one)
@@ -203,7 +206,7 @@ def _explained(error: Denied, resource: Resource) -> Denied:
 
 
 def _same(one: JSON, other: JSON) -> bool:
-    """To Python `1` and `true` are equal, to the API server they are not."""
+    """JSON equality: for Python `1` and `true` are equal, for the API server they are not."""
     return one == other and _text(one) == _text(other)
 
 

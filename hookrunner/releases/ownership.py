@@ -16,7 +16,7 @@ from hookrunner.kube.client import Client
 from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases.manifest_objects import Identity
-from hookrunner.releases.records.record_storage import OTHER, Records
+from hookrunner.releases.records.record_storage import OTHER, RecordStorage
 
 MANAGER = "helm"
 """The field manager of everything that we apply, as for Helm and addon-operator (addon-operator.md §6.3)."""
@@ -112,12 +112,12 @@ class _Answer:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class Owners:
+class ReleaseOwners:
     """The releases of one cluster, as owners of objects."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._records = [Records(client, driver) for driver in OTHER]
+        self._records = [RecordStorage(client, driver) for driver in OTHER]
         self._answers: defaultdict[Identity, _Answer] = defaultdict(_Answer)
         self._adoptions: defaultdict[Identity, list[Adoption]] = defaultdict(list)
 

@@ -21,7 +21,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.resources import JSON, ObjectKey, Selection
 from hookrunner.model.status import some
 from hookrunner.model.watching import Report, WatchLost
-from hookrunner.releases.kstatus import Verdict, fails, may_wait, verdict, waits
+from hookrunner.releases.kstatus import ObjectStatus, fails, may_wait, verdict, waits
 from hookrunner.releases.ownership import MANAGED_BY
 
 MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())
@@ -32,7 +32,7 @@ _LONG = 30.0
 
 _LOG = log.get("releases.readiness")
 
-Rule: TypeAlias = Callable[[JSON], Verdict]
+Rule: TypeAlias = Callable[[JSON], ObjectStatus]
 """What an object, or None for one that is not there, has to be."""
 
 
@@ -106,7 +106,7 @@ class _Awaited:
     def failed(self) -> bool:
         return any(found.failed for found in self._found.values())
 
-    def not_ready(self) -> list[tuple[ObjectKey, Verdict]]:
+    def not_ready(self) -> list[tuple[ObjectKey, ObjectStatus]]:
         return [(key, found) for key, found in sorted(self._found.items(), key=itemgetter(0)) if not found.ready]
 
     def read(self, reports: Iterable[Report]) -> None:
@@ -156,14 +156,14 @@ def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON])
     return Selection(api_version, kind, namespace, MANAGED)
 
 
-def _is_ready(obj: JSON) -> Verdict:
+def _is_ready(obj: JSON) -> ObjectStatus:
     return waits("is not there") if obj is None else verdict(obj)
 
 
-def is_gone(obj: JSON) -> Verdict:
+def is_gone(obj: JSON) -> ObjectStatus:
     """A rule: deleted, finalizers and all."""
     if obj is None:
-        return Verdict(ready=True)
+        return ObjectStatus(ready=True)
     finalizers = ", ".join(obj["metadata"].get("finalizers") or ())
     return waits(f"is still there, for its finalizers: {finalizers}" if finalizers else "is still there")
 

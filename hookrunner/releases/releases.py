@@ -22,16 +22,16 @@ from hookrunner.model.releases import Adoption, Finding, Head, Settled, Terms, W
 from hookrunner.model.resources import JSON
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
-from hookrunner.releases.manifest_applier import Applying
+from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import Identity, Kinds
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records import revisions
-from hookrunner.releases.records.record import Record, Status, now
-from hookrunner.releases.records.record_storage import OTHER, Driver, Records
-from hookrunner.releases.records.release_history import Past, Release
-from hookrunner.releases.records.release_store import Archive
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now
+from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
+from hookrunner.releases.records.release_history import PreviousRevisions, ReleaseHistory
+from hookrunner.releases.records.release_store import ReleaseStore
 from hookrunner.releases.records.revisions import Revision
-from hookrunner.releases.rollout import PINNED, ROLLED_BACK, Attempt, Rollout, Tools
+from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
 
 _DELETING = "Deletion in progress (or silently failed)"
 
@@ -57,9 +57,9 @@ class Releases:
         readiness = Readiness(discovery, watches)
         hooks = HelmHooks(client, discovery, readiness)
         self.kinds = Kinds(discovery)
-        self._tools = Tools(Applying(client, self.kinds), hooks, readiness)
-        ours, others = (Records(client, driver, books.home) for driver in (books.driver, OTHER[books.driver]))
-        self._archive = Archive(ours, others, watches)
+        self._tools = RolloutTools(ManifestApplier(client, self.kinds), hooks, readiness)
+        ours, others = (RecordStorage(client, driver, books.home) for driver in (books.driver, OTHER[books.driver]))
+        self._archive = ReleaseStore(ours, others, watches)
         self._keep = books.keep
 
     async def heads(self, namespace: str) -> dict[str, Head]:
@@ -165,7 +165,7 @@ class Releases:
         """Names of releases and what is wrong with a record of theirs, as that is found out; for one reader."""
         return self._archive.unreadable.found()
 
-    async def _settled(self, release: Release, wanted: Wanted) -> int:
+    async def _settled(self, release: ReleaseHistory, wanted: Wanted) -> int:
         past = await release.past()
         if noted := rollout.noted(past, wanted):
             # That the cluster serves other kinds than before is no reason to write, if nothing came of it.
@@ -182,9 +182,11 @@ class Releases:
                 raise
             raise ReleaseFailed(f"{error}; {await self._rolled_back(release, wanted)}") from error
 
-    async def _tried(self, release: Release, past: Past, attempt: Attempt, terms: Terms) -> int:
+    async def _tried(
+        self, release: ReleaseHistory, past: PreviousRevisions, attempt: RevisionAttempt, terms: Terms
+    ) -> int:
         """Bring a revision about, or put on record why that failed."""
-        rollout = Rollout(self._tools, attempt, past, terms)
+        rollout = ReleaseRollout(self._tools, attempt, past, terms)
         with _about(release):
             await (release.update if attempt.known else release.create)(attempt.record)
             try:
@@ -197,12 +199,12 @@ class Releases:
             await self._deployed(release, rollout.ended())
         return rollout.written
 
-    async def _deployed(self, release: Release, record: Record) -> None:
+    async def _deployed(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
         """All at once, for a process that dies meanwhile leaves nothing that is not understood."""
         older = revisions.unfinished(release.history, record.revision)
         await _all([release.update(record), *(self._mended(release, revision) for revision in older)])
 
-    async def _rolled_back(self, release: Release, wanted: Wanted) -> str:
+    async def _rolled_back(self, release: ReleaseHistory, wanted: Wanted) -> str:
         """What was done about it, for a person."""
         past = await release.past()
         if past.deployed is None:
@@ -212,28 +214,28 @@ class Releases:
         await self._tidied(release)
         return f"rolled back to revision {past.deployed.revision}, until something else is wanted"
 
-    async def _taken_away(self, release: Release, timeout: float) -> None:
+    async def _taken_away(self, release: ReleaseHistory, timeout: float) -> None:
         records = (await release.past()).records
         if not records:
             mend = f"kubectl delete {release.kind.lower()} -n {release.namespace} -l owner=helm,name={release.name}"
             raise ReleaseFailed(
                 f"nobody knows its objects, for no revision can be read: remove them by hand, then {mend}"
             )
-        await release.update(records[-1].turned(Status.UNINSTALLING, _DELETING, deleted=now()))
+        await release.update(records[-1].turned(RevisionStatus.UNINSTALLING, _DELETING, deleted=now()))
         await rollout.take_away(self._tools, records, timeout)
         for revision in release.history:
             await release.delete(revision)
 
-    async def _tidied(self, release: Release) -> None:
+    async def _tidied(self, release: ReleaseHistory) -> None:
         """Only the head of what is deployed says so, and no more revisions are kept than are to be."""
         await _all([self._mended(release, revision) for revision in revisions.leftovers(release.history)])
         await self._trimmed(release)
 
-    async def _mended(self, release: Release, revision: Revision) -> None:
+    async def _mended(self, release: ReleaseHistory, revision: Revision) -> None:
         if record := await release.readable(revision):
             await release.update(revisions.mended(record))
 
-    async def _trimmed(self, release: Release) -> None:
+    async def _trimmed(self, release: ReleaseHistory) -> None:
         """Drop the oldest records, and first the objects that nobody would know of without them."""
         surplus = revisions.surplus(release.history, self._keep)
         doubtful = [revision for revision in surplus if revision in revisions.needed(release.history)]
@@ -250,7 +252,7 @@ async def _all(writes: Iterable[Awaitable[None]]) -> None:
 
 
 @contextmanager
-def _about(release: Release) -> Iterator[None]:
+def _about(release: ReleaseHistory) -> Iterator[None]:
     """Every error names the release."""
     try:
         yield
@@ -258,7 +260,7 @@ def _about(release: Release) -> Iterator[None]:
         raise ReleaseFailed(f"release {release.namespace}/{release.name}: {error}", error.brief) from error
 
 
-def _head(release: Release) -> Head:
+def _head(release: ReleaseHistory) -> Head:
     head = release.head
     assert head is not None, "it has just been written"
     return head

@@ -168,7 +168,7 @@ _UNKNOWN = re.compile(r"\s*([.\[].*): field not declared in schema")
 _TWICE = re.compile(r"\s*([.\[].*): duplicate entries for key (\[.*\])")
 
 
-class Fault(NamedTuple):
+class TemplateFault(NamedTuple):
     """A field that is not known, or, with `key`, a list that has more than one item of this key."""
 
     path: str
@@ -178,15 +178,15 @@ class Fault(NamedTuple):
         return without_elements(self.path + self.key)
 
 
-def faults(message: str) -> list[Fault]:
+def faults(message: str) -> list[TemplateFault]:
     """What the API server complains of, if it is nothing else; a wrong type, for one, has to be corrected."""
     found = _UNTYPED.match(message)
     lines = found[1].split("\n") if found else []
     known = [_UNKNOWN.fullmatch(line) or _TWICE.fullmatch(line) for line in lines]
-    return [Fault(*one.groups()) for one in known if one] if all(known) else []
+    return [TemplateFault(*one.groups()) for one in known if one] if all(known) else []
 
 
-def tolerated(obj: JSON, found: list[Fault]) -> JSON:
+def tolerated(obj: JSON, found: list[TemplateFault]) -> JSON:
     """The object without these faults."""
     for fault in found:
         obj = _mended(obj, fault.path, fault.key)

@@ -15,7 +15,7 @@ from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Terms
-from hookrunner.releases.manifest_applier import Applying
+from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import Identity, Kinds, object_id
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
@@ -56,7 +56,7 @@ async def at_rest(client: Client, namespace: str) -> None:
 
 async def test_only_what_would_change_is_different(client: Client, namespace: str) -> None:
     discovery, identity = Discovery(client), Identity("d", namespace)
-    diffs, applying = Diffs(client, discovery), Applying(client, Kinds(discovery))
+    diffs, applying = Diffs(client, discovery), ManifestApplier(client, Kinds(discovery))
     first = [deployment("one:1", A="a", B="b"), config("x", a="1", b="2"), config("gone")]
     await applying.apply(first, identity, {}, Terms())
     await at_rest(client, namespace)

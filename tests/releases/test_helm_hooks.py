@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import HelmHook
-from hookrunner.releases.helm_hooks import HelmHooks, HookRun, ordered
+from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks, ordered
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.releases.watching import JSON, World, condition, hook
@@ -40,16 +40,16 @@ def world(client: Client) -> World:
     return World(client)
 
 
-async def run(world: World, *hooks: HelmHook, event: str = "pre-install", timeout: float = 300) -> list[HookRun]:
+async def run(world: World, *hooks: HelmHook, event: str = "pre-install", timeout: float = 300) -> list[HelmHookRun]:
     """All that is told, without what is told at the beginning of each."""
-    told: list[HookRun] = []
+    told: list[HelmHookRun] = []
     await tell(world, told, *hooks, event=event, timeout=timeout)
     assert [one.phase for one in told[::2]] == ["Running"] * (len(told) // 2)
     return told[1::2]
 
 
 async def tell(
-    world: World, told: list[HookRun], *hooks: HelmHook, event: str = "pre-install", timeout: float = 300
+    world: World, told: list[HelmHookRun], *hooks: HelmHook, event: str = "pre-install", timeout: float = 300
 ) -> None:
     runner = HelmHooks(world.client, world.discovery, world.readiness)
     async with aclosing(runner.run(hooks, event, world.identity, timeout)) as runs:
@@ -162,7 +162,7 @@ async def test_a_job_that_is_deleted_meanwhile_has_failed(world: World) -> None:
 async def test_a_hook_is_created_where_it_may_not_be_applied(world: World, sandbox: Sandbox) -> None:
     """Helm needs no right to `patch` the kinds of its hooks."""
     sandbox.faults.add(Fault("answer", "PATCH", status=403))
-    told: list[HookRun] = []
+    told: list[HelmHookRun] = []
     for _ in range(2):
         await tell(world, told, hook(config_map("a"), "pre-install"))
     assert [one.phase for one in told] == ["Running", "Succeeded"] * 2
@@ -170,7 +170,7 @@ async def test_a_hook_is_created_where_it_may_not_be_applied(world: World, sandb
 
 async def test_an_object_that_is_refused_fails_the_hook(world: World, sandbox: Sandbox) -> None:
     sandbox.faults.add(Fault("answer", "PATCH", status=422))
-    told: list[HookRun] = []
+    told: list[HelmHookRun] = []
     with pytest.raises(ReleaseFailed, match="pre-install hook ConfigMap a"):
         await tell(world, told, hook(config_map("a"), "pre-install"))
     assert [one.phase for one in told] == ["Running", "Failed"]

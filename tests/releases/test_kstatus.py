@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.releases.kstatus import Verdict, ended, may_wait, verdict
+from hookrunner.releases.kstatus import ObjectStatus, ended, may_wait, verdict
 from tests.releases.watching import condition
 
 JSON = Any
@@ -16,7 +16,7 @@ def obj(kind: str, spec: JSON = None, api_version: str = "apps/v1", **status: JS
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec or {}, "status": status}
 
 
-def said(found: Verdict) -> str:
+def said(found: ObjectStatus) -> str:
     """The message, marked if there is no hope."""
     assert found.ready is not bool(found.message)
     return f"!{found.message}" if found.failed else found.message

@@ -10,7 +10,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import Terms
-from hookrunner.releases.manifest_applier import Applying, Counts
+from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId, object_id
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -21,8 +21,8 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture
-def applying(client: Client) -> Applying:
-    return Applying(client, Kinds(Discovery(client)))
+def applying(client: Client) -> ManifestApplier:
+    return ManifestApplier(client, Kinds(Discovery(client)))
 
 
 def config_map(name: str = "a", data: Any = None, **annotations: str) -> Any:
@@ -67,7 +67,7 @@ async def data_of(client: Client, name: str = "a") -> Any:
     return (await client.get(f"{MAPS}/{name}"))["data"]
 
 
-async def test_new_objects_are_created_with_the_marks_of_the_release(applying: Applying, client: Client) -> None:
+async def test_new_objects_are_created_with_the_marks_of_the_release(applying: ManifestApplier, client: Client) -> None:
     counts = await applying.apply([config_map("a"), config_map("b")], RELEASE, {}, TERMS)
     assert counts == Counts(created=2)
     found = (await client.get(f"{MAPS}/b"))["metadata"]
@@ -76,7 +76,7 @@ async def test_new_objects_are_created_with_the_marks_of_the_release(applying: A
     assert found["managedFields"][0]["manager"] == "helm"
 
 
-async def test_what_is_as_in_the_last_manifest_costs_no_request(applying: Applying, sandbox: Sandbox) -> None:
+async def test_what_is_as_in_the_last_manifest_costs_no_request(applying: ManifestApplier, sandbox: Sandbox) -> None:
     objects = [config_map("a"), deployment()]
     await applying.apply(objects, RELEASE, {}, TERMS)
     sandbox.faults.requests.clear()
@@ -86,7 +86,7 @@ async def test_what_is_as_in_the_last_manifest_costs_no_request(applying: Applyi
 
 @pytest.mark.parametrize("first", [True, False], ids=["created by us", "applied already"])
 async def test_only_what_changed_is_sent_and_what_was_dropped_goes(
-    applying: Applying, client: Client, sandbox: Sandbox, first: bool
+    applying: ManifestApplier, client: Client, sandbox: Sandbox, first: bool
 ) -> None:
     old = [config_map("a", {"x": "1", "y": "1"}), config_map("b")]
     await applying.apply(old, RELEASE, {}, TERMS)
@@ -101,7 +101,7 @@ async def test_only_what_changed_is_sent_and_what_was_dropped_goes(
 
 
 async def test_repair_puts_back_what_others_changed_and_leaves_what_is_right(
-    applying: Applying, client: Client
+    applying: ManifestApplier, client: Client
 ) -> None:
     objects = [config_map("a"), config_map("b")]
     await applying.apply(objects, RELEASE, {}, TERMS)
@@ -112,7 +112,7 @@ async def test_repair_puts_back_what_others_changed_and_leaves_what_is_right(
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
-async def test_a_missing_object_comes_back(applying: Applying, client: Client) -> None:
+async def test_a_missing_object_comes_back(applying: ManifestApplier, client: Client) -> None:
     objects = [config_map("a"), config_map("b")]
     await applying.apply(objects, RELEASE, {}, TERMS)
     await client.send(Call("DELETE", f"{MAPS}/a"))
@@ -120,7 +120,7 @@ async def test_a_missing_object_comes_back(applying: Applying, client: Client) -
     assert counts == Counts(created=1, unchanged=1)
 
 
-async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: Applying, client: Client) -> None:
+async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs", mine="x")
     with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it is there already.*hookrunner.io/adopt: "true"'):
         await applying.apply([config_map()], RELEASE, {}, TERMS)
@@ -142,7 +142,7 @@ async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: Applying,
     ],
 )
 async def test_a_kind_that_is_not_served_is_refused_with_what_is(
-    applying: Applying, api_version: str, kind: str, told: str
+    applying: ManifestApplier, api_version: str, kind: str, told: str
 ) -> None:
     obj = deployment() | {"apiVersion": api_version, "kind": kind}
     with pytest.raises(ReleaseFailed, match=told):
@@ -150,7 +150,7 @@ async def test_a_kind_that_is_not_served_is_refused_with_what_is(
 
 
 async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
-    applying: Applying, client: Client
+    applying: ManifestApplier, client: Client
 ) -> None:
     """The manifest of such a revision is the last one when it is tried again."""
     await post(client, k="theirs")
@@ -160,7 +160,7 @@ async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
     assert await data_of(client) == {"k": "theirs"}
 
 
-async def test_what_has_lost_its_marks_is_still_ours(applying: Applying, client: Client) -> None:
+async def test_what_has_lost_its_marks_is_still_ours(applying: ManifestApplier, client: Client) -> None:
     last = by_id(config_map())
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     unmarked = {"metadata": {"annotations": None, "labels": None}}
@@ -168,13 +168,15 @@ async def test_what_has_lost_its_marks_is_still_ours(applying: Applying, client:
     assert await applying.apply([config_map()], RELEASE, last, TERMS, repair=last) == Counts(changed=1)
 
 
-async def test_an_annotation_in_the_template_allows_to_take_over(applying: Applying, client: Client) -> None:
+async def test_an_annotation_in_the_template_allows_to_take_over(applying: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs")
     adopting = config_map(**{"hookrunner.io/adopt": "true"})
     assert await applying.create_or_update(adopting, RELEASE, None, TERMS) == "changed"
 
 
-async def test_a_field_that_is_new_for_us_and_anothers_is_refused_by_name(applying: Applying, client: Client) -> None:
+async def test_a_field_that_is_new_for_us_and_anothers_is_refused_by_name(
+    applying: ManifestApplier, client: Client
+) -> None:
     last = config_map()
     await applying.apply([last], RELEASE, {}, TERMS)
     how = {"fieldManager": "somebody"}
@@ -183,14 +185,14 @@ async def test_a_field_that_is_new_for_us_and_anothers_is_refused_by_name(applyi
         await applying.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), TERMS)
 
 
-async def test_an_immutable_field_is_named_with_the_way_out(applying: Applying) -> None:
+async def test_an_immutable_field_is_named_with_the_way_out(applying: ManifestApplier) -> None:
     await applying.apply([deployment("a")], RELEASE, {}, TERMS)
     with pytest.raises(ReleaseFailed, match=r'spec\.selector cannot change.*hookrunner\.io/recreate: "true"'):
         await applying.apply([deployment("b")], RELEASE, by_id(deployment("a")), TERMS)
 
 
 async def test_an_immutable_field_changes_by_recreation_if_the_template_says_so(
-    applying: Applying, client: Client
+    applying: ManifestApplier, client: Client
 ) -> None:
     await applying.apply([deployment("a")], RELEASE, {}, TERMS)
     new = deployment("b", **{"hookrunner.io/recreate": "true"})
@@ -199,13 +201,15 @@ async def test_an_immutable_field_changes_by_recreation_if_the_template_says_so(
     assert found["spec"]["selector"]["matchLabels"] == {"app": "b"}
 
 
-async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_after_it(applying: Applying) -> None:
+async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_after_it(
+    applying: ManifestApplier,
+) -> None:
     custom = {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": 1}}
     assert await applying.apply([custom, definition("Thing")], RELEASE, {}, TERMS) == Counts(created=2)
 
 
 async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
-    applying: Applying, client: Client, sandbox: Sandbox
+    applying: ManifestApplier, client: Client, sandbox: Sandbox
 ) -> None:
     for name in ("a", "b"):
         await post(client, name)
@@ -220,7 +224,7 @@ async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
 
 
 async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_them(
-    applying: Applying, client: Client
+    applying: ManifestApplier, client: Client
 ) -> None:
     """Two thousand objects without a right to write them were a third of a megabyte at `/readyz`."""
     names = [f"map-{number:02}" for number in range(50)]
@@ -237,14 +241,14 @@ async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_t
     assert lines[21:] == ["and 31 more, for the same reasons or others"]
 
 
-async def test_what_was_created_before_a_crash_is_ours(applying: Applying) -> None:
+async def test_what_was_created_before_a_crash_is_ours(applying: ManifestApplier) -> None:
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     assert await applying.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
 
 
 async def test_an_api_server_that_goes_away_is_told_and_the_next_attempt_ends_it(
-    applying: Applying, sandbox: Sandbox
+    applying: ManifestApplier, sandbox: Sandbox
 ) -> None:
     objects = [config_map(name) for name in "abc"]
     sandbox.faults.add(Fault("refuse", match="POST", times=2))
@@ -254,32 +258,32 @@ async def test_an_api_server_that_goes_away_is_told_and_the_next_attempt_ends_it
     assert counts.created == 2
 
 
-async def test_an_object_that_is_being_deleted_is_not_written(applying: Applying, client: Client) -> None:
+async def test_an_object_that_is_being_deleted_is_not_written(applying: ManifestApplier, client: Client) -> None:
     held = config_map()
     held["metadata"]["finalizers"] = ["x.io/held"]
     await applying.apply([held], RELEASE, {}, TERMS)
     await client.send(Call("DELETE", f"{MAPS}/a"))
-    with pytest.raises(ReleaseFailed, match=r"it is being deleted.*held by: x\.io/held"):
+    with pytest.raises(ReleaseFailed, match=r"it is being deleted.*waits for: x\.io/held"):
         await applying.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
 
 
-async def test_an_object_that_is_there_twice_is_written_as_the_last(applying: Applying, client: Client) -> None:
+async def test_an_object_that_is_there_twice_is_written_as_the_last(applying: ManifestApplier, client: Client) -> None:
     await applying.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, TERMS)
     assert await data_of(client) == {"k": "last"}
 
 
-async def removed(applying: Applying, objects: Iterable[Any], *spare: ObjectId) -> list[str]:
+async def removed(applying: ManifestApplier, objects: Iterable[Any], *spare: ObjectId) -> list[str]:
     return [one.name for one in await applying.remove(by_id(*objects), RELEASE, spare)]
 
 
-async def test_removal_goes_backwards_and_is_done_once(applying: Applying) -> None:
+async def test_removal_goes_backwards_and_is_done_once(applying: ManifestApplier) -> None:
     objects = [config_map("a"), deployment()]
     await applying.apply(objects, RELEASE, {}, TERMS)
     assert await removed(applying, objects) == ["d", "a"]
     assert await removed(applying, objects) == []
 
 
-async def test_what_is_to_be_kept_or_not_ours_stays(applying: Applying, client: Client) -> None:
+async def test_what_is_to_be_kept_or_not_ours_stays(applying: ManifestApplier, client: Client) -> None:
     kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
     await applying.apply([kept], RELEASE, {}, TERMS)
     await applying.apply([config_map("others")], Identity("other", "default"), {}, TERMS)
@@ -289,11 +293,11 @@ async def test_what_is_to_be_kept_or_not_ours_stays(applying: Applying, client: 
     assert names >= {"kept", "others", "nobodys"}
 
 
-async def test_a_kind_that_is_not_there_any_more_is_no_error(applying: Applying) -> None:
+async def test_a_kind_that_is_not_there_any_more_is_no_error(applying: ManifestApplier) -> None:
     assert await removed(applying, [{"apiVersion": "gone.io/v1", "kind": "Gone", "metadata": {"name": "a"}}]) == []
 
 
-async def test_the_same_object_by_another_version_or_a_needless_namespace_is_spared(applying: Applying) -> None:
+async def test_the_same_object_by_another_version_or_a_needless_namespace_is_spared(applying: ManifestApplier) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}, "rules": []}
     old = role | {"metadata": {"name": "a", "namespace": "elsewhere"}}
     await applying.apply([role], RELEASE, {}, TERMS)

@@ -14,7 +14,7 @@ from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Terms
-from hookrunner.releases.manifest_applier import Applying, Counts
+from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId, object_id
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
@@ -106,11 +106,13 @@ def essence(obj: Any) -> Any:
 
 
 @pytest.fixture
-def applying(real: Client) -> Applying:
-    return Applying(real, Kinds(Discovery(real)))
+def applying(real: Client) -> ManifestApplier:
+    return ManifestApplier(real, Kinds(Discovery(real)))
 
 
-async def test_a_label_changes_on_every_kind_and_nothing_else(real: Client, applying: Applying, namespace: str) -> None:
+async def test_a_label_changes_on_every_kind_and_nothing_else(
+    real: Client, applying: ManifestApplier, namespace: str
+) -> None:
     old, release = chart(namespace), Identity("r", namespace)
     last = by_id(*old, identity=release)
     try:
@@ -134,7 +136,7 @@ async def test_a_label_changes_on_every_kind_and_nothing_else(real: Client, appl
 
 
 async def test_a_number_of_replicas_that_the_chart_leaves_open_stays(
-    cluster: Cluster, real: Client, applying: Applying, namespace: str
+    cluster: Cluster, real: Client, applying: ManifestApplier, namespace: str
 ) -> None:
     release = Identity("r", namespace)
     metadata = {"name": "d"}
@@ -149,7 +151,7 @@ async def test_a_number_of_replicas_that_the_chart_leaves_open_stays(
 
 
 async def test_a_chart_with_faults_that_a_creation_passes_over_can_be_changed(
-    real: Client, applying: Applying, namespace: str
+    real: Client, applying: ManifestApplier, namespace: str
 ) -> None:
     release = Identity("r", namespace)
     old = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": deployment(unknown=1)}
@@ -171,8 +173,8 @@ async def test_a_right_that_is_missing_in_the_middle_is_told_and_the_rest_is_wri
     objects = [obj for obj in chart(namespace) if obj["kind"] in names]
     settings = KubeSettings(config=user.kubeconfig)
     async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
-        applying = Applying(client, Kinds(Discovery(client)))
+        applying = ManifestApplier(client, Kinds(Discovery(client)))
         with pytest.raises(ReleaseFailed, match=r"Secret/\S+: no right to keep secrets.*\n.*not tried yet: 1"):
             await applying.apply(objects, Identity("r", namespace), {}, TERMS)
-    counts = await Applying(real, Kinds(Discovery(real))).apply(objects, Identity("r", namespace), {}, TERMS)
+    counts = await ManifestApplier(real, Kinds(Discovery(real))).apply(objects, Identity("r", namespace), {}, TERMS)
     assert (counts.created, counts.changed + counts.unchanged) == (2, 1)

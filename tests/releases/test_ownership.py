@@ -11,7 +11,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import Adoption, Terms
 from hookrunner.model.resources import Resource
 from hookrunner.releases import ownership
-from hookrunner.releases.manifest_applier import Applying, Counts
+from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import Identity, Kinds
 from hookrunner.releases.records.record_storage import Driver
 from kubesandbox.faults import Fault
@@ -78,12 +78,12 @@ def configmap(name: str, **data: str) -> Any:
 
 
 @pytest.fixture
-def applying(client: Client) -> Applying:
-    return Applying(client, Kinds(Discovery(client)))
+def applying(client: Client) -> ManifestApplier:
+    return ManifestApplier(client, Kinds(Discovery(client)))
 
 
 @pytest.fixture(autouse=True)
-async def orphan(client: Client, applying: Applying) -> None:
+async def orphan(client: Client, applying: ManifestApplier) -> None:
     """A ConfigMap of release `old/demo`, of which there is no record. The namespace is there."""
     await client.send(Call("POST", "/api/v1/namespaces", body={"metadata": {"name": "old"}}))
     await applying.apply([configmap("a", k="old", gone="x")], OLD, {}, TERMS)
@@ -94,7 +94,7 @@ async def owner(client: Client) -> str:
     return f"{annotations['meta.helm.sh/release-namespace']}/{annotations['meta.helm.sh/release-name']}"
 
 
-async def test_an_orphan_is_taken_over_if_that_is_allowed(applying: Applying, client: Client) -> None:
+async def test_an_orphan_is_taken_over_if_that_is_allowed(applying: ManifestApplier, client: Client) -> None:
     counts = await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert (counts, await owner(client)) == (Counts(changed=1), "default/new")
     assert (await client.get(f"{MAPS}/a"))["data"] == {"k": "new"}
@@ -103,19 +103,19 @@ async def test_an_orphan_is_taken_over_if_that_is_allowed(applying: Applying, cl
 
 
 @pytest.mark.parametrize("terms", [ADOPT, Terms(adopt_orphans=True)])
-async def test_either_term_allows_it(terms: Terms, applying: Applying, client: Client) -> None:
+async def test_either_term_allows_it(terms: Terms, applying: ManifestApplier, client: Client) -> None:
     await applying.apply([configmap("a", k="new")], NEW, {}, terms)
     assert await owner(client) == "default/new"
 
 
-async def test_an_annotation_in_the_template_allows_it(applying: Applying, client: Client) -> None:
+async def test_an_annotation_in_the_template_allows_it(applying: ManifestApplier, client: Client) -> None:
     obj = configmap("a", k="new")
     obj["metadata"]["annotations"] = {"hookrunner.io/adopt": "true"}
     await applying.apply([obj], NEW, {}, TERMS)
     assert await owner(client) == "default/new"
 
 
-async def test_an_orphan_is_refused_with_the_ways_out(applying: Applying, client: Client) -> None:
+async def test_an_orphan_is_refused_with_the_ways_out(applying: ManifestApplier, client: Client) -> None:
     with pytest.raises(ReleaseFailed, match=FOREIGN) as refused:
         await applying.apply([configmap("a")], NEW, {}, TERMS)
     for way in ("no record any more", "`hookrunner module adopt new`", 'adopt: "true"', "`adopt: true` in module.yaml"):
@@ -123,13 +123,15 @@ async def test_an_orphan_is_refused_with_the_ways_out(applying: Applying, client
     assert await owner(client) == "old/demo"
 
 
-async def test_orphans_alone_gives_no_right_to_what_belongs_to_nobody(applying: Applying, client: Client) -> None:
+async def test_orphans_alone_gives_no_right_to_what_belongs_to_nobody(
+    applying: ManifestApplier, client: Client
+) -> None:
     await client.send(Call("POST", MAPS, body={"metadata": {"name": "b"}}))
     with pytest.raises(ReleaseFailed, match="belongs to no release"):
         await applying.apply([configmap("b")], NEW, {}, Terms(adopt_orphans=True))
 
 
-async def test_what_fields_an_orphan_had_is_no_matter(applying: Applying, client: Client) -> None:
+async def test_what_fields_an_orphan_had_is_no_matter(applying: ManifestApplier, client: Client) -> None:
     """An attempt that failed has left its manifest; the template has changed since, and so has another manager."""
     last = configmap("a", k="tried")
     edit = {"data": {"k": "theirs", "more": "theirs"}}
@@ -140,7 +142,7 @@ async def test_what_fields_an_orphan_had_is_no_matter(applying: Applying, client
 
 @pytest.mark.parametrize("driver", ["secret", "configmap"])
 async def test_the_objects_of_a_release_that_exists_are_never_taken(
-    driver: Driver, applying: Applying, client: Client
+    driver: Driver, applying: ManifestApplier, client: Client
 ) -> None:
     await started(client, driver=driver).settle(wanted("d1", namespace="old"))
     with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and two releases may not have the same object") as refused:
@@ -149,7 +151,7 @@ async def test_the_objects_of_a_release_that_exists_are_never_taken(
     assert await owner(client) == "old/demo"
 
 
-async def test_a_record_without_labels_is_a_record(applying: Applying, client: Client) -> None:
+async def test_a_record_without_labels_is_a_record(applying: ManifestApplier, client: Client) -> None:
     await started(client).settle(wanted("d1", namespace="old"))
     path = "/api/v1/namespaces/old/secrets/sh.helm.release.v1.demo.v1"
     await client.send(
@@ -159,7 +161,7 @@ async def test_a_record_without_labels_is_a_record(applying: Applying, client: C
         await applying.apply([configmap("a")], NEW, {}, ADOPT)
 
 
-async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applying: Applying, client: Client) -> None:
+async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applying: ManifestApplier, client: Client) -> None:
     other = wanted("d1", namespace="old")
     await started(client).settle(replace(other, name="demo.v1"))
     await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
@@ -168,7 +170,7 @@ async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applying: Ap
 
 @pytest.mark.parametrize("kind", ["secrets", "configmaps"])
 async def test_without_the_right_to_look_nothing_is_taken_over(
-    kind: str, applying: Applying, client: Client, sandbox: Sandbox
+    kind: str, applying: ManifestApplier, client: Client, sandbox: Sandbox
 ) -> None:
     sandbox.faults.add(Fault("answer", f"/namespaces/old/{kind}", status=403))
     with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and it cannot be seen whether that still exists") as refused:
@@ -177,7 +179,9 @@ async def test_without_the_right_to_look_nothing_is_taken_over(
     assert await owner(client) == "old/demo"
 
 
-async def test_a_namespace_that_is_gone_needs_no_right(applying: Applying, client: Client, sandbox: Sandbox) -> None:
+async def test_a_namespace_that_is_gone_needs_no_right(
+    applying: ManifestApplier, client: Client, sandbox: Sandbox
+) -> None:
     """Who may list in some namespaces only may not list in one that is gone."""
     await client.send(Call("DELETE", "/api/v1/namespaces/old"))
     sandbox.faults.add(Fault("answer", "/namespaces/old/secrets", status=403))
@@ -185,14 +189,14 @@ async def test_a_namespace_that_is_gone_needs_no_right(applying: Applying, clien
     assert await owner(client) == "default/new"
 
 
-async def test_an_owner_without_a_namespace_is_not_looked_up(applying: Applying, client: Client) -> None:
+async def test_an_owner_without_a_namespace_is_not_looked_up(applying: ManifestApplier, client: Client) -> None:
     path, none = f"{MAPS}/a", {"metadata": {"annotations": {"meta.helm.sh/release-namespace": None}}}
     await client.send(Call("PATCH", path, body=none, content_type="application/merge-patch+json"))
     with pytest.raises(ReleaseFailed, match="release /demo of an unknown namespace"):
         await applying.apply([configmap("a")], NEW, {}, ADOPT)
 
 
-async def test_many_orphans_of_one_release_cost_one_look(applying: Applying, sandbox: Sandbox) -> None:
+async def test_many_orphans_of_one_release_cost_one_look(applying: ManifestApplier, sandbox: Sandbox) -> None:
     many = [configmap(f"m{number}") for number in range(30)]
     await applying.apply(many, OLD, {}, TERMS)
     sandbox.faults.requests.clear()
@@ -201,7 +205,7 @@ async def test_many_orphans_of_one_release_cost_one_look(applying: Applying, san
     assert len(looks) == 2
 
 
-async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applying: Applying, client: Client) -> None:
+async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applying: ManifestApplier, client: Client) -> None:
     def fixed(value: str) -> Any:
         return configmap("f", k=value) | {"immutable": True}
 

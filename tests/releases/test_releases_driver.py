@@ -6,8 +6,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.releases.records.record import Record, Status, recorded
-from hookrunner.releases.records.record_storage import Records
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, recorded
+from hookrunner.releases.records.record_storage import RecordStorage
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -29,7 +29,7 @@ async def before(client: Client, world: World) -> list[str]:
 
 
 async def elsewhere(client: Client) -> list[str]:
-    found, _ = await Records(client, "configmap").listed("default")
+    found, _ = await RecordStorage(client, "configmap").list_revisions("default")
     return sorted(f"{one.number} {one.status}" for one in found)
 
 
@@ -65,9 +65,9 @@ async def test_the_next_upgrade_knows_what_there_was(client: Client, world: Worl
 
 async def test_a_release_of_helm_is_inherited_when_it_is_wanted_and_not_before(client: Client, world: World) -> None:
     await started(client, driver="configmap").settle(wanted("d1", A, B))
-    (revision,), _ = await Records(client, "configmap").listed("default")
-    record = await Records(client, "configmap").read(revision)
-    await Records(client, "configmap").update(Record(record.document), revision)
+    (revision,), _ = await RecordStorage(client, "configmap").list_revisions("default")
+    record = await RecordStorage(client, "configmap").read(revision)
+    await RecordStorage(client, "configmap").update(ReleaseRecord(record.document), revision)
     releases = started(client)
     head = await releases.inherit("demo", "default")
     assert (head and head.owned, await world.history()) == (False, [])
@@ -94,7 +94,7 @@ async def test_wherever_that_ends_it_goes_on_there(
 async def test_of_two_histories_that_of_our_kind_counts_and_the_other_is_told_of(
     client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    await world.foreign(recorded(wanted("", B), 7, Status.DEPLOYED))
+    await world.foreign(recorded(wanted("", B), 7, RevisionStatus.DEPLOYED))
     head = await started(client).head("demo", "default")
     assert head
     assert head.revision == 7

@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Head
-from hookrunner.releases.records.record import Status, recorded
+from hookrunner.releases.records.record import RevisionStatus, recorded
 from hookrunner.releases.records.revisions import DIGEST
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
@@ -21,16 +21,16 @@ BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "da
 
 
 async def test_a_release_that_was_left_pending_goes_on_under_its_number(releases: Releases, world: World) -> None:
-    await world.foreign(recorded(wanted("", A), 1, Status.SUPERSEDED))
-    await world.foreign(recorded(wanted("", B), 2, Status.PENDING_UPGRADE), **{DIGEST: "d1.v2"})
+    await world.foreign(recorded(wanted("", A), 1, RevisionStatus.SUPERSEDED))
+    await world.foreign(recorded(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE), **{DIGEST: "d1.v2"})
     await releases.settle(wanted("d1", A, B))
     assert await world.history() == ["1 superseded", "2 deployed"]
     assert await world.described(2) == "Upgrade complete"
 
 
 async def test_a_release_that_somebody_left_pending_is_marked_as_interrupted(releases: Releases, world: World) -> None:
-    await world.foreign(recorded(wanted("", A), 1, Status.DEPLOYED))
-    await world.foreign(recorded(wanted("", B), 2, Status.PENDING_UPGRADE))
+    await world.foreign(recorded(wanted("", A), 1, RevisionStatus.DEPLOYED))
+    await world.foreign(recorded(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE))
     await releases.settle(wanted("d1", A))
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
     assert await world.described(2) == "Interrupted while pending-upgrade"
@@ -171,7 +171,7 @@ async def test_a_record_without_its_labels_is_named_with_how_to_put_them_back(cl
 async def test_a_record_that_has_lost_everything_is_to_be_deleted(client: Client) -> None:
     await started(client).settle(wanted("d1", A))
     await patched(client, {"metadata": {"labels": {"owner": None}}, "data": {"release": "AAAA"}})
-    with pytest.raises(ReleaseFailed, match=r"demo\.v1: .* lacks the labels of a record, too: delete it"):
+    with pytest.raises(ReleaseFailed, match=r"demo\.v1: .* also lacks the labels of a record: delete it"):
         await started(client).settle(wanted("d1", A))
 
 

@@ -17,7 +17,7 @@ from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.releases.records.record import Status
+from hookrunner.releases.records.record import RevisionStatus
 from hookrunner.releases.records.record_storage import Driver
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
@@ -161,6 +161,6 @@ async def test_wherever_we_died_helm_reads_the_history(
                 await started(mortal).settle(wanted(f"d{writes}x", configmap("a", x=f"{writes}"), namespace=namespace))
         seen |= {one["status"] for one in await stock.json("history", "demo")}
     settled = await started(real).settle(wanted("d9", A, namespace=namespace))
-    assert seen >= {Status.DEPLOYED, Status.PENDING_UPGRADE}
+    assert seen >= {RevisionStatus.DEPLOYED, RevisionStatus.PENDING_UPGRADE}
     statuses = [one["status"] for one in await stock.json("history", "demo")]
-    assert (statuses[-1], len(statuses)) == (Status.DEPLOYED, settled.head.revision)
+    assert (statuses[-1], len(statuses)) == (RevisionStatus.DEPLOYED, settled.head.revision)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from hookrunner.releases.records.record import Record
+from hookrunner.releases.records.record import ReleaseRecord
 from hookrunner.releases.rollout import by_id
 
 
-def revision(number: int, value: str) -> Record:
+def revision(number: int, value: str) -> ReleaseRecord:
     manifest = f"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  key: {value}\n"
-    return Record({"name": "r", "namespace": "default", "version": number, "manifest": manifest})
+    return ReleaseRecord({"name": "r", "namespace": "default", "version": number, "manifest": manifest})
 
 
 @pytest.mark.parametrize("length", [1, 100_000])

@@ -6,8 +6,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.releases.records.record import Record
-from hookrunner.releases.records.record_storage import Driver, Records
+from hookrunner.releases.records.record import ReleaseRecord
+from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from hookrunner.releases.records.revisions import Revision
 from hookrunner.releases.releases import Books, Releases
 from kubesandbox.sandbox import Sandbox
@@ -27,7 +27,7 @@ class World:
 
     def __init__(self, client: Client, sandbox: Sandbox) -> None:
         self.client = client
-        self.records = Records(client, "secret")
+        self.records = RecordStorage(client, "secret")
         self.sandbox = sandbox
 
     async def maps(self) -> dict[str, Any]:
@@ -42,15 +42,15 @@ class World:
         return [f"{one.number} {one.status}" for one in await self.revisions()]
 
     async def revisions(self) -> list[Revision]:
-        return sorted((await self.records.listed("default"))[0], key=lambda one: one.number)
+        return sorted((await self.records.list_revisions("default"))[0], key=lambda one: one.number)
 
     async def described(self, number: int) -> str:
         (revision,) = [one for one in await self.revisions() if one.number == number]
         return str((await self.records.read(revision)).document["info"]["description"])
 
-    async def foreign(self, record: Record, **labels: str) -> None:
+    async def foreign(self, record: ReleaseRecord, **labels: str) -> None:
         """A record by somebody else."""
-        await self.records.create(Record(record.document, labels))
+        await self.records.create(ReleaseRecord(record.document, labels))
 
     def writes(self) -> list[str]:
         """Requests that were no reads, since the last call."""

@@ -35,7 +35,7 @@ from hookrunner.model.releases import Finding
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import Synced, WatchLost
 from hookrunner.releases.drift.live_comparison import METADATA_PARTS, edited
-from hookrunner.releases.drift.tracked_releases import Followed, Kind, PresentObjects, Release
+from hookrunner.releases.drift.tracked_releases import Kind, PresentObjects, TrackedRelease, TrackedReleases
 from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId
 from hookrunner.releases.object_writer import METADATA, path
 from hookrunner.releases.ownership import MANAGED_BY
@@ -50,7 +50,7 @@ _QUIET = 3 * _LONGEST
 """An object that was not found changed for so many seconds begins anew."""
 
 
-class Patience:
+class DriftBackoff:
     """Remembers the objects that were found changed, and when."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Patience:
         self._waits[one] = (min(self.wait(one, now) * _FACTOR, _LONGEST), now)
 
 
-class Suspects:
+class RecheckQueue:
     """For one reader. What is added again before it was taken is taken once, at the earlier of the two times."""
 
     def __init__(self) -> None:
@@ -118,9 +118,9 @@ class Drift:
         self._kinds = kinds
         self._watches = watches
         self._background = background
-        self._followed = Followed()
-        self._suspects = Suspects()
-        self._patience = Patience()
+        self._followed = TrackedReleases()
+        self._suspects = RecheckQueue()
+        self._patience = DriftBackoff()
         self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
 
     def follow(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> None:
@@ -222,7 +222,7 @@ class Drift:
             self._patience.told(one, _now())
         return finding
 
-    async def _fields(self, one: ObjectId, release: Release) -> tuple[str, ...] | None:
+    async def _fields(self, one: ObjectId, release: TrackedRelease) -> tuple[str, ...] | None:
         """JSON pointers of what differs, None if the object is gone: or nearly so, since without the label nothing more
         would be heard of it (addon-operator.md §6.6)."""
         try:
@@ -241,7 +241,7 @@ class Drift:
         changed = edited(release.objects[one], metadata, live)
         return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
 
-    async def _finding(self, one: ObjectId, release: Release, fields: tuple[str, ...]) -> Finding:
+    async def _finding(self, one: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> Finding:
         try:
             namespaced = (await self._kinds.resolve(one.api_version, one.kind)).namespaced
         except KubeError:
@@ -261,7 +261,7 @@ def _state(metadata: JSON) -> bytes:
     return orjson.dumps([version, *(metadata.get(part) for part in METADATA_PARTS)])
 
 
-def _is_news(one: ObjectId, release: Release, finding: Finding | None) -> bool:
+def _is_news(one: ObjectId, release: TrackedRelease, finding: Finding | None) -> bool:
     """Note what was found. That an object is gone is told each time; that it is changed, once for the same fields."""
     known = release.found.pop(one, None)
     if finding is None:

@@ -46,7 +46,7 @@ _TIDIED_AWAY = ("certificates.k8s.io", "CertificateSigningRequest")
 
 
 @dataclass(slots=True)
-class Release:
+class TrackedRelease:
     """Objects as they were applied. `found` is what is known to be wrong; nothing is found out while it is `paused`.
     `seen` says in which state each object was read last."""
 
@@ -63,17 +63,17 @@ class Release:
         return self.mode in ("warn", "repair")
 
 
-class Followed:
+class TrackedReleases:
     """All releases that are followed."""
 
     def __init__(self) -> None:
-        self._releases: dict[Identity, Release] = {}
-        self._owners: dict[Kind, dict[str, dict[ObjectId, Release]]] = {}
+        self._releases: dict[Identity, TrackedRelease] = {}
+        self._owners: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
 
-    def put(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> Release:
+    def put(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> TrackedRelease:
         """Follow these objects of a release, and no others of it."""
         self.drop(identity)
-        release = Release(identity, {object_id(obj, identity): obj for obj in objects if _lasts(obj)}, mode)
+        release = TrackedRelease(identity, {object_id(obj, identity): obj for obj in objects if _lasts(obj)}, mode)
         self._releases[identity] = release
         for one in release.objects:
             names = self._owners.setdefault((one.api_version, one.kind), {})
@@ -92,11 +92,11 @@ class Followed:
             if not names:
                 del self._owners[one.api_version, one.kind]
 
-    def release(self, identity: Identity) -> Release | None:
+    def release(self, identity: Identity) -> TrackedRelease | None:
         """What is followed of a release."""
         return self._releases.get(identity)
 
-    def active(self, one: ObjectId) -> Release | None:
+    def active(self, one: ObjectId) -> TrackedRelease | None:
         """Whose object it is, unless that is paused."""
         release = self._owners.get((one.api_version, one.kind), {}).get(one.name, {}).get(one)
         return None if release is None or release.paused else release

@@ -34,7 +34,7 @@ MOST_UNPACKED = DOCUMENT.size
 twentieth, thousands of objects that are nearly alike to a hundredth; zeros, which nothing needs, to a thousandth."""
 
 
-class Status(StrEnum):
+class RevisionStatus(StrEnum):
     """How far a revision has come, in Helm's words."""
 
     PENDING_INSTALL = "pending-install"
@@ -47,11 +47,11 @@ class Status(StrEnum):
     UNINSTALLED = "uninstalled"
 
 
-PENDING = frozenset({Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK})
+PENDING = frozenset({RevisionStatus.PENDING_INSTALL, RevisionStatus.PENDING_UPGRADE, RevisionStatus.PENDING_ROLLBACK})
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ReleaseRecord:
     """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own. `known` are
     the manifest's objects as JSON where somebody has read them before: Python takes longer to read YAML than Helm to
     render it."""
@@ -77,7 +77,7 @@ class Record:
 
     @property
     def status(self) -> str:
-        """One of `Status`, unless a later Helm has more."""
+        """One of `RevisionStatus`, unless a later Helm has more."""
         return str(self.document["info"]["status"])
 
     @property
@@ -102,12 +102,12 @@ class Record:
         """Raises ReleaseFailed."""
         return tuple(_hook(hook, self._read(hook["manifest"])) for hook in self.document.get("hooks") or ())
 
-    def turned(self, status: Status, description: str, **more: JSON) -> "Record":
+    def turned(self, status: RevisionStatus, description: str, **more: JSON) -> "ReleaseRecord":
         """The same with another status. `more` goes into `info`."""
         info = self.document["info"] | {"status": str(status), "description": description} | more
         return replace(self, document=self.document | {"info": info})
 
-    def ran(self, runs: Mapping[tuple[str, str], JSON]) -> "Record":
+    def ran(self, runs: Mapping[tuple[str, str], JSON]) -> "ReleaseRecord":
         """The same with what is known of its hooks' last runs, by path and name."""
         hooks = [
             hook | {"last_run": runs.get((hook.get("path", ""), hook["name"]), hook.get("last_run"))}
@@ -124,7 +124,7 @@ class Record:
             ) from None
 
 
-def recorded(wanted: Wanted, revision: int, status: Status, first_deployed: str = "") -> Record:
+def recorded(wanted: Wanted, revision: int, status: RevisionStatus, first_deployed: str = "") -> ReleaseRecord:
     """The record of a revision that is about to be brought about; whose first was deployed when, RFC 3339."""
     moment = now()
     document = {
@@ -144,7 +144,7 @@ def recorded(wanted: Wanted, revision: int, status: Status, first_deployed: str 
         "namespace": wanted.namespace,
         "apply_method": APPLY_METHOD,
     }
-    return Record(document, known=orjson.dumps(wanted.rendered.objects))
+    return ReleaseRecord(document, known=orjson.dumps(wanted.rendered.objects))
 
 
 def packed(document: JSON) -> str:

@@ -1,9 +1,9 @@
-"""Reads and writes the records of releases: Secrets, or ConfigMaps with `HELM_DRIVER=configmap`.
+"""Reads and writes release records: Secrets, or ConfigMaps with `HELM_DRIVER=configmap`.
 
-    records = Records(client, "secret")
-    revisions = await records.listed("kube-system")          # one request, metadata only
-    record = await records.read(revisions[-1])
-    revision = await records.create(record)
+    storage = RecordStorage(client, "secret")
+    revisions, version = await storage.list_revisions("kube-system")   # one request, metadata only
+    record = await storage.read(revisions[-1])
+    revision = await storage.create(record)
 
 The name is `sh.helm.release.v1.<release>.v<N>`, the type `helm.sh/release.v1`.
 Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 was seen to write.
@@ -22,7 +22,7 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound, Release
 from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.resources import JSON, Resource, Selection
-from hookrunner.releases.records.record import Record, packed, unpacked
+from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
 from hookrunner.releases.records.revisions import HOME, Revision, revision_of
 
 Driver = Literal["secret", "configmap"]
@@ -39,23 +39,23 @@ _LARGEST = 1024 * 1024
 Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
 
 _QUICK = 16 * 1024
-"""Bytes of JSON that are packed in a millisecond at most: a thread that does it costs more than it spares."""
+"""Bytes of JSON that are packed in a millisecond at most: a thread would cost more than it saves."""
 
 _WORTH_KEEPING = 256 * 1024
 """Bytes of a release's objects that are kept in memory."""
 
 
 class _Kept(NamedTuple):
-    """A record that we have written or read: its text, and its objects as JSON if they are known and not many."""
+    """A record that we have written or read: its text, and its objects as JSON if they are known and not large."""
 
     revision: Revision
     text: str
     objects: bytes
 
 
-class Records:
-    """The records of one cluster that are of one `kind`. Those that are written in other namespaces than `home`, the
-    operator's, name it. Everything raises KubeError where the API does not do what is asked."""
+class RecordStorage:
+    """The records of one `kind` in one cluster. Records in other namespaces than `home`, the operator's, name it. Every
+    method raises KubeError if the API server refuses a request."""
 
     def __init__(self, client: Client, driver: Driver, home: str = "") -> None:
         self.kind = _KIND[driver]
@@ -65,45 +65,46 @@ class Records:
         self._latest: dict[tuple[str, str], _Kept] = {}
 
     def selection(self, namespace: str) -> Selection:
-        """The records of a namespace, to be watched."""
+        """The records of a namespace, for a watch."""
         return Selection("v1", self.kind, namespace, "owner=helm", metadata_only=True)
 
-    async def listed(self, namespace: str) -> tuple[list[Revision], int]:
-        """The labels of all records of a namespace, and the list's resourceVersion.
+    async def list_revisions(self, namespace: str) -> tuple[list[Revision], int]:
+        """Read the labels of all records of a namespace, and the list's resourceVersion.
 
-        What carries Helm's label and is no record is named in the log.
+        An object with Helm's label that is not a record is named in the log.
         """
-        page = await self._labelled(self._path(namespace), "owner=helm")
+        page = await self._list_labelled(self._path(namespace), "owner=helm")
         found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
         for metadata, revision in found:
             if revision is None:
                 name = f"{namespace}/{metadata['name']}"
-                _LOG.warn("no record of a release: its labels `name` and `version` say nothing", record=name)
+                _LOG.warn("not a release record: its labels `name` and `version` are missing or invalid", record=name)
         return [revision for _, revision in found if revision], int(page["metadata"]["resourceVersion"])
 
-    async def strays(self) -> list[Revision]:
-        """Those that were written for this `home` in other namespaces. Raises Denied without a right to list all."""
-        page = await self._labelled(f"/api/v1/{_PLURAL[self._driver]}", f"owner=helm,{HOME}={self._home}")
+    async def list_strays(self) -> list[Revision]:
+        """Read the labels of records of this `home` in other namespaces. Raises Denied without the right to list
+        all."""
+        page = await self._list_labelled(f"/api/v1/{_PLURAL[self._driver]}", f"owner=helm,{HOME}={self._home}")
         return [found for item in page["items"] or () if (found := revision_of(item["metadata"]))]
 
     async def find(self, name: str, namespace: str) -> str:
-        """A record of a release as `<kind> <namespace>/<name>`, empty if it has none. Records are found by their
-        names: one that has lost its labels is still one."""
+        """Find a record of a release, as `<kind> <namespace>/<name>`; empty if it has none. Records are found by their
+        names: a record that has lost its labels is still a record."""
         of_type = {"fieldSelector": f"type={_TYPE}"} if self._driver == "secret" else {}
         page = await self._client.get(self._path(namespace), of_type, _METADATA.format("List"))
         names = [str(item["metadata"]["name"]) for item in page["items"] or ()]
         found = next((one for one in names if _is_record(one, name)), "")
         return found and f"{self.kind} {namespace}/{found}"
 
-    async def read(self, revision: Revision) -> Record:
-        """The whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
+    async def read(self, revision: Revision) -> ReleaseRecord:
+        """Read the whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
-            return Record(await _document(kept.text), revision.labels, kept.objects)
-        found = await self._answer(Call("GET", self._path(revision.namespace, revision.name, revision.number)))
+            return ReleaseRecord(await _unpack(kept.text), revision.labels, kept.objects)
+        found = await self._ask(Call("GET", self._path(revision.namespace, revision.name, revision.number)))
         try:
             text = (found.get("data") or {})["release"]
             text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
-            record = Record(await _document(text), revision.labels)
+            record = ReleaseRecord(await _unpack(text), revision.labels)
         except (KeyError, ValueError, ReleaseFailed) as error:
             raise ReleaseFailed(
                 f"{self.kind} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
@@ -112,16 +113,16 @@ class Records:
             self._remember(_Kept(known, text, b""))
         return record
 
-    async def create(self, record: Record) -> Revision:
-        """Raises ReleaseFailed if there is one of this number."""
+    async def create(self, record: ReleaseRecord) -> Revision:
+        """Create a record. Raises ReleaseFailed if this revision exists already."""
         return await self._write(record, None)
 
-    async def update(self, record: Record, known: Revision) -> Revision:
-        """Write a record anew. Raises ReleaseFailed if it is not as it is `known`."""
+    async def update(self, record: ReleaseRecord, known: Revision) -> Revision:
+        """Replace a record. Raises ReleaseFailed if it is no longer as `known`."""
         return await self._write(record, known)
 
     async def delete(self, revision: Revision) -> None:
-        """What is not there is deleted already."""
+        """Delete a record. An absent record is no error."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             del self._latest[revision.namespace, revision.name]
         try:
@@ -129,42 +130,42 @@ class Records:
         except NotFound:
             return
 
-    async def _labelled(self, path: str, selector: str) -> JSON:
-        """A list of metadata only."""
-        return await self._answer(Call("GET", path, {"labelSelector": selector}, accept=_METADATA.format("List")))
+    async def _list_labelled(self, path: str, selector: str) -> JSON:
+        """List metadata of objects with these labels."""
+        return await self._ask(Call("GET", path, {"labelSelector": selector}, accept=_METADATA.format("List")))
 
-    async def _write(self, record: Record, known: Revision | None) -> Revision:
+    async def _write(self, record: ReleaseRecord, known: Revision | None) -> Revision:
         method, path = "POST", self._path(record.namespace)
         if known:
             method, path = "PUT", self._path(record.namespace, record.name, record.revision)
-        text = await _text(record)
+        text = await _pack(record)
         call = Call(method, path, body=self._body(record, text, known), accept=_METADATA.format(""))
         try:
-            revision = revision_of((await self._answer(call))["metadata"])
+            revision = revision_of((await self._ask(call))["metadata"])
         except AlreadyExists as error:
-            raise ReleaseFailed(await self._unlabelled(record) or _overtaken(record)) from error
+            raise ReleaseFailed(await self._explain_missing_labels(record) or _describe_overtaken(record)) from error
         except Conflict as error:
-            raise ReleaseFailed(_overtaken(record)) from error
+            raise ReleaseFailed(_describe_overtaken(record)) from error
         assert revision is not None, "it has the labels of a record"
         self._remember(_Kept(revision, text, record.known if len(record.known) <= _WORTH_KEEPING else b""))
         return revision
 
-    async def _unlabelled(self, record: Record) -> str:
-        """How to mend what has the place of a record and is not found as one, empty if it has its labels."""
+    async def _explain_missing_labels(self, record: ReleaseRecord) -> str:
+        """How to correct an object that has the name of a record and not its labels; empty if it has its labels."""
         name = _name(record.name, record.revision)
         where = self._path(record.namespace, record.name, record.revision)
-        metadata = (await self._answer(Call("GET", where, accept=_METADATA.format(""))))["metadata"]
+        metadata = (await self._ask(Call("GET", where, accept=_METADATA.format(""))))["metadata"]
         if (metadata.get("labels") or {}).get("owner") == "helm" and revision_of(metadata):
             return ""
         try:
             status = (await self.read(Revision(record.name, record.namespace, record.revision, ""))).status
         except ReleaseFailed as error:
-            return f"{error}; it lacks the labels of a record, too: delete it"
+            return f"{error}; it also lacks the labels of a record: delete it"
         labels = f"owner=helm name={record.name} version={record.revision} status={status}"
         command = f"kubectl label --overwrite -n {record.namespace} {self.kind.lower()} {name} {labels}"
         return f"{self.kind} {record.namespace}/{name} has lost the labels by which records are found: {command}"
 
-    async def _answer(self, call: Call) -> JSON:
+    async def _ask(self, call: Call) -> JSON:
         return orjson.loads(await self._send(call))
 
     async def _send(self, call: Call) -> bytes:
@@ -174,7 +175,7 @@ class Records:
             rule = rights.rule(Resource("v1", self.kind, _PLURAL[self._driver], True), _VERBS)
             raise rights.explained(error, "keep records of releases", rule) from error
 
-    def _body(self, record: Record, text: str, known: Revision | None) -> JSON:
+    def _body(self, record: ReleaseRecord, text: str, known: Revision | None) -> JSON:
         system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}
         stamp = {"modifiedAt" if known else "createdAt": str(int(time.time()))}
         home = {HOME: self._home} if self._home not in ("", record.namespace) else {}
@@ -210,34 +211,32 @@ def _is_record(object_name: str, name: str) -> bool:
     return number.isdecimal() and object_name == _name(name, int(number))
 
 
-def _overtaken(record: Record) -> str:
-    what = f"somebody else has written revision {record.revision} of it"
-    return f"{what}; what there is will be looked at anew the next time"
+def _describe_overtaken(record: ReleaseRecord) -> str:
+    return f"another client has written revision {record.revision} of it; the next attempt reads the records again"
 
 
-async def _document(text: str) -> JSON:
-    """What a text stores. A large one takes some tenths of a second, for which nothing else waits. Raises
-    ReleaseFailed."""
+async def _unpack(text: str) -> JSON:
+    """Unpack a text. A large one takes some tenths of a second, so a thread does it. Raises ReleaseFailed."""
     return unpacked(text) if len(text) <= _QUICK else await asyncio.to_thread(unpacked, text)
 
 
-async def _text(record: Record) -> str:
-    """What is stored of a record. A large one takes some tens of milliseconds, for which nobody waits."""
+async def _pack(record: ReleaseRecord) -> str:
+    """Pack a record. A large one takes some tens of milliseconds, so a thread does it."""
     if len(orjson.dumps(record.document)) <= _QUICK:
-        return _fitting(record)
-    return await asyncio.to_thread(_fitting, record)
+        return _fit(record)
+    return await asyncio.to_thread(_fit, record)
 
 
-def _fitting(record: Record) -> str:
-    """The text of a record, without those files of its chart that are no templates if it would be too large.
+def _fit(record: ReleaseRecord) -> str:
+    """The text of a record. If it would be too large, the chart's files other than templates are left out.
 
-    Raises ReleaseFailed if it is too large even so.
+    Raises ReleaseFailed if it is too large even then.
     """
     text = packed(record.document)
     if len(text) <= _LARGEST:
         return text
     _LOG.warn(
-        "the record of a release is too large: it is kept without the chart's files that are no templates",
+        "release record is too large, the chart's files other than templates are left out",
         release=record.name,
         revision=record.revision,
         bytes=len(text),

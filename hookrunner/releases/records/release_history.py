@@ -12,16 +12,16 @@ from hookrunner import log
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import Head
 from hookrunner.releases.records import revisions
-from hookrunner.releases.records.record import Record, Status
-from hookrunner.releases.records.record_storage import Records
-from hookrunner.releases.records.revisions import Ledger, Revision
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus
+from hookrunner.releases.records.record_storage import RecordStorage
+from hookrunner.releases.records.revisions import Revision, RevisionCache
 
 _LOG = log.get("releases.archive")
 
 _Key: TypeAlias = tuple[str, str, int, int]
 
 
-class Unreadable:
+class UnreadableRecords:
     """Of one cluster."""
 
     def __init__(self) -> None:
@@ -53,27 +53,27 @@ def _key(revision: Revision) -> _Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PreviousRevisions:
     """The labels of all revisions, the latest last, and the records of those that `needed` names and can be read."""
 
     history: tuple[Revision, ...] = ()
-    records: tuple[Record, ...] = ()
+    records: tuple[ReleaseRecord, ...] = ()
 
     @property
-    def latest(self) -> Record | None:
+    def latest(self) -> ReleaseRecord | None:
         """The head's record."""
         found = self.records[-1] if self.records else None
         return found if found and found.revision == self.history[-1].number else None
 
     @property
-    def deployed(self) -> Record | None:
+    def deployed(self) -> ReleaseRecord | None:
         """The last that was brought about."""
-        return next((record for record in reversed(self.records) if record.status == Status.DEPLOYED), None)
+        return next((record for record in reversed(self.records) if record.status == RevisionStatus.DEPLOYED), None)
 
     @property
     def tidy(self) -> bool:
         """Is what the head's record says what is in the cluster?"""
-        return self.latest is not None and self.latest.status == Status.DEPLOYED
+        return self.latest is not None and self.latest.status == RevisionStatus.DEPLOYED
 
     @property
     def next(self) -> int:
@@ -82,15 +82,15 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class ReleaseHistory:
     """Those of one kind. Everything raises KubeError where the API does not do what is asked."""
 
     name: str
     namespace: str
-    _ledger: Ledger
-    _records: Records
-    _unreadable: Unreadable
-    _read: dict[tuple[int, int], Record] = field(default_factory=dict)
+    _ledger: RevisionCache
+    _records: RecordStorage
+    _unreadable: UnreadableRecords
+    _read: dict[tuple[int, int], ReleaseRecord] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -107,13 +107,13 @@ class Release:
         """The latest."""
         return self._ledger.head(self.name)
 
-    async def past(self) -> Past:
+    async def past(self) -> PreviousRevisions:
         """Its history with those records whose objects may be in the cluster. What only those know of that cannot be
         read is left where it is."""
         found = await asyncio.gather(*map(self.readable, revisions.needed(self.history)))
-        return Past(self.history, tuple(record for record in found if record))
+        return PreviousRevisions(self.history, tuple(record for record in found if record))
 
-    async def readable(self, revision: Revision) -> Record | None:
+    async def readable(self, revision: Revision) -> ReleaseRecord | None:
         """The record; None, which is told once, if it cannot be read."""
         if revision in self._unreadable:
             return None
@@ -123,7 +123,7 @@ class Release:
             self._unreadable.note(revision, str(error))
             return None
 
-    async def read(self, revision: Revision) -> Record:
+    async def read(self, revision: Revision) -> ReleaseRecord:
         """Raises ReleaseFailed, naming the record, if it cannot be read."""
         key = revision.number, revision.version
         if key not in self._read:
@@ -140,11 +140,11 @@ class Release:
         """Is it known that its head cannot be read?"""
         return bool(self.history) and self.history[-1] in self._unreadable
 
-    async def create(self, record: Record) -> None:
+    async def create(self, record: ReleaseRecord) -> None:
         """Add a revision."""
         self._ledger.keep(await self._records.create(record))
 
-    async def update(self, record: Record) -> None:
+    async def update(self, record: ReleaseRecord) -> None:
         """Write a revision anew."""
         (known,) = (revision for revision in self.history if revision.number == record.revision)
         self._ledger.keep(await self._records.update(record, known))
@@ -154,12 +154,12 @@ class Release:
         await self._records.delete(revision)
         self._ledger.remove(self.name, revision.number)
 
-    def part_of(self, other: "Release") -> bool:
+    def part_of(self, other: "ReleaseHistory") -> bool:
         """Is each of its revisions also the other's?"""
         others = [replace(revision, version=0) for revision in other.history]
         return all(replace(revision, version=0) in others for revision in self.history)
 
-    async def bring_over(self, there: "Release") -> None:
+    async def bring_over(self, there: "ReleaseHistory") -> None:
         """Write the records of the other kind anew as ours, the latest last, then remove them: wherever the process
         dies, one history is a part of the other. If neither is, both were written for themselves, and ours counts."""
         kind, release = there.kind, f"{self.namespace}/{self.name}"

@@ -21,32 +21,32 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.watching import ObjectSeen, Report, Synced
-from hookrunner.releases.records.record_storage import Records
-from hookrunner.releases.records.release_history import Release, Unreadable
-from hookrunner.releases.records.revisions import Ledger, Revision, revision_of
+from hookrunner.releases.records.record_storage import RecordStorage
+from hookrunner.releases.records.release_history import ReleaseHistory, UnreadableRecords
+from hookrunner.releases.records.revisions import Revision, RevisionCache, revision_of
 
 _LOG = log.get("releases.archive")
 
 
-class Archive:
+class ReleaseStore:
     """The records of one cluster, and `others`, those of the other kind; `unreadable` are of both. Everything raises
     KubeError where the API does not do what is asked."""
 
-    def __init__(self, records: Records, others: Records, watches: Watches) -> None:
+    def __init__(self, records: RecordStorage, others: RecordStorage, watches: Watches) -> None:
         self._records = records
         self._others = others
         self._watches = watches
-        self._ledgers: defaultdict[str, Ledger] = defaultdict(Ledger)
+        self._ledgers: defaultdict[str, RevisionCache] = defaultdict(RevisionCache)
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._looking = asyncio.Lock()
         self._trusted: set[str] = set()
         self._looked_at: set[str] = set()
-        self.unreadable = Unreadable()
-        self._elsewhere: dict[str, dict[str, Release]] = {}
+        self.unreadable = UnreadableRecords()
+        self._elsewhere: dict[str, dict[str, ReleaseHistory]] = {}
 
     async def heads(self, namespace: str) -> dict[str, Head]:
         """The latest revision of each release, by name, after a look at the cluster."""
-        self._ledgers[namespace].relisted(*await self._records.listed(namespace))
+        self._ledgers[namespace].relisted(*await self._records.list_revisions(namespace))
         if namespace not in self._elsewhere:
             self._elsewhere[namespace] = await self._look_elsewhere(namespace)
         self._trusted.add(namespace)
@@ -56,13 +56,13 @@ class Archive:
     async def strays(self) -> dict[str, Head]:
         """The latest revision of each release that we have in another namespace than the operator's, after a look at
         the whole cluster."""
-        ledger = Ledger()
-        for revision in await self._records.strays():
+        ledger = RevisionCache()
+        for revision in await self._records.list_strays():
             ledger.keep(revision)
         return ledger.heads()
 
     @asynccontextmanager
-    async def held(self, name: str, namespace: str) -> AsyncIterator[Release]:
+    async def held(self, name: str, namespace: str) -> AsyncIterator[ReleaseHistory]:
         """A release, which nobody else here touches meanwhile. After an error its records are looked at anew: what we
         know of them may be what was wrong."""
         async with self._locks[namespace, name]:
@@ -77,7 +77,7 @@ class Archive:
                 self._trusted.discard(namespace)
                 raise
 
-    async def seen(self, name: str, namespace: str) -> Release:
+    async def seen(self, name: str, namespace: str) -> ReleaseHistory:
         """A release, to be read: it may be in somebody's hands."""
         await self._look(namespace)
         here, there = self._release(name, namespace), self._elsewhere[namespace].get(name)
@@ -88,7 +88,7 @@ class Archive:
         await self._look(namespace)
         return name in self._elsewhere[namespace]
 
-    def known(self, name: str, namespace: str) -> Release:
+    def known(self, name: str, namespace: str) -> ReleaseHistory:
         """A release as it is known without a look."""
         return self._release(name, namespace)
 
@@ -107,24 +107,24 @@ class Archive:
             if namespace not in self._trusted:
                 await self.heads(namespace)
 
-    async def _look_elsewhere(self, namespace: str) -> dict[str, Release]:
-        ledger, kind = Ledger(), self._others.kind
+    async def _look_elsewhere(self, namespace: str) -> dict[str, ReleaseHistory]:
+        ledger, kind = RevisionCache(), self._others.kind
         try:
-            ledger.relisted(*await self._others.listed(namespace))
+            ledger.relisted(*await self._others.list_revisions(namespace))
         except Denied:
             if not any(head.owned for head in self._ledgers[namespace].heads().values()):
                 hint = f"if an earlier life had another --helm-driver, let it get, list and delete {kind}s"
                 _LOG.info(f"records of releases that are {kind}s are not looked for: no right to list them", hint=hint)
-        return {name: Release(name, namespace, ledger, self._others, self.unreadable) for name in ledger.heads()}
+        return {name: ReleaseHistory(name, namespace, ledger, self._others, self.unreadable) for name in ledger.heads()}
 
-    def _release(self, name: str, namespace: str) -> Release:
-        return Release(name, namespace, self._ledgers[namespace], self._records, self.unreadable)
+    def _release(self, name: str, namespace: str) -> ReleaseHistory:
+        return ReleaseHistory(name, namespace, self._ledgers[namespace], self._records, self.unreadable)
 
 
 class _Reader:
     """Takes the facts of a watch into a ledger. A list counts when it is complete; a `silent` first one is no news."""
 
-    def __init__(self, ledger: Ledger, silent: bool) -> None:
+    def __init__(self, ledger: RevisionCache, silent: bool) -> None:
         self._ledger = ledger
         self._silent = silent
         self._listed: dict[ObjectKey, Revision] = {}

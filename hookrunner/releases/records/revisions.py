@@ -19,7 +19,7 @@ from hookrunner.kube.informer import Relist
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head, Wanted
 from hookrunner.model.resources import JSON
-from hookrunner.releases.records.record import PENDING, Record, Status
+from hookrunner.releases.records.record import PENDING, ReleaseRecord, RevisionStatus
 
 DIGEST = "hookrunner.io/digest"
 NOTE = "hookrunner.io/note"
@@ -88,7 +88,7 @@ def revision_of(metadata: JSON) -> Revision | None:
     )
 
 
-class Ledger:
+class RevisionCache:
     """The records of one namespace. A record that we removed is remembered until the watch has told of it, so that
     older news of it do not bring it back."""
 
@@ -146,7 +146,7 @@ class Ledger:
         before = self.head(revision.name)
         self._take_in(change, revision)
         after = self.head(revision.name)
-        return before != after and (after is None or after.status not in {*PENDING, Status.UNINSTALLING})
+        return before != after and (after is None or after.status not in {*PENDING, RevisionStatus.UNINSTALLING})
 
     def _take_in(self, change: Change | None, revision: Revision) -> None:
         key = revision.name, revision.number
@@ -167,12 +167,12 @@ class Ledger:
         return dropped
 
 
-_UNFINISHED = frozenset({Status.DEPLOYED, Status.UNINSTALLING, *PENDING})
+_UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
 
 
 def fits(history: Sequence[Revision], wanted: Wanted) -> bool:
     """Is the head what is wanted? What is unmanaged, and stays so, is left alone whatever is wanted (§6.7)."""
-    if not history or history[-1].status != Status.DEPLOYED:
+    if not history or history[-1].status != RevisionStatus.DEPLOYED:
         return False
     head, unmanaged = history[-1].head, wanted.terms.unmanaged
     return head.unmanaged == unmanaged and (unmanaged or head.digest == wanted.digest)
@@ -181,7 +181,7 @@ def fits(history: Sequence[Revision], wanted: Wanted) -> bool:
 def needed(history: Sequence[Revision]) -> Sequence[Revision]:
     """Those whose objects may be in the cluster: from the last deployed one on. A `helm` that died between two writes
     leaves none; then the one that was superseded last was the last."""
-    for status in (Status.DEPLOYED, Status.SUPERSEDED):
+    for status in (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED):
         for index in range(len(history) - 1, -1, -1):
             if history[index].status == status:
                 return history[index:]
@@ -190,7 +190,7 @@ def needed(history: Sequence[Revision]) -> Sequence[Revision]:
 
 def leftovers(history: Sequence[Revision]) -> list[Revision]:
     """Revisions before a deployed head whose records say that they are deployed, or at work."""
-    deployed = history and history[-1].status == Status.DEPLOYED
+    deployed = history and history[-1].status == RevisionStatus.DEPLOYED
     return unfinished(history, history[-1].number) if deployed else []
 
 
@@ -199,11 +199,11 @@ def unfinished(history: Sequence[Revision], head: int) -> list[Revision]:
     return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
 
 
-def mended(record: Record) -> Record:
+def mended(record: ReleaseRecord) -> ReleaseRecord:
     """The record of a leftover as it should be."""
-    if record.status == Status.DEPLOYED:
-        return record.turned(Status.SUPERSEDED, record.document["info"].get("description", ""))
-    return record.turned(Status.FAILED, f"Interrupted while {record.status}")
+    if record.status == RevisionStatus.DEPLOYED:
+        return record.turned(RevisionStatus.SUPERSEDED, record.document["info"].get("description", ""))
+    return record.turned(RevisionStatus.FAILED, f"Interrupted while {record.status}")
 
 
 def surplus(history: Sequence[Revision], keep: int) -> list[Revision]:
@@ -215,7 +215,7 @@ def surplus(history: Sequence[Revision], keep: int) -> list[Revision]:
 
 def earlier(history: Sequence[Revision], name: str, number: int | None) -> Revision:
     """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
-    deployed = (Status.DEPLOYED, Status.SUPERSEDED)
+    deployed = (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED)
     for revision in reversed(history):
         if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
             return revision

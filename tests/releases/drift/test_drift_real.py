@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import Terms
-from hookrunner.releases.manifest_applier import Applying
+from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import Kinds, object_id
 from tests.flows.waiting import until
 from tests.releases.watching import JSON, Watched, World, made, manifest, watching
@@ -39,7 +39,7 @@ async def applied(world: World, objects: Sequence[JSON], last: Sequence[JSON] = 
     """As a release's revision is brought about."""
     kinds = Kinds(world.discovery)
     known = {object_id(obj, world.identity): obj for obj in last}
-    await Applying(world.client, kinds).apply(objects, world.identity, known, Terms())
+    await ManifestApplier(world.client, kinds).apply(objects, world.identity, known, Terms())
 
 
 async def first(watched: Watched) -> list[str]:

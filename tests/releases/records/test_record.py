@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import HelmHook, Rendered, Wanted
-from hookrunner.releases.records.record import Record, Status, now, packed, recorded, unpacked
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now, packed, recorded, unpacked
 
 MANIFEST = (
     "---\n# Source: demo/templates/cm.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  on: y\n"
@@ -61,13 +61,18 @@ def wanted(**rendered: Any) -> Wanted:
 
 
 def test_a_record_of_helm_is_read() -> None:
-    record = Record(unpacked(helms_text(HELMS)))
-    assert (record.name, record.namespace, record.revision, record.status) == ("one", "here", 3, Status.DEPLOYED)
+    record = ReleaseRecord(unpacked(helms_text(HELMS)))
+    assert (record.name, record.namespace, record.revision, record.status) == (
+        "one",
+        "here",
+        3,
+        RevisionStatus.DEPLOYED,
+    )
     assert record.objects[0]["data"] == {"on": True}
 
 
 def test_what_is_not_known_here_is_kept() -> None:
-    record = Record(unpacked(helms_text(HELMS))).turned(Status.SUPERSEDED, "Upgraded")
+    record = ReleaseRecord(unpacked(helms_text(HELMS))).turned(RevisionStatus.SUPERSEDED, "Upgraded")
     again = unpacked(packed(record.document))
     assert again["of a later helm"] == 1
     assert again["info"] == HELMS["info"] | {"status": "superseded", "description": "Upgraded"}
@@ -89,7 +94,7 @@ def test_what_is_no_record_is_refused(text: str) -> None:
 
 
 def test_a_new_revision_has_what_helm_shows() -> None:
-    document = recorded(wanted(), 4, Status.PENDING_UPGRADE, "2026-01-01T00:00:00Z").document
+    document = recorded(wanted(), 4, RevisionStatus.PENDING_UPGRADE, "2026-01-01T00:00:00Z").document
     assert document["info"]["status"] == "pending-upgrade"
     assert document["info"]["first_deployed"] == "2026-01-01T00:00:00Z"
     assert (document["version"], document["config"], document["info"]["notes"]) == (4, {"global": {}}, "Hi")
@@ -97,21 +102,21 @@ def test_a_new_revision_has_what_helm_shows() -> None:
 
 def test_hooks_come_back_as_they_were_written() -> None:
     hook = HelmHook("h", "Job", "p", "kind: Job\n", {"kind": "Job"}, ("pre-install",), -5, ("hook-succeeded",))
-    assert recorded(wanted(hooks=(hook,)), 1, Status.PENDING_INSTALL).hooks == (hook,)
+    assert recorded(wanted(hooks=(hook,)), 1, RevisionStatus.PENDING_INSTALL).hooks == (hook,)
 
 
 def test_helm_leaves_out_what_is_usual() -> None:
-    (hook,) = Record(HELMS).hooks
+    (hook,) = ReleaseRecord(HELMS).hooks
     assert (hook.weight, hook.delete_policies, hook.obj) == (0, ("before-hook-creation",), {"kind": "Job"})
 
 
 def test_lists_are_taken_apart() -> None:
-    assert [obj["kind"] for obj in Record(HELMS | {"manifest": LIST}).objects] == ["ConfigMap", "Secret"]
+    assert [obj["kind"] for obj in ReleaseRecord(HELMS | {"manifest": LIST}).objects] == ["ConfigMap", "Secret"]
 
 
 def test_a_manifest_that_is_no_yaml_is_named() -> None:
     with pytest.raises(ReleaseFailed, match=r"revision 3 of release one: document 1: not YAML: line 1"):
-        Record(HELMS | {"manifest": "a: [}"}).objects  # noqa: B018
+        ReleaseRecord(HELMS | {"manifest": "a: [}"}).objects  # noqa: B018
 
 
 def test_times_are_written_as_go_does() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hookrunner.errors import Denied, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Rendered, Wanted
-from hookrunner.releases.records.record import Record, Status, recorded
-from hookrunner.releases.records.record_storage import Driver, Records
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, recorded
+from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from hookrunner.releases.records.revisions import Revision
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -19,27 +19,27 @@ from kubesandbox.sandbox import Sandbox
 SECRETS = "/api/v1/namespaces/default/secrets"
 
 
-def record(number: int = 1, name: str = "a", chart: Any = None) -> Record:
+def record(number: int = 1, name: str = "a", chart: Any = None) -> ReleaseRecord:
     rendered = Rendered("---\nkind: A\n", (), (), "", chart or {"metadata": {"name": name}})
-    return recorded(Wanted(name, "default", rendered, {}, "d"), number, Status.DEPLOYED)
+    return recorded(Wanted(name, "default", rendered, {}, "d"), number, RevisionStatus.DEPLOYED)
 
 
 @pytest.mark.parametrize("driver", ["secret", "configmap"])
 async def test_a_record_comes_back_as_it_was_written(client: Client, driver: Driver) -> None:
-    records = Records(client, driver)
-    revision = await records.create(Record(record().document, {"mine": "yes"}))
-    assert (await records.listed("default"))[0] == [revision]
+    records = RecordStorage(client, driver)
+    revision = await records.create(ReleaseRecord(record().document, {"mine": "yes"}))
+    assert (await records.list_revisions("default"))[0] == [revision]
     found = await records.read(revision)
     assert found.document == record().document | {"info": found.document["info"]}
     assert found.labels["mine"] == "yes"
 
 
 async def test_all_releases_are_listed_by_one_request_for_metadata(client: Client, sandbox: Sandbox) -> None:
-    records = Records(client, "secret")
+    records = RecordStorage(client, "secret")
     for name, number in (("a", 1), ("a", 2), ("b", 1)):
         await records.create(record(number, name))
     sandbox.faults.requests.clear()
-    found, _ = await records.listed("default")
+    found, _ = await records.list_revisions("default")
     assert {(one.name, one.number) for one in found} == {("a", 1), ("a", 2), ("b", 1)}
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}?labelSelector=owner%3Dhelm"]
 
@@ -47,10 +47,10 @@ async def test_all_releases_are_listed_by_one_request_for_metadata(client: Clien
 async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it(
     client: Client, sandbox: Sandbox
 ) -> None:
-    theirs, ours = Records(client, "secret"), Records(client, "secret")
+    theirs, ours = RecordStorage(client, "secret"), RecordStorage(client, "secret")
     known = await theirs.create(record())
     assert [(await ours.read(known)).status for _ in range(2)] == ["deployed"] * 2
-    changed = await theirs.update(record().turned(Status.FAILED, ""), known)
+    changed = await theirs.update(record().turned(RevisionStatus.FAILED, ""), known)
     sandbox.faults.requests.clear()
     assert [(await ours.read(changed)).status for _ in range(2)] == ["failed"] * 2
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.a.v1"]
@@ -59,38 +59,40 @@ async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it
 async def test_records_in_other_namespaces_are_found_by_whose_they_are(client: Client, sandbox: Sandbox) -> None:
     """Of two operators in one cluster each sees its own; who may not list all records is told so."""
     for home, name in (("ours", "a"), ("theirs", "b"), ("default", "c")):
-        await Records(client, "secret", home).create(record(name=name))
-    ours = Records(client, "secret", "ours")
-    assert [one.name for one in await ours.strays()] == ["a"]
+        await RecordStorage(client, "secret", home).create(record(name=name))
+    ours = RecordStorage(client, "secret", "ours")
+    assert [one.name for one in await ours.list_strays()] == ["a"]
     sandbox.faults.add(Fault("answer", "GET /api/v1/secrets", status=403))
     with pytest.raises(Denied):
-        await ours.strays()
+        await ours.list_strays()
 
 
 async def test_what_somebody_else_has_written_is_not_overwritten(client: Client) -> None:
-    records = Records(client, "secret")
+    records = RecordStorage(client, "secret")
     known = await records.create(record())
     await records.update(record(), known)
-    with pytest.raises(ReleaseFailed, match="somebody else has written revision 1 of it"):
+    with pytest.raises(ReleaseFailed, match="another client has written revision 1 of it"):
         await records.create(record())
-    with pytest.raises(ReleaseFailed, match="somebody else has written revision 1 of it"):
+    with pytest.raises(ReleaseFailed, match="another client has written revision 1 of it"):
         await records.update(record(), known)
 
 
 async def test_an_update_changes_status_and_labels(client: Client) -> None:
-    records = Records(client, "secret")
-    known = await records.create(Record(record().document, {"old": "label"}))
-    updated = await records.update(Record(record().turned(Status.SUPERSEDED, "").document, {"new": "label"}), known)
+    records = RecordStorage(client, "secret")
+    known = await records.create(ReleaseRecord(record().document, {"old": "label"}))
+    updated = await records.update(
+        ReleaseRecord(record().turned(RevisionStatus.SUPERSEDED, "").document, {"new": "label"}), known
+    )
     assert (updated.status, updated.labels) == ("superseded", {"new": "label"})
     assert (await records.read(updated)).status == "superseded"
 
 
 async def test_what_is_gone_is_deleted_already(client: Client) -> None:
-    records = Records(client, "secret")
+    records = RecordStorage(client, "secret")
     revision = await records.create(record())
     await records.delete(revision)
     await records.delete(revision)
-    assert (await records.listed("default"))[0] == []
+    assert (await records.list_revisions("default"))[0] == []
     with pytest.raises(NotFound):
         await records.read(revision)
 
@@ -104,13 +106,13 @@ async def put(client: Client, name: str, labels: dict[str, str], data: dict[str,
 async def test_a_record_that_cannot_be_read_is_named(client: Client, data: dict[str, str]) -> None:
     await put(client, "sh.helm.release.v1.a.v1", {"name": "a", "version": "1"}, data)
     with pytest.raises(ReleaseFailed, match=r"^Secret default/sh.helm.release.v1.a.v1: "):
-        await Records(client, "secret").read(Revision("a", "default", 1, ""))
+        await RecordStorage(client, "secret").read(Revision("a", "default", 1, ""))
 
 
 async def test_what_is_no_record_does_not_hide_the_others(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
     await put(client, "odd", {"version": "one"}, {})
-    revision = await Records(client, "secret").create(record())
-    assert (await Records(client, "secret").listed("default"))[0] == [revision]
+    revision = await RecordStorage(client, "secret").create(record())
+    assert (await RecordStorage(client, "secret").list_revisions("default"))[0] == [revision]
     assert "record=default/odd" in capfd.readouterr().err
 
 
@@ -120,21 +122,21 @@ def noise(size: int) -> str:
 
 async def test_a_large_record_does_without_files(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
     chart = {"metadata": {"name": "a"}, "templates": [{"name": "t"}], "files": [{"name": "f", "data": noise(1 << 20)}]}
-    revision = await Records(client, "secret").create(record(chart=chart))
-    assert (await Records(client, "secret").read(revision)).document["chart"] == chart | {"files": []}
-    assert "the record of a release is too large" in capfd.readouterr().err
+    revision = await RecordStorage(client, "secret").create(record(chart=chart))
+    assert (await RecordStorage(client, "secret").read(revision)).document["chart"] == chart | {"files": []}
+    assert "release record is too large" in capfd.readouterr().err
 
 
 async def test_a_record_that_is_too_large_even_so_is_refused(client: Client, sandbox: Sandbox) -> None:
     chart = {"metadata": {"name": "a"}, "templates": [{"name": "t", "data": noise(1 << 20)}]}
     with pytest.raises(ReleaseFailed, match=r"revision 1 of release a takes [\d,]+ bytes"):
-        await Records(client, "secret").create(record(chart=chart))
+        await RecordStorage(client, "secret").create(record(chart=chart))
     assert not [line for line in sandbox.faults.requests if line.startswith("POST")]
 
 
 async def test_the_server_takes_what_just_fits(real: Client, namespace: str) -> None:
     document = record(chart={"metadata": {"name": "a"}, "templates": [{"data": noise(777_000)}]}).document
-    await Records(real, "secret").create(Record(document | {"namespace": namespace}))
+    await RecordStorage(real, "secret").create(ReleaseRecord(document | {"namespace": namespace}))
     (kept,) = orjson.loads(await real.send(Call("GET", f"/api/v1/namespaces/{namespace}/secrets")))["items"]
     assert kept["type"] == "helm.sh/release.v1"
     assert len(base64.b64decode(kept["data"]["release"])) > 1_000_000

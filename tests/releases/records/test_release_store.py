@@ -16,8 +16,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen
-from hookrunner.releases.records.record import Record, Status, recorded
-from hookrunner.releases.records.record_storage import Records
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, recorded
+from hookrunner.releases.records.record_storage import RecordStorage
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -53,8 +53,8 @@ async def told(changes: AsyncGenerator[str, None]) -> str:
 
 async def marked(client: Client, name: str) -> None:
     """A release of another name, so that what was told before it is known to be all."""
-    document = recorded(wanted("d"), 1, Status.DEPLOYED).document
-    await Records(client, "secret").create(Record(document | {"name": name}))
+    document = recorded(wanted("d"), 1, RevisionStatus.DEPLOYED).document
+    await RecordStorage(client, "secret").create(ReleaseRecord(document | {"name": name}))
 
 
 async def test_only_what_others_did_is_told(client: Client, sandbox: Sandbox) -> None:
@@ -133,7 +133,7 @@ async def test_a_number_that_somebody_else_took_is_seen_the_next_time(client: Cl
     releases = started(client)
     await releases.settle(wanted("d1", A))
     await started(client).settle(wanted("d2", B))
-    with pytest.raises(ReleaseFailed, match="release default/demo: somebody else has written revision 1 of it"):
+    with pytest.raises(ReleaseFailed, match="release default/demo: another client has written revision 1 of it"):
         await releases.settle(wanted("d3", A))
     assert (await releases.settle(wanted("d3", A))).head.revision == 3
 

@@ -11,8 +11,8 @@ from hookrunner.releases.records.revisions import (
     DIGEST,
     NOTE,
     UNMANAGED,
-    Ledger,
     Revision,
+    RevisionCache,
     labelled,
     revision_of,
 )
@@ -57,8 +57,8 @@ def test_labels_of_helm_are_not_ours_to_copy() -> None:
     assert found == Revision("a", "ns", 3, "failed", {"mine": "yes"}, 12)
 
 
-def known(*revisions: Revision) -> Ledger:
-    ledger = Ledger()
+def known(*revisions: Revision) -> RevisionCache:
+    ledger = RevisionCache()
     for one in revisions:
         ledger.keep(one)
     return ledger
