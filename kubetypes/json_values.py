@@ -45,6 +45,16 @@ def written(value: JSON, option: int = 0) -> bytes:
     return bytes(memoryview(orjson.dumps(value, option=option)))
 
 
+def equal(one: JSON, other: JSON) -> bool:
+    """Are they one JSON value? To Python `1` and `true` are equal."""
+    return one is other or canonical(one) == canonical(other)
+
+
+def canonical(value: JSON) -> bytes:
+    """A text that is the same for equal JSON values, in whatever order their keys are."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
 def _checked_shape(text: bytes | bytearray, bounds: Bounds) -> bytes:
     """The brackets and commas of a text, those in strings perhaps included. Raises TooLarge."""
     Tally(bounds).add(len(text), 0)

@@ -47,7 +47,12 @@ _QUIET = 0.5
 
 _LOG = log.get("kube.client")
 _READ_BUFFER = 256 * 1024
-_JSON = "application/json"
+JSON_TYPE = "application/json"
+METADATA = f"{JSON_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON_TYPE}"
+METADATA_LIST = f"{JSON_TYPE};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON_TYPE}"
+"""What to accept for only `metadata` of objects; complete ones from a server that cannot leave the rest out.
+Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches"""
+
 _PAUSES = (0.1, 0.5, 2.0)
 _LONGEST_PAUSE = 10.0
 _SHOWN = 200
@@ -73,8 +78,8 @@ class Call:
     path: str
     params: _Params = field(default_factory=dict)
     body: JSON = None
-    content_type: str = _JSON
-    accept: str = _JSON
+    content_type: str = JSON_TYPE
+    accept: str = JSON_TYPE
     timeout: float = 60.0
 
 
@@ -112,9 +117,11 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def get(self, path: str, params: _Params | None = None, accept: str = _JSON) -> JSON:
+    async def get(
+        self, path: str, params: _Params | None = None, accept: str = JSON_TYPE, timeout: float = 60.0
+    ) -> JSON:
         """The parsed answer to a GET. Raises KubeError, also for one that is not JSON or nested too deep."""
-        body = await self.send(Call("GET", path, params or {}, accept=accept))
+        body = await self.send(Call("GET", path, params or {}, accept=accept, timeout=timeout))
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -129,7 +136,7 @@ class Client:
             raise Unreachable(f"{call.method} {call.path}: no answer within {call.timeout:g} s") from error
 
     async def stream(
-        self, path: str, params: _Params, idle: float, accept: str = _JSON
+        self, path: str, params: _Params, idle: float, accept: str = JSON_TYPE
     ) -> AsyncGenerator[list[bytes], None]:
         """The lines of an endless answer, in lists as they arrive; the first list is empty and means "accepted". If the
         server then says nothing for a moment, another empty list means that it did not refuse after all: some errors

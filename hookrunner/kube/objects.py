@@ -1,4 +1,4 @@
-"""Carries out what hooks ask for: create, replace, apply, patch and delete objects (shell-operator.md §7.1, §17.16).
+"""Carries out what hooks ask for: create, replace, apply, patch and delete objects (docs/hooks.md, Changing objects).
 
     objects = Objects(client, discovery, jq)
     await objects.carry_out(operation)
@@ -12,30 +12,23 @@ snapshot could never be written back. Writes that depend on the current state re
 
 import asyncio
 import random
-from urllib.parse import quote
-
-import orjson
+from dataclasses import replace
 
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound
 from hookrunner.jq.program import Jq
-from hookrunner.kube import rights
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import rights, writes
+from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import JSON, Resource
+from kubetypes import json_values
 
-FIELD_MANAGER = "hookrunner"
 _CONFLICT_PAUSES = (0.01, 0.05, 0.25)
 _GONE_WITHIN = 20.0
-_FIRST_LOOK, _LONGEST_LOOK = 0.05, 1.0
 _SERVERS_OWN = frozenset({"resourceVersion", "uid", "managedFields"})
 """Metadata that the server refuses in something new, or takes as a condition."""
 
-_PATCHES = {
-    Verb.MERGE_PATCH: "application/merge-patch+json",
-    Verb.JSON_PATCH: "application/json-patch+json",
-    Verb.APPLY: "application/apply-patch+yaml",
-}
 _PROPAGATION = {
     Verb.DELETE: "Foreground",
     Verb.DELETE_IN_BACKGROUND: "Background",
@@ -64,6 +57,7 @@ class Objects:
         self._discovery = discovery
         self._jq = jq
         self._timeout = timeout
+        self._options = WriteOptions(timeout=timeout)
 
     async def carry_out(self, operation: ObjectOperation) -> None:
         """Do it, or raise KubeError (the server refused, or cannot be reached), BadFilter or FilterFailed (JQPatch)."""
@@ -93,10 +87,9 @@ class Objects:
 
     async def _create(self, resource: Resource, operation: ObjectOperation) -> None:
         """POST to the collection, or to the subresource of an object (an eviction, a token)."""
-        name = operation.name if operation.subresource else ""
-        path = _path(resource, operation, name, operation.subresource)
+        ref = _ref(resource, operation, operation.name if operation.subresource else "")
         try:
-            await self._send("POST", path, _body(resource, operation))
+            await writes.create(self._client, ref, _body(resource, operation), self._options)
         except AlreadyExists:
             if operation.verb is not Verb.CREATE_IF_NOT_EXISTS:
                 raise
@@ -113,15 +106,15 @@ class Objects:
             await self._replace(resource, operation)
 
     async def _replace(self, resource: Resource, operation: ObjectOperation) -> None:
-        """GET, PUT what is wanted instead, and again if somebody else was faster. No PUT if nothing would change."""
-        main = _path(resource, operation, operation.name)
+        """GET, PUT the wanted state instead, and again after a conflict. No PUT if nothing would change."""
+        ref = _ref(resource, operation, operation.name)
         for pause in (*_CONFLICT_PAUSES, None):
-            current = orjson.loads(await self._send("GET", main))
+            current = await writes.read(self._client, replace(ref, subresource=""), self._timeout)
             wanted = await self._wanted(resource, operation, current)
-            if _text(wanted) == _text(current):
+            if json_values.equal(wanted, current):
                 return
             try:
-                await self._send("PUT", _path(resource, operation, operation.name, operation.subresource), wanted)
+                await writes.replace(self._client, ref, wanted, self._options)
                 return
             except Conflict:
                 if pause is None:
@@ -145,46 +138,28 @@ class Objects:
         return outputs[0]
 
     async def _patch(self, resource: Resource, operation: ObjectOperation) -> None:
-        apply = operation.verb is Verb.APPLY
-        call = Call(
-            "PATCH",
-            _path(resource, operation, operation.name, operation.subresource),
-            {"fieldManager": FIELD_MANAGER, "force": "true"} if apply else {},
-            _body(resource, operation) if apply else operation.body,
-            _PATCHES[operation.verb],
-            timeout=self._timeout,
-        )
-        await self._client.send(call)
+        ref = _ref(resource, operation, operation.name)
+        match operation.verb:
+            case Verb.APPLY:
+                options = replace(self._options, manager=FIELD_MANAGER, force=True)
+                await writes.apply(self._client, ref, _body(resource, operation), options)
+            case Verb.MERGE_PATCH:
+                await writes.merge_patch(self._client, ref, operation.body, self._options)
+            case _:
+                await writes.json_patch(self._client, ref, operation.body, self._options)
 
     async def _delete(self, resource: Resource, operation: ObjectOperation) -> None:
-        """What is not there is deleted already. Only `Delete` waits until the object is gone."""
-        path = _path(resource, operation, operation.name, operation.subresource)
+        """What does not exist is deleted already. Only `Delete` waits until the object is gone."""
+        ref = _ref(resource, operation, operation.name)
+        options = DeleteOptions(_PROPAGATION[operation.verb], timeout=self._timeout)
         try:
-            answer = await self._send("DELETE", path, {"propagationPolicy": _PROPAGATION[operation.verb]})
-            if operation.verb is Verb.DELETE and not operation.subresource:
-                await self._gone(path, _uid(orjson.loads(answer)))
+            answer = await writes.delete(self._client, ref, options)
         except NotFound:
             return
-
-    async def _gone(self, path: str, uid: JSON) -> None:
-        """Look until it is not there, or another object has its name. Looking needs no right but `get`, which hooks
-        that ran under shell-operator have; a watch would need more. Raises NotFound in the usual case."""
-        look, blockers = _FIRST_LOOK, ""
-        try:
-            async with asyncio.timeout(_GONE_WITHIN):
-                while (metadata := await self._metadata(path)).get("uid") == uid:
-                    blockers = ", ".join(metadata.get("finalizers") or ())
-                    await asyncio.sleep(look)
-                    look = min(look * 1.5, _LONGEST_LOOK)
-        except TimeoutError:
-            reason = f"its finalizers have not been removed: {blockers}" if blockers else "nobody removed it"
-            raise KubeError(f"still there {_GONE_WITHIN:g} s after its deletion: {reason}") from None
-
-    async def _metadata(self, path: str) -> JSON:
-        return orjson.loads(await self._send("GET", path))["metadata"]
-
-    async def _send(self, method: str, path: str, body: JSON = None) -> bytes:
-        return await self._client.send(Call(method, path, body=body, timeout=self._timeout))
+        if operation.verb is Verb.DELETE and not operation.subresource:
+            reason = await writes.wait_until_deleted(self._client, ref, _uid(answer.json), _GONE_WITHIN)
+            if reason:
+                raise KubeError(f"still there {_GONE_WITHIN:g} s after its deletion: {reason}")
 
 
 def _explained(error: Denied, resource: Resource, operation: ObjectOperation) -> Denied:
@@ -195,14 +170,13 @@ def _explained(error: Denied, resource: Resource, operation: ObjectOperation) ->
     return rights.explained(error, f"{operation.verb.value} {resource.plural}", *rules)
 
 
-def _path(resource: Resource, operation: ObjectOperation, name: str, subresource: str = "") -> str:
-    """Names come from hooks: a question mark in one must not lead elsewhere, nor a slash, which no quoting hides from
-    the API server (https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names)."""
+def _ref(resource: Resource, operation: ObjectOperation, name: str) -> ObjectRef:
+    """Names come from hooks: a slash in one must not lead elsewhere, and no quoting hides it from the API server
+    (https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names)."""
     for part in (operation.namespace, name):
         if "/" in part or part in (".", ".."):
             raise ApiError(400, "BadRequest", f"{resource.kind}: '{part}' is no name: correct the one in the operation")
-    parts = (operation.namespace, name, subresource.strip("/"))
-    return resource.path(*(quote(part, safe=":") for part in parts))
+    return ObjectRef(resource, operation.namespace, name, operation.subresource)
 
 
 def _body(resource: Resource, operation: ObjectOperation) -> JSON:
@@ -211,11 +185,6 @@ def _body(resource: Resource, operation: ObjectOperation) -> JSON:
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
     named = kind | operation.body if operation.subresource else operation.body | kind
     return named | {"metadata": metadata}
-
-
-def _text(value: JSON) -> bytes:
-    """To compare by: to Python `1` and `true` are equal."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _uid(answer: JSON) -> JSON:

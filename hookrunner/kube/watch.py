@@ -36,7 +36,7 @@ from hookrunner.errors import (
 )
 from hookrunner.kube import rights
 from hookrunner.kube.back_off import BackOff, moment
-from hookrunner.kube.client import Client
+from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch_cursor import WatchCursor
 from hookrunner.metrics.names import Metrics
@@ -57,10 +57,6 @@ _RELIST_AFTER = 5.0
 
 _STUBBORN = 3
 """After so many answers that led nowhere, begin again with a list: the version itself may be what is wrong."""
-
-_METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
-"""Only `metadata` of each object; complete ones from a server that cannot leave the rest out.
-Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches"""
 
 _NO_STREAMED_LIST = frozenset({400, 403, 405, 422})
 
@@ -164,7 +160,7 @@ class _Watch:
         params = self._selectors() | {"limit": self._page}
         reports: list[Report] = [self._begin_list()]
         while self._cursor.version is None:
-            page = await self._client.get(path, params, self._accept("PartialObjectMetadataList"))
+            page = await self._client.get(path, params, METADATA_LIST if self._selection.metadata_only else JSON_TYPE)
             params["continue"] = page["metadata"].get("continue", "")
             reports += self._cursor.read_page(resource, page)
             del page
@@ -175,7 +171,7 @@ class _Watch:
         """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted; a
         second one: and not refused by its first event."""
         path = resource.path(self._selection.namespace)
-        accept = self._accept("PartialObjectMetadata")
+        accept = METADATA if self._selection.metadata_only else JSON_TYPE
         async with aclosing(self._client.stream(path, self._watch_params(), self._idle, accept)) as chunks:
             async for lines in chunks:
                 reports, error = self._read(resource.kind, lines)
@@ -228,9 +224,6 @@ class _Watch:
         if self._cursor.version is None:
             return params | {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         return params | ({"resourceVersion": self._cursor.version} if self._cursor.version else {})
-
-    def _accept(self, metadata: str) -> str:
-        return _METADATA.format(metadata) if self._selection.metadata_only else "application/json"
 
     def _selectors(self) -> dict[str, str]:
         wanted = {"labelSelector": self._selection.labels, "fieldSelector": self._selection.fields}

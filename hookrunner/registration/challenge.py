@@ -6,7 +6,7 @@ there takes it away at once. If nobody does, it is ours. No webhook changes for 
 """
 
 from hookrunner.kube.client import Call, Client
-from hookrunner.kube.objects import FIELD_MANAGER
+from hookrunner.kube.writes import FIELD_MANAGER
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import CHALLENGE, Claim
 from hookrunner.registration.merging import Registration

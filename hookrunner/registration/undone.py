@@ -6,7 +6,7 @@ tool's: then the pauses grow, so that nobody writes all day against another, and
 
 import asyncio
 
-from hookrunner.kube.objects import FIELD_MANAGER
+from hookrunner.kube.writes import FIELD_MANAGER
 from hookrunner.model.resources import JSON
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0

@@ -7,7 +7,7 @@ rights that users of shell-operator have given.
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
 from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
-from hookrunner.kube.objects import FIELD_MANAGER
+from hookrunner.kube.writes import FIELD_MANAGER
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import Claim, unclaimed
 from hookrunner.registration.merging import DEFINITION, Registration

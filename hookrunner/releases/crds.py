@@ -20,7 +20,7 @@ from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
-from hookrunner.kube.objects import FIELD_MANAGER
+from hookrunner.kube.writes import FIELD_MANAGER
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases.crd_comparison import merged
 from hookrunner.releases.manifest_objects import Kinds, resources

@@ -1,0 +1,184 @@
+"""The requests about one object: create, apply, patch, replace, delete, read. No other file builds them.
+
+    pod = ObjectRef(resource, "default", "web-0")
+    await writes.apply(client, pod, body, WriteOptions(manager="helm", force=True))
+    metadata = await writes.read_metadata(client, pod)
+    await writes.delete(client, pod, DeleteOptions(uid=metadata["uid"]))
+    reason = await writes.wait_until_deleted(client, pod, metadata["uid"], within=20.0)
+
+Each raises KubeError. Paths are quoted here, whatever characters a name has.
+Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import orjson
+
+from hookrunner.errors import KubeError, NotFound
+from hookrunner.kube.client import JSON_TYPE, METADATA, Call, Client
+from hookrunner.model.resources import JSON, Resource
+
+FIELD_MANAGER = "hookrunner"
+"""Our field manager, except for objects of releases, which are Helm's."""
+
+_CREATE = ("POST", JSON_TYPE)
+_REPLACE = ("PUT", JSON_TYPE)
+_APPLY = ("PATCH", "application/apply-patch+yaml")
+_MERGE_PATCH = ("PATCH", "application/merge-patch+json")
+_JSON_PATCH = ("PATCH", "application/json-patch+json")
+_DELETE = ("DELETE", JSON_TYPE)
+"""Method and content type of each way to write."""
+
+_FIRST_LOOK, _LONGEST_LOOK, _SLOWER = 0.05, 1.0, 1.5
+"""Seconds between two looks at an object that is being deleted, and the factor by which they grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """One object, or its `subresource`. Without a `name`: all of a resource, in a namespace or in the cluster."""
+
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @property
+    def path(self) -> str:
+        """The URL path below the server's root, quoted."""
+        parts = (self.namespace, self.name, self.subresource.strip("/"))
+        return self.resource.path(*(quote(part, safe=":") for part in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How to write: the field manager, whether an apply takes fields from others (None: the server's default), whether
+    unknown fields are refused, whether only to try, whether to answer with metadata alone, and seconds to wait."""
+
+    manager: str = ""
+    force: bool | None = None
+    strict: bool = False
+    dry_run: bool = False
+    metadata_only: bool = False
+    timeout: float = 60.0
+
+    @property
+    def params(self) -> dict[str, str]:
+        """As parameters of the request."""
+        return _without_empty(
+            {
+                "fieldManager": self.manager,
+                "force": "" if self.force is None else str(self.force).lower(),
+                "fieldValidation": "Strict" if self.strict else "",
+                "dryRun": "All" if self.dry_run else "",
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """What becomes of dependents (`Foreground`, `Background`, `Orphan`; empty: the server's default), which object is
+    meant, by uid and resourceVersion (empty: any of this name), and seconds to wait."""
+
+    propagation: str = ""
+    uid: str = ""
+    version: str = ""
+    timeout: float = 60.0
+
+    @property
+    def body(self) -> JSON:
+        """As the body of the request."""
+        preconditions = _without_empty({"uid": self.uid, "resourceVersion": self.version})
+        options = _without_empty({"propagationPolicy": self.propagation, "preconditions": preconditions})
+        return {"kind": "DeleteOptions", "apiVersion": "v1"} | options if options else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The server's answer. It is parsed only if it is asked for: a subresource may answer with something else."""
+
+    body: bytes
+
+    @property
+    def json(self) -> JSON:
+        """The answer, parsed. Raises KubeError."""
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as error:
+            raise KubeError(f"the answer to a write cannot be read as JSON: {error}") from None
+
+
+async def create(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+    """POST. `ref` names no object, except for a subresource (an eviction, a token)."""
+    return await _write(client, _CREATE, ref, body, options)
+
+
+async def replace(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+    """PUT. Raises Conflict if the body has a resourceVersion that is not the newest."""
+    return await _write(client, _REPLACE, ref, body, options)
+
+
+async def apply(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+    """Server-side apply. Raises Conflict if others own a field with another value, unless it is forced."""
+    return await _write(client, _APPLY, ref, body, options)
+
+
+async def merge_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+    """A JSON merge patch (RFC 7386)."""
+    return await _write(client, _MERGE_PATCH, ref, patch, options)
+
+
+async def json_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+    """A JSON patch (RFC 6902)."""
+    return await _write(client, _JSON_PATCH, ref, patch, options)
+
+
+async def delete(client: Client, ref: ObjectRef, options: DeleteOptions = DeleteOptions()) -> Answer:
+    """Delete an object. Raises NotFound; Conflict if there is another object than the one that is meant.
+
+    The answer is a `Status`, or the object if finalizers or its processes still hold it.
+    """
+    return await _write(client, _DELETE, ref, options.body, WriteOptions(timeout=options.timeout))
+
+
+async def read(client: Client, ref: ObjectRef, timeout: float = 60.0) -> JSON:
+    """The object. Raises NotFound."""
+    return await client.get(ref.path, timeout=timeout)
+
+
+async def read_metadata(client: Client, ref: ObjectRef) -> JSON:
+    """The `metadata` of the object, read alone. Raises NotFound."""
+    return (await client.get(ref.path, accept=METADATA))["metadata"]
+
+
+async def wait_until_deleted(client: Client, ref: ObjectRef, uid: str, within: float) -> str:
+    """Wait until the object does not exist, or another has its name; why it still exists after `within` seconds, or "".
+
+    Looking needs no right but `get`, which hooks that ran under shell-operator have; a watch would need more.
+    """
+    look, blockers = _FIRST_LOOK, ""
+    try:
+        async with asyncio.timeout(within):
+            while (metadata := await read_metadata(client, ref)).get("uid") == uid:
+                blockers = ", ".join(metadata.get("finalizers") or ())
+                await asyncio.sleep(look)
+                look = min(look * _SLOWER, _LONGEST_LOOK)
+    except NotFound:
+        return ""
+    except TimeoutError:
+        return f"its finalizers have not been removed: {blockers}" if blockers else "nobody removed it"
+    return ""
+
+
+async def _write(client: Client, way: tuple[str, str], ref: ObjectRef, body: JSON, options: WriteOptions) -> Answer:
+    method, content_type = way
+    accept = METADATA if options.metadata_only else JSON_TYPE
+    return Answer(
+        await client.send(Call(method, ref.path, options.params, body, content_type, accept, options.timeout))
+    )
+
+
+def _without_empty(values: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {name: value for name, value in values.items() if value}

@@ -1,0 +1,117 @@
+"""Requests about one object, as they leave: what is in them, and how long a deletion is waited for."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+import pytest
+
+from hookrunner.errors import KubeError, NotFound
+from hookrunner.kube import writes
+from hookrunner.kube.client import Call, Client
+from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
+from hookrunner.model.resources import Resource
+
+PODS = Resource("v1", "Pod", "pods", True)
+POD = ObjectRef(PODS, "default", "web-0")
+HOOKRUNNER = Path(writes.__file__).parents[1]
+
+
+class Server:
+    """Answers each request with the next of `answers`; the last one again and again."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = [*(answers or ({},))]
+        self.calls: list[Call] = []
+        self.reads = 0
+
+    async def send(self, call: Call) -> bytes:
+        self.calls.append(call)
+        return orjson.dumps(self.answers[0])
+
+    async def get(self, path: str, params: Any = None, accept: str = "", timeout: float = 60.0) -> Any:
+        self.reads += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, KubeError):
+            raise answer
+        return answer
+
+    @property
+    def client(self) -> Client:
+        return cast(Client, self)
+
+
+def pod(uid: str = "u1", **metadata: Any) -> Any:
+    return {"metadata": {"name": "web-0", "uid": uid} | metadata}
+
+
+async def test_each_way_to_write_has_its_method_and_content_type() -> None:
+    server = Server()
+    for write in (writes.create, writes.replace, writes.apply, writes.merge_patch, writes.json_patch):
+        await write(server.client, POD, {})
+    await writes.delete(server.client, POD)
+    assert [(call.method, call.content_type) for call in server.calls] == [
+        ("POST", "application/json"),
+        ("PUT", "application/json"),
+        ("PATCH", "application/apply-patch+yaml"),
+        ("PATCH", "application/merge-patch+json"),
+        ("PATCH", "application/json-patch+json"),
+        ("DELETE", "application/json"),
+    ]
+
+
+async def test_options_become_parameters() -> None:
+    server = Server()
+    await writes.apply(server.client, POD, {}, WriteOptions("helm", force=False, strict=True, dry_run=True))
+    await writes.apply(server.client, POD, {})
+    assert [dict(call.params) for call in server.calls] == [
+        {"fieldManager": "helm", "force": "false", "fieldValidation": "Strict", "dryRun": "All"},
+        {},
+    ]
+
+
+async def test_deletion_names_the_object_that_is_meant() -> None:
+    server = Server()
+    await writes.delete(server.client, POD, DeleteOptions("Background", uid="u1", version="7"))
+    await writes.delete(server.client, POD)
+    conditions = {"preconditions": {"uid": "u1", "resourceVersion": "7"}}
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"} | conditions
+    assert [call.body for call in server.calls] == [options, None]
+
+
+@pytest.mark.parametrize(
+    ("ref", "path"),
+    [
+        (POD, "/api/v1/namespaces/default/pods/web-0"),
+        (ObjectRef(PODS, "default"), "/api/v1/namespaces/default/pods"),
+        (ObjectRef(PODS, "default", "a", "/status"), "/api/v1/namespaces/default/pods/a/status"),
+        (ObjectRef(PODS, "default", "system:a?b"), "/api/v1/namespaces/default/pods/system:a%3Fb"),
+    ],
+)
+def test_paths_are_quoted(ref: ObjectRef, path: str) -> None:
+    assert ref.path == path
+
+
+async def test_answer_is_parsed_only_if_asked_for() -> None:
+    answer = writes.Answer(b"pong")
+    with pytest.raises(KubeError, match="cannot be read as JSON"):
+        assert answer.json
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("end", [NotFound(404, "NotFound", ""), pod("u2")], ids=["gone", "another"])
+async def test_deletion_is_over_when_the_object_is_gone_or_another(end: Any) -> None:
+    server = Server(pod(), pod(), end)
+    assert await writes.wait_until_deleted(server.client, POD, "u1", within=20.0) == ""
+    assert server.reads == 3
+
+
+@pytest.mark.looptime
+async def test_blockers_of_a_deletion_are_named() -> None:
+    server = Server(pod(finalizers=["a/b", "c/d"]))
+    began = asyncio.get_running_loop().time()
+    reason = await writes.wait_until_deleted(server.client, POD, "u1", within=20.0)
+    assert reason == "its finalizers have not been removed: a/b, c/d"
+    assert asyncio.get_running_loop().time() - began == 20.0
+    assert server.reads < 40, "looks come at longer and longer intervals"
