@@ -3,18 +3,17 @@
 For `hookrunner sandbox`, which serves nothing else, and for `start --sandbox`, which then uses it like any cluster.
 """
 
-import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from ipaddress import ip_address
 from pathlib import Path
 from shlex import quote
 
 from hookrunner.errors import BadConfig, BadSetting, StartRefused
 from hookrunner.private_files import replace_file, require_directory
 from hookrunner.settings import SandboxSettings
-from kubesandbox.errors import BadFile
+from kubesandbox.errors import BadFile, BadOptions
+from kubesandbox.options import check
 from kubesandbox.sandbox import Options, Sandbox, serving
 
 
@@ -54,20 +53,7 @@ def write_kubeconfig(path: Path, sandbox: Sandbox) -> None:
 
 
 def _options(settings: SandboxSettings) -> Options:
-    try:
-        loopback = settings.address == "localhost" or ip_address(settings.address).is_loopback
-    except ValueError:
-        raise BadSetting(f"--sandbox-address: '{settings.address}' is no IP address; 0.0.0.0 is every one") from None
-    if not loopback and not (settings.token and settings.certificate and settings.key):
-        raise BadSetting(
-            f"--sandbox-address {settings.address} can be reached by others: it needs --sandbox-token, "
-            "--sandbox-tls-cert and --sandbox-tls-key too"
-        )
-    if bool(settings.certificate) != bool(settings.key):
-        raise BadSetting("--sandbox-tls-cert and --sandbox-tls-key are given together or not at all")
-    if settings.certificate and settings.key:
-        _check_certificate(settings.certificate, settings.key)
-    return Options(
+    options = Options(
         address=settings.address,
         port=settings.port,
         token=settings.token,
@@ -77,15 +63,11 @@ def _options(settings: SandboxSettings) -> Options:
         data=settings.data,
         simulate=settings.simulate,
     )
-
-
-def _check_certificate(certificate: Path, key: Path) -> None:
     try:
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
-    except OSError as error:  # not PEM, or not a pair, is one too
-        raise BadSetting(
-            f"--sandbox-tls-cert {certificate} and --sandbox-tls-key {key} cannot be used: {error.strerror or error}"
-        ) from error
+        check(options, "sandbox-")
+    except BadOptions as error:
+        raise BadSetting(str(error)) from error
+    return options
 
 
 def _tell(sandbox: Sandbox, settings: SandboxSettings, kubeconfig: Path) -> None:

@@ -1,5 +1,21 @@
-"""What a sandbox refuses before it serves. What it refuses to clients is in `status.py`."""
+"""What a sandbox cannot use of what its caller gives it. What it refuses to clients is in `status.py`."""
 
 
-class BadFile(Exception):
+class SandboxError(Exception):
+    """Root of these errors; the message is for the user."""
+
+
+class BadOptions(SandboxError):
+    """Options do not fit together; names their flags."""
+
+
+class BadFile(SandboxError):
     """A seed or a data file cannot be used; the message says which, why, and what to do."""
+
+
+class ObjectRefused(SandboxError):
+    """No API server could have this object; says why."""
+
+
+class PatchRefused(SandboxError):
+    """An operation of a JSON patch does not apply to an object."""

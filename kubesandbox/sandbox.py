@@ -1,7 +1,8 @@
 """The sandbox: a Kubernetes API in this process, put together from its parts.
 
     async with serving(Options(seed=[…])) as sandbox:
-        sandbox.url, sandbox.kubeconfig              # for any client
+        sandbox.url, sandbox.kubeconfig()             # for any client
+        sandbox.contents                             # objects, without HTTP
         sandbox.faults, sandbox.store, sandbox.api   # for tests
 
 It listens on the loopback address, unless it is told otherwise and given a token and a certificate.
@@ -22,6 +23,7 @@ from aiohttp import web
 
 from kubesandbox import kinds, namespaces, seeds
 from kubesandbox.api import Api
+from kubesandbox.contents import Contents
 from kubesandbox.definitions import Definitions
 from kubesandbox.faults import Faults
 from kubesandbox.garbage import Garbage
@@ -29,27 +31,16 @@ from kubesandbox.grace import Grace
 from kubesandbox.journal import Journal
 from kubesandbox.kinds import Kinds
 from kubesandbox.namespaces import Namespaces
+from kubesandbox.options import Options
 from kubesandbox.server import Server
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.store import Change, Store
 
+__all__ = ["Options", "Sandbox", "serving"]
+
 _LOG = logging.getLogger("sandbox")
 
 STOP_GRACE = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to serve. `port` 0 takes a free one; `seed` are files of manifests."""
-
-    address: str = "127.0.0.1"
-    port: int = 0
-    token: str = ""
-    certificate: Path | None = None
-    key: Path | None = None
-    seed: Sequence[Path] = ()
-    data: Path | None = None
-    simulate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +53,11 @@ class Sandbox:
     kinds: Kinds
     api: Api
     faults: Faults
+
+    @property
+    def contents(self) -> Contents:
+        """Its objects, without asking it over HTTP."""
+        return Contents(self.store, self.kinds)
 
     def kubeconfig(self) -> str:
         """For kubectl and every other client."""

@@ -8,7 +8,6 @@ as by a real API server.
 
 import asyncio
 from collections.abc import Sequence
-from uuid import uuid4
 
 import orjson
 
@@ -27,11 +26,9 @@ from hookrunner.model.resources import JSON
 from hookrunner.settings import KubeSettings
 from hookrunner.testing.bench import Effects
 from hookrunner.testing.kinds import plural
-from kubesandbox import rules
-from kubesandbox.kinds import Kind
+from kubesandbox.contents import Contents, Key
+from kubesandbox.errors import ObjectRefused
 from kubesandbox.sandbox import Options, Sandbox, serving
-from kubesandbox.status import Refused
-from kubesandbox.store import Key
 
 _SERVED_WITHIN = 1000
 """Turns of the loop in which a definition comes to be served."""
@@ -45,11 +42,14 @@ _Objects = dict[Key, JSON]
 async def effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation], jq: Jq) -> Effects:
     """Carry the operations out. Raises BadInput for a given object that no API server could have."""
     async with serving(Options()) as sandbox:
-        await _plant(sandbox, objects, operations)
-        before = _all(sandbox)
-        refusal = await _carried_out(sandbox, operations, jq)
-        after = _all(sandbox)
-        given = {_key(sandbox, obj): obj for obj in objects}
+        try:
+            await _plant(sandbox.contents, objects, operations)
+            given = {sandbox.contents.key(obj): obj for obj in objects}
+        except ObjectRefused as error:
+            raise BadInput(str(error)) from None
+        before = _all(sandbox.contents)
+        refusal = await _carry_out(sandbox, operations, jq)
+        after = _all(sandbox.contents)
     touched = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
 
     def shown(key: Key, state: _Objects) -> JSON:
@@ -61,7 +61,7 @@ async def effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation]
     return Effects(kept, [(shown(key, before), shown(key, after)) for key in touched], refusal)
 
 
-async def _carried_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:
+async def _carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:
     if not operations:
         return ""
     credentials = Credentials(KubeSettings(), Connection(sandbox.url))
@@ -74,57 +74,29 @@ async def _carried_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], 
     return ""
 
 
-async def _plant(sandbox: Sandbox, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
+async def _plant(contents: Contents, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
     """Definitions first, then namespaces, then the rest."""
     written = [one.body for one in operations if isinstance(one.body, dict) and "kind" in one.body]
     definitions = [obj for obj in objects if obj["kind"] == "CustomResourceDefinition"]
     for definition in definitions:
-        _put(sandbox, definition)
+        contents.put(definition)
     for obj in (*objects, *written):
-        if obj.get("apiVersion") and not await _served(sandbox, obj, definitions):
-            _put(sandbox, _definition(obj))
-            await _served(sandbox, obj, [obj])
+        if obj.get("apiVersion") and not await _is_served(contents, obj, definitions):
+            contents.put(_definition(obj))
+            await _is_served(contents, obj, [obj])
     for name in sorted({_namespace(obj) for obj in (*objects, *written)} - {""}):
-        _put(sandbox, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        contents.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for obj in objects:
-        _put(sandbox, obj)
+        contents.put(obj)
 
 
-async def _served(sandbox: Sandbox, obj: JSON, awaited: Sequence[JSON]) -> bool:
+async def _is_served(contents: Contents, obj: JSON, awaited: Sequence[JSON]) -> bool:
     """Whether the kind is served; while definitions are awaited, it may take a moment."""
     for _ in range(_SERVED_WITHIN if awaited else 1):
-        if sandbox.kinds.of_kind(obj["apiVersion"], obj["kind"]) is not None:
+        if contents.serves(obj):
             return True
         await asyncio.sleep(0)
     return False
-
-
-def _put(sandbox: Sandbox, obj: JSON) -> None:
-    """As if it had been there always: with the API's defaults, but unchecked."""
-    kind = _kind(sandbox, obj)
-    metadata = {"uid": str(uuid4()), "creationTimestamp": "2026-01-01T00:00:00Z"} | obj["metadata"]
-    body = {**obj, "metadata": metadata}
-    if kind.stored == "namespaces":  # which has these in every cluster
-        metadata["labels"] = {"kubernetes.io/metadata.name": metadata["name"]} | (metadata.get("labels") or {})
-        body = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}} | body
-    try:
-        decoded, _ = rules.decoded(kind, body, "Ignore")
-    except Refused as refused:
-        raise BadInput(f"{obj['kind']} {metadata['name']}: {refused.message}") from None
-    sandbox.store.put(_key(sandbox, obj), rules.defaulted(kind, decoded))
-
-
-def _key(sandbox: Sandbox, obj: JSON) -> Key:
-    kind = _kind(sandbox, obj)
-    return Key(kind.stored, _namespace(obj) if kind.namespaced else "", obj["metadata"]["name"])
-
-
-def _kind(sandbox: Sandbox, obj: JSON) -> Kind:
-    kind = sandbox.kinds.of_kind(obj.get("apiVersion", "v1"), obj["kind"])
-    if kind is None:
-        name = f"{obj.get('apiVersion', 'v1')} {obj['kind']}"
-        raise BadInput(f"{obj['metadata']['name']}: there is no kind {name}; is its apiVersion right?")
-    return kind
 
 
 def _namespace(obj: JSON) -> str:
@@ -154,9 +126,8 @@ def _definition(obj: JSON) -> JSON:
     }
 
 
-def _all(sandbox: Sandbox) -> _Objects:
-    store = sandbox.store
-    return {one.key: _clean(one.json()) for name in store.resources() for one in store.select(name)}
+def _all(contents: Contents) -> _Objects:
+    return {key: _clean(obj) for key, obj in contents.all().items()}
 
 
 def _clean(obj: JSON) -> JSON:

@@ -12,8 +12,8 @@ from hookrunner.model.contexts import ContextType
 from hookrunner.model.operations import Answer
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import ConversionReview, Converted, Verdict
-from kubesandbox.patches import json_patch
-from kubesandbox.status import Refused
+from kubesandbox.errors import PatchRefused
+from kubesandbox.patches import patched
 
 
 async def verdict(hook: Hook, context: JSON, answer: Answer) -> JSON:
@@ -35,8 +35,8 @@ def mutated(context: JSON, verdict: JSON) -> JSON:
         raise BadOutput("`patch` of the admission response: there is no object that could be changed")
     for place, step in enumerate(verdict["patch"]):
         try:
-            obj = json_patch.apply(obj, [step])
-        except Refused:
+            obj = patched(obj, step)
+        except PatchRefused:
             told = f"patch[{place}] of the admission response, `{step['op']} {step['path']}`, cannot be applied to the "
             raise BadOutput(f"{told}object: is all there that its path leads through?") from None
     return obj

@@ -1,0 +1,54 @@
+"""How to serve a sandbox, and which options do not fit together."""
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from kubesandbox.errors import BadOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to serve. `port` 0 takes a free one; `seed` are files of manifests."""
+
+    address: str = "127.0.0.1"
+    port: int = 0
+    token: str = ""
+    certificate: Path | None = None
+    key: Path | None = None
+    seed: Sequence[Path] = ()
+    data: Path | None = None
+    simulate: bool = False
+
+
+def check(options: Options, prefix: str = "") -> None:
+    """Refuse options that leave the sandbox open to others or cannot be served. Raises `BadOptions`, which names flags
+    with this prefix."""
+    if not is_loopback(options.address, prefix) and not (options.token and options.certificate and options.key):
+        raise BadOptions(
+            f"--{prefix}address {options.address} can be reached by others: it needs --{prefix}token, "
+            f"--{prefix}tls-cert and --{prefix}tls-key too"
+        )
+    if bool(options.certificate) != bool(options.key):
+        raise BadOptions(f"--{prefix}tls-cert and --{prefix}tls-key are given together or not at all")
+    if options.certificate and options.key:
+        _check_certificate(options.certificate, options.key, prefix)
+
+
+def is_loopback(address: str, prefix: str = "") -> bool:
+    """Whether only this machine reaches a server at this address. Raises `BadOptions`."""
+    try:
+        return address == "localhost" or ip_address(address).is_loopback
+    except ValueError:
+        raise BadOptions(f"--{prefix}address: '{address}' is no IP address; 0.0.0.0 is every one") from None
+
+
+def _check_certificate(certificate: Path, key: Path, prefix: str) -> None:
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except OSError as error:  # not PEM, or not a pair, is one too
+        raise BadOptions(
+            f"--{prefix}tls-cert {certificate} and --{prefix}tls-key {key} cannot be used: {error.strerror or error}"
+        ) from error
