@@ -26,26 +26,28 @@ from hookrunner.releases.crd_comparison import merged
 from hookrunner.releases.manifest_objects import Kinds, resources
 
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-_FIRST_LOOK, _LONGEST_LOOK = 0.01, 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0
 
 
-async def established(client: Client, crd: JSON, deadline: float) -> None:
-    """Return when objects of it can be written. Raises ReleaseFailed after `deadline` seconds with the reason that the
-    server gives, such as a name that is taken."""
-    name, look = crd["metadata"]["name"], _FIRST_LOOK
-    reason = "the server has not said anything about it"
+async def wait_established(client: Client, crd: JSON, deadline: float) -> None:
+    """Wait until the API server serves a definition, so that its objects can be written. Raises ReleaseFailed after
+    `deadline` seconds with the reason that the server gives, such as a name that is taken."""
+    name, pause = crd["metadata"]["name"], _FIRST_PAUSE
+    reason = "the server has not reported a status"
     try:
         async with asyncio.timeout(deadline):
-            while reason := trouble(await client.get(DEFINITION.path(name=name))) or await _unserved(client, crd):
-                await asyncio.sleep(look)
-                look = min(look * 1.5, _LONGEST_LOOK)
+            while reason := not_established_reason(
+                await client.get(DEFINITION.path(name=name))
+            ) or await _find_unserved(client, crd):
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
     except TimeoutError:
         message = f"{DEFINITION.kind} {name}: the API server does not serve it after {deadline:g} s: {reason}"
         raise ReleaseFailed(message) from None
 
 
-def trouble(crd: JSON) -> str:
-    """Why it is not established; empty if it is."""
+def not_established_reason(crd: JSON) -> str:
+    """Why a definition is not established; empty if it is."""
     conditions = {one["type"]: one for one in (crd.get("status") or {}).get("conditions") or ()}
     for kind in ("NamesAccepted", "Established"):
         condition = conditions.get(kind, {})
@@ -54,8 +56,8 @@ def trouble(crd: JSON) -> str:
     return ""
 
 
-async def _unserved(client: Client, crd: JSON) -> str:
-    """A kind that the server does not list yet, or lists as stored in another version than wanted: it takes in a
+async def _find_unserved(client: Client, crd: JSON) -> str:
+    """A kind that the server does not list yet, or lists with another storage version than wanted: the server applies a
     definition a moment after it has accepted it."""
     stored = _storage_hash(crd)
     for resource in resources(crd):
@@ -70,7 +72,7 @@ async def _unserved(client: Client, crd: JSON) -> str:
 
 
 def _storage_hash(crd: JSON) -> str:
-    """By which discovery tells the version that objects are stored as (`storageVersionHash` of an APIResource)."""
+    """The hash of the storage version in discovery (`storageVersionHash` of an APIResource)."""
     spec = crd["spec"]
     storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
     digest = hashlib.sha256(f"{spec['group']}/{storage}/{spec['names']['kind']}".encode()).digest()
@@ -95,7 +97,8 @@ class Crds:
         self._deadline = deadline
 
     async def ensure(self, crds: Sequence[JSON], labels: Mapping[str, str]) -> list[str]:
-        """Each is in the cluster as it says, with these labels, and served; the kinds as `group/version/Kind`, sorted.
+        """Install the definitions with these labels and wait until they are served; the kinds as `group/version/Kind`,
+        sorted.
 
         Nothing is written if nothing differs. Raises ReleaseFailed, which names every definition that failed.
         """
@@ -119,12 +122,12 @@ class Crds:
         return None
 
     async def _ensure(self, crd: JSON) -> None:
-        """Create it or bring it up to date, again if somebody writes it at the same time."""
+        """Create or update a definition, again if another client writes it at the same time."""
         for _ in range(_ATTEMPTS):
             try:
                 existing = await self._client.get(_path(crd))
             except NotFound:
-                if await self._created(crd):
+                if await self._create(crd):
                     return
                 continue
             try:
@@ -132,41 +135,41 @@ class Crds:
             except Conflict:
                 continue
             return
-        raise ReleaseFailed("somebody else writes it all the time")
+        raise ReleaseFailed("another client keeps writing it")
 
-    async def _created(self, crd: JSON) -> bool:
+    async def _create(self, crd: JSON) -> bool:
         try:
             await self._client.send(Call("POST", DEFINITION.path(), _WHO, crd))
         except AlreadyExists:
             return False
-        await established(self._client, crd, self._deadline)
+        await wait_established(self._client, crd, self._deadline)
         return True
 
     async def _update(self, existing: JSON, crd: JSON) -> None:
         if existing["metadata"].get("deletionTimestamp"):
             raise ReleaseFailed(
-                "it is being deleted with all its objects: it is created again when it is gone", brief=True
+                "it is being deleted with all its objects: it will be created again afterwards", brief=True
             )
         if (update := merged(existing, crd)) is not None:
-            if leaving := _leaving(existing, crd):
-                update = await self._left(existing, update, leaving)
+            if removed := _removed_versions(existing, crd):
+                update = await self._migrate_objects(existing, update, removed)
             await self._put(update)
-        if update is not None or trouble(existing):
-            await established(self._client, crd, self._deadline)
+        if update is not None or not_established_reason(existing):
+            await wait_established(self._client, crd, self._deadline)
 
-    async def _left(self, existing: JSON, update: JSON, leaving: set[str]) -> JSON:
-        """The update, once no object is stored as a version that is to go."""
-        old = [version | {"storage": False} for version in existing["spec"]["versions"] if version["name"] in leaving]
+    async def _migrate_objects(self, existing: JSON, update: JSON, removed: set[str]) -> JSON:
+        """Migrate all objects from versions that are removed; the update to send afterwards."""
+        old = [version | {"storage": False} for version in existing["spec"]["versions"] if version["name"] in removed]
         both = update | {"spec": update["spec"] | {"versions": [*update["spec"]["versions"], *old]}}
         both = await self._put(both)
-        await established(self._client, both, self._deadline)
-        written = await self._stored_anew(both)
+        await wait_established(self._client, both, self._deadline)
+        written = await self._rewrite_objects(both)
         _LOG.info("objects are stored in another version", crd=existing["metadata"]["name"], objects=written)
-        stored = [version for version in both["status"]["storedVersions"] if version not in leaving]
-        return await self._cleaned(both, stored) | {"spec": update["spec"]}
+        stored = [version for version in both["status"]["storedVersions"] if version not in removed]
+        return await self._set_stored_versions(both, stored) | {"spec": update["spec"]}
 
-    async def _cleaned(self, crd: JSON, stored: Sequence[str]) -> dict[str, JSON]:
-        """The definition once its status says that objects are stored as these versions only."""
+    async def _set_stored_versions(self, crd: JSON, stored: Sequence[str]) -> dict[str, JSON]:
+        """Set the stored versions in the status; the definition afterwards."""
         found = await self._client.get(_path(crd))
         where, status = f"{_path(crd)}/status", {"storedVersions": stored}
         put = Call("PUT", where, _WHO, found | {"status": found["status"] | status})
@@ -180,13 +183,13 @@ class Crds:
         cleaned: dict[str, JSON] = orjson.loads(answer)
         return cleaned
 
-    async def _stored_anew(self, crd: JSON) -> int:
-        """Write every object as it is; how many there were. Whoever writes one in between does the same for us."""
+    async def _rewrite_objects(self, crd: JSON) -> int:
+        """Write every object unchanged; how many there were. A write of another client in between does the same."""
         storage = next(version["name"] for version in crd["spec"]["versions"] if version["storage"])
         resource = next(one for one in resources(crd) if one.api_version.endswith(f"/{storage}"))
-        turn, following, count = asyncio.Semaphore(_AT_ONCE), "", 0
+        turn, page_token, count = asyncio.Semaphore(_AT_ONCE), "", 0
 
-        async def again(obj: JSON) -> None:
+        async def rewrite(obj: JSON) -> None:
             metadata = obj["metadata"]
             where = resource.path(metadata.get("namespace", ""), metadata["name"])
             async with turn:
@@ -196,10 +199,10 @@ class Crds:
                     return
 
         while True:
-            page = await self._client.get(resource.path(), {"limit": str(_PAGE), "continue": following})
-            await asyncio.gather(*map(again, page["items"]))
+            page = await self._client.get(resource.path(), {"limit": str(_PAGE), "continue": page_token})
+            await asyncio.gather(*map(rewrite, page["items"]))
             count += len(page["items"])
-            if not (following := page["metadata"].get("continue", "")):
+            if not (page_token := page["metadata"].get("continue", "")):
                 return count
 
     async def _put(self, crd: JSON) -> JSON:
@@ -215,7 +218,7 @@ def _labelled(crd: JSON, labels: Mapping[str, str]) -> JSON:
     return crd | {"metadata": metadata | {"labels": (metadata.get("labels") or {}) | dict(labels)}}
 
 
-def _leaving(existing: JSON, crd: JSON) -> set[str]:
-    """The versions that objects may be stored as and that are not wanted any more."""
+def _removed_versions(existing: JSON, crd: JSON) -> set[str]:
+    """Versions that objects may be stored as and that the new definition does not have."""
     stored = (existing.get("status") or {}).get("storedVersions") or ()
     return set(stored) - {version["name"] for version in crd["spec"]["versions"]}

@@ -1,13 +1,13 @@
-"""Runs a release's Helm hooks for one event, as Helm 4.1 was seen to do.
+"""Runs a release's Helm hooks for one event, as Helm 4.1 was observed to do.
 
     async with aclosing(helm_hooks.run(hooks, "pre-install", identity, timeout=300)) as runs:
         async for run in runs: ...                  # a HookRun as each begins and as it ends
 
-One after the other, by weight and then by name. An object that is there already is deleted first and waited for,
-unless its delete policies leave that out; then it is applied by the field manager `helm`, without any mark of
-ownership: a hook's object belongs to no release and outlives it. Jobs and Pods are watched until they complete; of
-other kinds it is enough that they are there. What the policies `hook-succeeded` and `hook-failed` delete goes at the
-end of the event. A CustomResourceDefinition is never deleted.
+Hooks run one after the other, by weight and then by name. An existing object is deleted first, and its deletion is
+awaited, unless its delete policies leave that out; then it is applied by the field manager `helm`, without any mark of
+ownership: a hook's object belongs to no release and outlives it. Jobs and Pods are watched until they complete; objects
+of other kinds only need to exist. The policies `hook-succeeded` and `hook-failed` delete objects at the end of the
+event. A CustomResourceDefinition is never deleted.
 Source: https://helm.sh/docs/topics/charts_hooks/
 """
 
@@ -39,7 +39,7 @@ _COMPLETE = frozenset({("batch", "Job"), ("", "Pod")})
 
 @dataclass(frozen=True, slots=True)
 class HelmHookRun:
-    """How far one hook has come. The times are as a release record has them; `completed` is empty while it runs."""
+    """The progress of one hook. Times are in the format of release records; `completed` is empty while it runs."""
 
     hook: HelmHook
     started: str
@@ -58,17 +58,17 @@ class HelmHooks:
     async def run(
         self, hooks: Iterable[HelmHook], event: str, identity: Identity, timeout: float
     ) -> AsyncGenerator[HelmHookRun, None]:
-        """Yield each hook of the event when it begins and when it has ended; `timeout` in seconds is for each.
+        """Run the hooks of an event; yield each when it begins and when it has ended. `timeout` in seconds is for each.
 
-        Raises ReleaseFailed after the first that failed, naming it and saying why; the others are not run.
+        Raises ReleaseFailed after the first hook that failed, with its name and the reason; the others do not run.
         """
         done: list[_Step] = []
         for hook in ordered(hooks, event):
             step = _Step(hook, event, identity, timeout)
-            await self._make_room(step)
+            await self._delete_last_run(step)
             started = now()
             yield HelmHookRun(hook, started)
-            problem = await self._problem(step)
+            problem = await self._try_run(step)
             yield HelmHookRun(hook, started, now(), "Failed" if problem else "Succeeded")
             if problem:
                 await self._clean([step], _AFTER_FAILURE)
@@ -77,25 +77,25 @@ class HelmHooks:
             done.append(step)
         await self._clean(reversed(done), _AFTER_SUCCESS)
 
-    async def _make_room(self, step: "_Step") -> None:
+    async def _delete_last_run(self, step: "_Step") -> None:
         try:
             await self._delete(step, _FIRST)
         except (ReleaseFailed, KubeError) as error:
             raise ReleaseFailed(
-                f"{step}: what is left of its last run cannot be deleted: {error}", error.brief
+                f"{step}: the object of its last run cannot be deleted: {error}", error.brief
             ) from error
 
-    async def _problem(self, step: "_Step") -> ReleaseFailed | None:
-        """What went wrong when one was run."""
+    async def _try_run(self, step: "_Step") -> ReleaseFailed | None:
+        """Run one hook; the error, if it failed."""
         try:
-            await self._carry_out(step)
+            await self._run_hook(step)
         except (ReleaseFailed, KubeError) as error:
             problem = ReleaseFailed(f"{step} failed: {error}", error.brief)
             problem.__cause__ = error
             return problem
         return None
 
-    async def _carry_out(self, step: "_Step") -> None:
+    async def _run_hook(self, step: "_Step") -> None:
         obj, timeout = step.hook.obj, step.timeout
         how = {"fieldManager": ownership.MANAGER, "force": "false", "fieldValidation": "Strict"}
         try:
@@ -105,10 +105,10 @@ class HelmHooks:
                 raise
             await self._create(step)
         if (obj["apiVersion"].rpartition("/")[0], obj["kind"]) in _COMPLETE:
-            await self._readiness.until([obj], step.identity.namespace, timeout, has(ended))
+            await self._readiness.wait_until([obj], step.identity.namespace, timeout, has(ended))
 
     async def _create(self, step: "_Step") -> None:
-        """As Helm does: a role made for Helm's hooks may lack `patch`."""
+        """Create the object by POST, as Helm does: a role made for Helm's hooks may lack `patch`."""
         one = object_id(step.hook.obj, step.identity)
         resource = await self._discovery.resolve(one.api_version, one.kind)
         how = {"fieldManager": ownership.MANAGER, "fieldValidation": "Strict"}
@@ -118,15 +118,15 @@ class HelmHooks:
             raise rights.explained(error, f"run {step}", rights.rule(resource, _VERBS)) from error
 
     async def _clean(self, steps: Iterable["_Step"], policy: str) -> None:
-        """Delete what is to go. What cannot be deleted undoes no success and hides no failure."""
+        """Delete the hooks that this policy deletes. A failed deletion neither undoes a success nor hides a failure."""
         for step in steps:
             try:
                 await self._delete(step, policy)
             except (ReleaseFailed, KubeError) as error:
-                _LOG.warn("a Helm hook could not be deleted", hook=str(step), error=error)
+                _LOG.warn("Helm hook could not be deleted", hook=str(step), error=error)
 
     async def _delete(self, step: "_Step", policy: str) -> None:
-        """Delete a hook's object and wait until it is gone, if this is one of the hook's policies."""
+        """Delete a hook's object and wait until it is deleted, if this is one of the hook's policies."""
         if policy not in step.hook.delete_policies or step.hook.kind == CRD:
             return
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
@@ -134,8 +134,8 @@ class HelmHooks:
             answer = await self._client.send(Call("DELETE", await self._path(step), body=body))
         except NotFound:
             return
-        if orjson.loads(answer)["kind"] != "Status":  # it goes later: finalizers, or processes that have to end
-            await self._readiness.until([step.hook.obj], step.identity.namespace, step.timeout, is_gone)
+        if orjson.loads(answer)["kind"] != "Status":  # it is deleted later: finalizers, or processes that have to end
+            await self._readiness.wait_until([step.hook.obj], step.identity.namespace, step.timeout, is_gone)
 
     async def _path(self, step: "_Step") -> str:
         one = object_id(step.hook.obj, step.identity)
@@ -157,6 +157,6 @@ class _Step:
 
 
 def ordered(hooks: Iterable[HelmHook], event: str) -> list[HelmHook]:
-    """The hooks of an event in the order in which they run. What is equal stays as it was: in Helm's order of kinds."""
+    """The hooks of an event in the order in which they run. Equal ones stay in Helm's order of kinds."""
     chosen = [hook for hook in hooks if event in hook.events]
     return sorted(chosen, key=lambda hook: (hook.weight, hook.name))

@@ -16,7 +16,7 @@ from hookrunner.model.resources import JSON
 
 @dataclass(frozen=True, slots=True)
 class ObjectStatus:
-    """`message` says why something is not ready. `failed` is for what will not become ready by waiting."""
+    """`message` says why an object is not ready. `failed`: waiting will not make it ready."""
 
     ready: bool
     message: str = ""
@@ -27,12 +27,12 @@ READY = ObjectStatus(ready=True)
 
 
 def waits(message: str) -> ObjectStatus:
-    """Not yet."""
+    """Progressing: not ready yet."""
     return ObjectStatus(ready=False, message=message)
 
 
 def fails(message: str) -> ObjectStatus:
-    """Not, and not by waiting."""
+    """Failed: waiting does not help."""
     return ObjectStatus(ready=False, message=message, failed=True)
 
 
@@ -42,7 +42,7 @@ def spec_of(obj: JSON) -> JSON:
 
 
 def status_of(obj: JSON) -> JSON:
-    """The status, empty without one. What a custom kind calls so may be anything."""
+    """The status, empty without one. A custom kind may put any value there."""
     status = obj.get("status")
     return status if isinstance(status, dict) else {}
 
@@ -62,19 +62,19 @@ def holds(found: JSON) -> bool:
 
 
 def words(found: JSON) -> str:
-    """What a condition, or a container's state, says for a person."""
+    """Reason and message of a condition, or of a container's state."""
     return ": ".join(filter(None, (found.get("reason"), found.get("message")))) or "no reason is given"
 
 
 def ended(obj: JSON) -> ObjectStatus:
-    """Has a Job or a Pod completed? What Helm waits for where either is a hook."""
+    """Has a Job or a Pod completed? Helm waits for this if either is a hook."""
     if obj["kind"] == "Pod":
         return _pod_ended(obj) or waits(_pod_message(obj))
     return _job_ended(obj) or waits(f"{status_of(obj).get('succeeded', 0)} of {_completions(obj)} Pods have succeeded")
 
 
 def job(obj: JSON) -> ObjectStatus:
-    """It may run for ever: to have begun is enough."""
+    """A Job may run indefinitely: it only needs to have started."""
     begun = status_of(obj).get("startTime") or spec_of(obj).get("suspend")
     return _job_ended(obj) or (READY if begun else waits("has not started"))
 
@@ -104,7 +104,7 @@ def _pod_ended(obj: JSON) -> ObjectStatus | None:
 
 
 def _exit(status: JSON) -> str:
-    """Which containers ended badly, and with what."""
+    """Which containers failed, and their exit codes."""
     last = [(one["name"], (one.get("state") or {}).get("terminated") or {}) for one in _containers(status)]
     return ", ".join(
         f"container {name} ended with {end['exitCode']} ({words(end)})" for name, end in last if end.get("exitCode")
@@ -112,7 +112,7 @@ def _exit(status: JSON) -> str:
 
 
 def _pod_message(obj: JSON) -> str:
-    """Why a Pod waits: a container that cannot start, the scheduler's words, or just its phase."""
+    """Why a Pod is not ready: a container that cannot start, the scheduler's message, or its phase."""
     status = status_of(obj)
     held = [(one["name"], (one.get("state") or {}).get("waiting") or {}) for one in _containers(status)]
     stuck = [f"container {name}: {words(waiting)}" for name, waiting in held if waiting.get("reason")]
@@ -127,7 +127,7 @@ def _containers(status: JSON) -> list[JSON]:
 
 
 def deployment(obj: JSON) -> ObjectStatus:
-    """All of it updated and available. A paused one is as its manifest says."""
+    """All replicas updated and available. A paused Deployment is as its manifest says."""
     spec, status = spec_of(obj), status_of(obj)
     if spec.get("paused"):
         return READY
@@ -148,7 +148,7 @@ def deployment(obj: JSON) -> ObjectStatus:
 
 
 def replica_set(obj: JSON) -> ObjectStatus:
-    """As many as wanted."""
+    """As many replicas as desired."""
     status = status_of(obj)
     if holds(failure := condition(obj, "ReplicaFailure")):
         return waits(words(failure))
@@ -157,7 +157,7 @@ def replica_set(obj: JSON) -> ObjectStatus:
 
 
 def stateful_set(obj: JSON) -> ObjectStatus:
-    """All ready, and updated as far as its partition lets it."""
+    """All replicas ready, and updated as far as the partition allows."""
     spec, status = spec_of(obj), status_of(obj)
     strategy = spec.get("updateStrategy") or {}
     wanted = spec.get("replicas", 1)
@@ -178,7 +178,7 @@ def stateful_set(obj: JSON) -> ObjectStatus:
 
 
 def daemon_set(obj: JSON) -> ObjectStatus:
-    """One on each node that is to have one."""
+    """One Pod on each node that should have one."""
     status = status_of(obj)
     if "desiredNumberScheduled" not in status or "observedGeneration" not in status:
         return waits("its controller has not seen it")
@@ -190,7 +190,7 @@ def daemon_set(obj: JSON) -> ObjectStatus:
 
 
 def _all_of(wanted: int, parts: Mapping[str, JSON]) -> ObjectStatus:
-    """Are there as many of each as wanted?"""
+    """Are there as many replicas of each sort as desired?"""
     few = [f"{count or 0} of {wanted} replicas are {word}" for word, count in parts.items() if (count or 0) < wanted]
     return waits(few[0]) if few else READY
 
@@ -207,7 +207,7 @@ _Rule = Callable[[JSON], ObjectStatus]
 
 
 def verdict(obj: JSON) -> ObjectStatus:
-    """How it stands with a complete object."""
+    """The status of a complete object."""
     generic = _generic(obj)
     if not generic.ready:
         return generic
@@ -215,7 +215,7 @@ def verdict(obj: JSON) -> ObjectStatus:
 
 
 def may_wait(obj: JSON) -> bool:
-    """May an object of this kind be there and not be ready? A manifest is enough to tell."""
+    """Can an object of this kind exist and not be ready? A manifest is enough to tell."""
     group, _ = key = _group_kind(obj)
     return key in _RULES or group not in _SERVED_BY_KUBERNETES
 
@@ -225,7 +225,7 @@ def _group_kind(obj: JSON) -> tuple[str, str]:
 
 
 def _generic(obj: JSON) -> ObjectStatus:
-    """What holds for every kind."""
+    """The rules for every kind."""
     if obj["metadata"].get("deletionTimestamp"):
         return waits("is being deleted")
     observed = status_of(obj).get("observedGeneration")
@@ -239,7 +239,7 @@ def _generic(obj: JSON) -> ObjectStatus:
 
 
 def _by_ready_condition(obj: JSON) -> ObjectStatus:
-    """A kind that says nothing of being ready is so."""
+    """By the condition `Ready`; a kind without it is ready."""
     found = condition(obj, "Ready")
     return READY if not found or holds(found) else waits(f"is not ready: {words(found)}")
 

@@ -23,7 +23,7 @@ from hookrunner.model.releases import Terms
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
-from hookrunner.releases.crds import established
+from hookrunner.releases.crds import wait_established
 from hookrunner.releases.manifest_objects import CRD, Identity, Kinds, ObjectId, object_id, stages
 from hookrunner.releases.object_writer import METADATA, ObjectWrite, ObjectWriter, WriteResult, path
 from hookrunner.releases.ownership import ReleaseOwners
@@ -144,7 +144,7 @@ class ManifestApplier:
         return done
 
     async def _wait_established(self, crds: Sequence[JSON]) -> None:
-        await asyncio.gather(*(established(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
+        await asyncio.gather(*(wait_established(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
     async def _delete(self, one: ObjectId, identity: Identity, spare: Collection[ObjectId]) -> bool:
         """Delete one object; did it exist?"""

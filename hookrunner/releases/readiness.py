@@ -1,9 +1,9 @@
-"""Waits until objects are ready, by watching them; never by asking again and again.
+"""Waits until objects are ready by watching them; never by polling.
 
-    await Readiness(discovery, watches).ready(objects, "default", timeout=300)
+    await Readiness(discovery, watches).wait_ready(objects, "default", timeout=300)
 
-One watch for each kind and namespace, restricted to what Helm manages. Kinds that are ready as soon as they exist are
-not looked at.
+One watch for each kind and namespace, restricted to objects that Helm manages. Kinds that are ready as soon as they
+exist are not watched.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from hookrunner.releases.ownership import MANAGED_BY
 MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())
 """A selector of the objects of all releases."""
 
-_LONG = 30.0
-"""Seconds of waiting after which it is told for what."""
+_LOG_AFTER = 30.0
+"""Seconds after which the log names the objects that are not ready."""
 
 _LOG = log.get("releases.readiness")
 
 Rule: TypeAlias = Callable[[JSON], ObjectStatus]
-"""What an object, or None for one that is not there, has to be."""
+"""Whether an object meets a condition; None stands for an absent object."""
 
 
 class Readiness:
@@ -43,19 +43,19 @@ class Readiness:
         self._discovery = discovery
         self._watches = watches
 
-    async def ready(self, objects: Iterable[JSON], namespace: str, timeout: float) -> None:
-        """Return when all are ready by the rules of kstatus: objects of a release, as manifests have them.
+    async def wait_ready(self, objects: Iterable[JSON], namespace: str, timeout: float) -> None:
+        """Wait until all are ready by the rules of kstatus: objects of a release, as manifests have them.
 
         `namespace` is for those that name none.
 
-        Raises ReleaseFailed naming each that is not and why, after `timeout` seconds or as soon as one cannot become
-        ready any more; KubeError if the kinds cannot be looked up.
+        Raises ReleaseFailed, naming each object that is not ready and why, after `timeout` seconds or as soon as one
+        has failed; KubeError if the kinds cannot be resolved.
         """
-        await self.until([obj for obj in objects if may_wait(obj)], namespace, timeout, _is_ready)
+        await self.wait_until([obj for obj in objects if may_wait(obj)], namespace, timeout, _is_ready)
 
-    async def until(self, objects: Iterable[JSON], namespace: str, timeout: float, rule: Rule) -> None:
-        """Return when `rule` finds each object ready. Raises as `ready` does."""
-        selected = await self._selected(objects, namespace)
+    async def wait_until(self, objects: Iterable[JSON], namespace: str, timeout: float, rule: Rule) -> None:
+        """Wait until `rule` finds each object ready. Raises as `wait_ready` does."""
+        selected = await self._select(objects, namespace)
         if not selected:
             return
         awaited = [_Awaited(keys, rule) for keys in selected.values()]
@@ -63,14 +63,14 @@ class Readiness:
             tasks = [
                 group.create_task(self._read(selection, one)) for selection, one in zip(selected, awaited, strict=True)
             ]
-            telling = group.create_task(_tell(awaited, timeout))
-            await _settled(tasks, awaited, timeout)
-            for task in (*tasks, telling):
+            logging = group.create_task(_log_not_ready(awaited, timeout))
+            await _wait_settled(tasks, awaited, timeout)
+            for task in (*tasks, logging):
                 task.cancel()
         _check(awaited, timeout)
 
-    async def _selected(self, objects: Iterable[JSON], namespace: str) -> Mapping[Selection, set[ObjectKey]]:
-        """The watches that are needed, and what is awaited on each."""
+    async def _select(self, objects: Iterable[JSON], namespace: str) -> Mapping[Selection, set[ObjectKey]]:
+        """Resolve the kinds; the watches that are needed, and the keys that are awaited on each."""
         groups: defaultdict[tuple[str, str, str], list[JSON]] = defaultdict(list)
         for obj in objects:
             resource = await self._discovery.resolve(obj["apiVersion"], obj["kind"])
@@ -90,7 +90,7 @@ class Readiness:
 
 
 class _Awaited:
-    """Objects of one watch and what is known of them."""
+    """The awaited objects of one watch and their states."""
 
     def __init__(self, keys: set[ObjectKey], rule: Rule) -> None:
         self._rule = rule
@@ -99,7 +99,7 @@ class _Awaited:
 
     @property
     def settled(self) -> bool:
-        """Is all ready, or something failed?"""
+        """Are all ready, or has one failed?"""
         return self.failed or not self.not_ready()
 
     @property
@@ -122,8 +122,8 @@ class _Awaited:
                         self._found[key] = waits(f"cannot be watched: {reason}")
 
 
-async def _settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:
-    """Return when all is ready, something failed, or time is up."""
+async def _wait_settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:
+    """Wait until all are ready, one has failed, or the time is up."""
     deadline = asyncio.get_running_loop().time() + timeout
     waiting = set(tasks)
     while waiting and not any(one.failed for one in awaited):
@@ -133,15 +133,15 @@ async def _settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], tim
             return
 
 
-async def _tell(awaited: list[_Awaited], timeout: float) -> None:
-    """Once, for whoever wonders what takes so long; what they say of themselves, maybe secrets, is left out."""
-    await asyncio.sleep(_LONG)
+async def _log_not_ready(awaited: list[_Awaited], timeout: float) -> None:
+    """Log once which objects are not ready. Their messages are left out, because they may contain secrets."""
+    await asyncio.sleep(_LOG_AFTER)
     left = some([str(key) for one in awaited for key, _ in one.not_ready()])
-    _LOG.warn("Objects are not ready yet; kubectl describe says why.", objects=left, timeout=f"{timeout:g} s")
+    _LOG.warn("objects are not ready yet, kubectl describe says why", objects=left, timeout=f"{timeout:g} s")
 
 
 def _check(awaited: list[_Awaited], timeout: float) -> None:
-    """Raise ReleaseFailed if it was not ended by success: with what failed, or else with what is still waited for."""
+    """Raise ReleaseFailed with the objects that failed, or else with those that are not ready."""
     left = [pair for one in awaited for pair in one.not_ready()]
     failed = [pair for pair in left if pair[1].failed]
     late = "" if failed else f" (waited {timeout:g} s)"
@@ -157,17 +157,17 @@ def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON])
 
 
 def _is_ready(obj: JSON) -> ObjectStatus:
-    return waits("is not there") if obj is None else verdict(obj)
+    return waits("does not exist") if obj is None else verdict(obj)
 
 
 def is_gone(obj: JSON) -> ObjectStatus:
-    """A rule: deleted, finalizers and all."""
+    """A rule: the object is deleted, with all finalizers run."""
     if obj is None:
         return ObjectStatus(ready=True)
     finalizers = ", ".join(obj["metadata"].get("finalizers") or ())
-    return waits(f"is still there, for its finalizers: {finalizers}" if finalizers else "is still there")
+    return waits(f"still exists, because of its finalizers: {finalizers}" if finalizers else "still exists")
 
 
 def has(rule: Rule) -> Rule:
-    """Another rule for what must not go away while it is waited for."""
-    return lambda obj: fails("was deleted while it was waited for") if obj is None else rule(obj)
+    """The same rule, but an object that is deleted meanwhile has failed."""
+    return lambda obj: fails("was deleted while it was awaited") if obj is None else rule(obj)

@@ -186,7 +186,7 @@ class ReleaseRollout:
         self.written += (await self.tools.applying.apply(objects, identity, before, self.terms, doubtful)).written
         self.written += len(await self.tools.applying.remove(before.keys() - wanted, identity, spare=wanted))
         if self.terms.wait:
-            await self.tools.readiness.ready(objects, identity.namespace, self.terms.timeout)
+            await self.tools.readiness.wait_ready(objects, identity.namespace, self.terms.timeout)
         await self._run(hooks, f"post-{verb}")
 
     def ended(self, error: str = "") -> ReleaseRecord:

@@ -156,7 +156,7 @@ async def test_a_job_that_is_deleted_meanwhile_has_failed(world: World) -> None:
         await world.there(JOB)
         await asyncio.sleep(1)
         await world.delete(JOB)
-    assert "was deleted while it was waited for" in running.result()
+    assert "was deleted while it was awaited" in running.result()
 
 
 async def test_a_hook_is_created_where_it_may_not_be_applied(world: World, sandbox: Sandbox) -> None:

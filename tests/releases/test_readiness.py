@@ -25,7 +25,7 @@ def world(client: Client) -> World:
 
 
 async def test_objects_without_a_status_are_not_even_watched(world: World, sandbox: Sandbox) -> None:
-    await world.readiness.ready([MAP], "default", 10)
+    await world.readiness.wait_ready([MAP], "default", 10)
     assert [line for line in sandbox.faults.requests if "watch" in line] == []
 
 
@@ -36,7 +36,7 @@ async def test_all_objects_are_waited_for_with_one_watch_for_each_kind_and_nothi
         await world.apply(obj)
     sandbox.faults.requests.clear()
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(world.readiness.ready([*CLAIMS, POD, MAP], "default", 1000))
+        waiting = group.create_task(world.readiness.wait_ready([*CLAIMS, POD, MAP], "default", 1000))
         await asyncio.sleep(250)
         asked = [line.split("?")[0] for line in sandbox.faults.requests if "namespaces" in line]
         assert sorted(asked) == [f"GET /api/v1/namespaces/default/{p}" for p in ("persistentvolumeclaims", "pods")]
@@ -54,10 +54,10 @@ async def test_what_is_not_ready_in_time_is_named_and_why(world: World) -> None:
         await world.apply(obj)
     await world.status(CLAIMS[0], phase="Bound")
     with pytest.raises(ReleaseFailed) as failure:
-        await world.readiness.ready([*CLAIMS, POD, made("Pod", "gone")], "default", 30)
+        await world.readiness.wait_ready([*CLAIMS, POD, made("Pod", "gone")], "default", 30)
     assert sorted(str(failure.value).removesuffix(" (waited 30 s)").split("; ")) == [
         "default/PersistentVolumeClaim/b is Pending, not Bound",
-        "default/Pod/gone is not there",
+        "default/Pod/gone does not exist",
         "default/Pod/p is Pending",
     ]
 
@@ -68,7 +68,7 @@ async def test_what_cannot_become_ready_ends_the_waiting(world: World) -> None:
     began = asyncio.get_running_loop().time()
     await world.status(POD, phase="Failed", reason="Evicted")
     with pytest.raises(ReleaseFailed, match=r"^default/Pod/p the Pod failed: Evicted$"):
-        await world.readiness.ready([*CLAIMS, POD], "default", 1000)
+        await world.readiness.wait_ready([*CLAIMS, POD], "default", 1000)
     assert asyncio.get_running_loop().time() - began < 5
 
 
@@ -78,8 +78,8 @@ async def test_a_watch_that_cannot_be_had_is_why_nothing_is_ready(world: World) 
     await world.apply(widgets)
     await world.apply(widget)
     await world.delete(widgets)
-    with pytest.raises(ReleaseFailed, match=r"default/Widget/w (cannot be watched: .*no kind 'Widget'|is not there)"):
-        await world.readiness.ready([widget], "default", 60)
+    with pytest.raises(ReleaseFailed, match=r"default/Widget/w (cannot be watched: .*no kind 'Widget'|does not exist)"):
+        await world.readiness.wait_ready([widget], "default", 60)
 
 
 async def test_whoever_wonders_what_takes_so_long_is_told_once(world: World, capfd: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +88,7 @@ async def test_whoever_wonders_what_takes_so_long_is_told_once(world: World, cap
     await world.status(CLAIMS[0], phase="Bound")
     for seconds in (20, 300):
         with pytest.raises(ReleaseFailed):
-            await world.readiness.ready([*CLAIMS, POD], "default", seconds)
+            await world.readiness.wait_ready([*CLAIMS, POD], "default", seconds)
     log.flush(1.0)
     (told,) = [line for line in capfd.readouterr().err.splitlines() if "not ready yet" in line]
     assert all(name in told for name in ("default/PersistentVolumeClaim/b", "default/Pod/p", "300 s"))

@@ -58,13 +58,13 @@ async def test_r13_a_release_that_nobody_has_touched_has_not_changed_and_an_edit
     changed = [DEPLOYMENT | {"spec": DEPLOYMENT["spec"] | {"minReadySeconds": 1}}, *OBJECTS[1:]]
     async with watching(world) as watched:
         watched.follow(*OBJECTS, mode="repair")
-        await world.readiness.ready(OBJECTS, namespace, 60)
+        await world.readiness.wait_ready(OBJECTS, namespace, 60)
         watched.drift.pause(world.identity)
         await applied(world, changed, OBJECTS)
         watched.follow(*changed, mode="repair")
         await world.edit(DEPLOYMENT, {"spec": {"replicas": 2}}, "scale", "kube-controller-manager")
         await world.edit(SERVICE, {"metadata": {"annotations": {"cloud": "told"}}}, manager="cloud")
-        await world.readiness.ready(OBJECTS, namespace, 60)
+        await world.readiness.wait_ready(OBJECTS, namespace, 60)
         await world.edit(MAP, {"data": {"color": "blue"}})
         assert await first(watched) == [f"{namespace}/ConfigMap/m /data/color"]
         container = {"name": "web", "image": "web:2"}
