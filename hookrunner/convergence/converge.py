@@ -1,234 +1,222 @@
-"""The converge: global hooks, then who is on, then definitions, deletions and runs of modules, then global hooks again
-(addon-operator.md §5.4, design.md §4.2).
+"""The converge, in rounds: global hooks, then decisions, definitions, deletions and runs of modules, then global hooks.
 
 What a user asks for interrupts a round and begins another, since what each module still needs is known per module.
-What hooks bring about waits for the end of the round, or there would be none.
+What hooks cause waits for the end of the round; otherwise no round would ever end.
 """
 
 import asyncio
 import random
 from collections.abc import Awaitable
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from hookrunner import log
-from hookrunner.convergence.runs.module_tasks import Tasks
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_releases import Leftovers
+from hookrunner.convergence.runs.module_runner import ModuleDefinitions
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.convergence.steps import Steps
-from hookrunner.convergence.turns import Moment, Rules
+from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off
-from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice
-from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun
+from hookrunner.model.tasks import OPERATOR_STARTUP
 from hookrunner.model.values import GLOBAL
-from hookrunner.modules.order import Order
 
 _log = log.get("converge")
+_crds_log = log.get("crds")
 
 
-@dataclass(slots=True)
-class _Wanted:
-    """Why there is to be another round."""
+class RoundSteps:
+    """What a round does beside running hooks and modules, and with which parts."""
 
-    causes: list[str] = field(default_factory=list)
-    there: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(
+        self,
+        decisions: ModuleDecisions,
+        hooks: ModuleHooks,
+        webhooks: ModuleWebhooks,
+        definitions: ModuleDefinitions,
+        leftovers: Leftovers,
+    ) -> None:
+        self.decisions = decisions
+        self._hooks = hooks
+        self._webhooks = webhooks
+        self._definitions = definitions
+        self._leftovers = leftovers
 
-    async def within(self, seconds: float | None) -> bool:
-        """Wait until there is, so long or for ever."""
+    async def decide(self) -> None:
+        """Decide which modules are on, and which of the others are still installed; let webhooks be answered that an
+        earlier process has registered."""
+        if await self._leftovers.look():
+            self.decisions.weigh_missing()
+        await self.decisions.decide()
+        await self._webhooks.resume()
+
+    async def prepare_deletions(self, states: list[ModuleState]) -> None:
+        """Disarm the schedules of modules that go, and withdraw their webhooks of admission, all at once. What fails is
+        tried again when the module is deleted."""
+        for state in states:
+            self._hooks.disarm_schedules(state)
+        await asyncio.gather(*(self._webhooks.withdraw(s, "admission") for s in states), return_exceptions=True)
+
+    async def define(self, states: list[ModuleState]) -> None:
+        """Apply the definitions of these modules, before any of them runs. A module whose definitions fail tries again
+        in its own run, and fails with them; no other module waits for it."""
+        results = await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
+        for state, result in zip(states, results, strict=True):
+            if isinstance(result, Exception):
+                _crds_log.warn("definitions of a module were not applied", module=state.module.name, error=str(result))
+
+    async def clean_up(self) -> None:
+        """After a round: remove what no module wants any more, once it is certain what that is."""
+        await self._webhooks.resume()
+        await self._leftovers.clean_up()
+
+
+class _RoundRequests:
+    """Why there should be another round."""
+
+    def __init__(self) -> None:
+        self._causes: list[str] = []
+        self._pending = asyncio.Event()
+
+    @property
+    def is_pending(self) -> bool:
+        return self._pending.is_set()
+
+    def add(self, cause: str) -> None:
+        self._causes.append(cause)
+        self._pending.set()
+
+    async def wait(self, seconds: float | None) -> bool:
+        """Wait for a request, so long or indefinitely; is there one?"""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self.there.wait()
-        return self.there.is_set()
+                await self._pending.wait()
+        return self.is_pending
 
     def take(self) -> str:
-        causes, self.causes = self.causes, []
-        self.there.clear()
+        """All causes, in words; they are answered by the round that begins now."""
+        causes, self._causes = self._causes, []
+        self._pending.clear()
         return ", ".join(dict.fromkeys(causes))
 
 
-class Rounds:
-    """Runs rounds. `converged` is set when the first is over; `phase` says where the present one is, empty between.
-    `deciding_is_past` says that the first has come so far as to say who is on."""
+class Converge:
+    """Runs rounds. `converged` is set when the first is over; `phase` says where the present one is, empty between
+    rounds; `has_decided` means that the first round has decided which modules are on."""
 
     def __init__(
-        self, states: ModuleStates, tasks: Tasks, steps: Steps, engine: Engine, rules: Rules, metrics: Metrics
+        self, states: ModuleStates, tasks: ModuleTasks, steps: RoundSteps, turns: TurnDispatcher, engine: Engine
     ) -> None:
         self.converged = asyncio.Event()
         self.phase = ""
+        self.has_decided = False
         self._states = states
         self._tasks = tasks
         self._steps = steps
+        self._turns = turns
         self._engine = engine
-        self._rules = rules
-        self._metrics = metrics
-        self._wanted = _Wanted()
+        self._requests = _RoundRequests()
         self._urgent = asyncio.Event()
-        self._again: dict[str, str] = {}
-        self._new: set[str] = set()
-        self.deciding_is_past = False
-        self._sequence = Order(())
-        self._open = False
         self._cause = ""
 
     @property
-    def begun(self) -> bool:
-        """Has the first begun?"""
+    def has_begun(self) -> bool:
+        """Has the first round begun?"""
         return bool(self._cause)
 
     @property
-    def busy(self) -> bool:
-        """Is a round under way, or wanted?"""
-        return bool(self.phase) or self._wanted.there.is_set()
+    def is_busy(self) -> bool:
+        """Is a round under way, or requested?"""
+        return bool(self.phase) or self._requests.is_pending
 
-    def ask(self, cause: str, at_once: bool) -> None:
-        """Have another round; `at_once` ends the present one where it stands."""
-        _log.info("converge is wanted", cause=cause)
-        self._wanted.causes.append(cause)
-        self._wanted.there.set()
+    def request(self, cause: str, at_once: bool) -> None:
+        """Request another round; `at_once` ends the present one where it is."""
+        _log.info("converge requested", cause=cause)
+        self._requests.add(cause)
         if at_once:
             self._urgent.set()
 
-    def again(self, state: ModuleState, cause: str) -> None:
-        """Give a module another turn, as soon as those are ready that it waits for. If its turn is still to come, it
-        will find everything as it is then."""
-        if state.on and state.turn:
-            state.await_turn()
-            self._again[state.module.name] = cause
-            self._states.changed.happened()
-
     async def keep(self) -> None:
-        """Rounds for ever, as they are asked for; the first when the global hooks have started."""
+        """Run rounds as they are requested, until cancelled; the first when the global hooks have started."""
         await self._engine.started()
         doubts = 0
         while True:
-            pause = back_off(doubts, random.random()) if self._steps.deciding.unsure else None
-            if not await self._wanted.within(pause):
+            pause = back_off(doubts, random.random()) if self._steps.decisions.is_unsure else None
+            if not await self._requests.wait(pause):
                 doubts += 1
                 await self._reconsider()
                 continue
             doubts = 0
             self._urgent.clear()
-            cause = self._wanted.take()
+            cause = self._requests.take()
             try:
-                await self._unless_urgent(self._round(cause))
-            except Exception:  # what a round was for is not lost with it: whoever keeps us begins anew
-                self.ask(cause, at_once=False)
+                await self._run_unless_urgent(self._run_round(cause))
+            except Exception:  # the causes are not lost with the round: the restarted task begins with them
+                self.request(cause, at_once=False)
                 raise
 
-    async def advance(self) -> None:
-        """For ever: let modules run whose turn comes, in a round, or later because another one was mended."""
-        while True:
-            self._recall()
-            moment = self._moment()
-            turns = [s for s in moment.turns if self._open or s.module.name in self._again]
-            for state in turns:
-                self._tasks.ask(state, self._again.pop(state.module.name, self._cause))
-            for name, state in moment.enabled.items():
-                state.wait_for(() if state.turn else moment.awaited(name))
-            if not turns:  # else others may follow at once: patience with those may be over already
-                await self._moved(moment)
-
-    def _recall(self) -> None:
-        """What has gone before a lower weight that was never ready goes once more when that one is: hooks and templates
-        are to see what it has brought about."""
-        moment = self._moment()
-        new = {name for name, state in moment.enabled.items() if not state.last_success}
-        for name in self._new - new:
-            for state in moment.overtakers(name) if name in moment.enabled else ():
-                self.again(state, "Lower-Weight-Ready")
-        self._new = new
-
-    async def _round(self, cause: str) -> None:
-        began, self._cause, self._open = self._tasks.now(), cause, False
+    async def _run_round(self, cause: str) -> None:
+        began, self._cause = self._tasks.now(), cause
+        self._turns.close()
         self._tasks.label("" if self.converged.is_set() else OPERATOR_STARTUP)
         await self._run_global_hooks(BindingType.BEFORE_ALL)
         self.phase = "WaitDeleteAndRunModules"
         await self._steps.decide()
-        self.deciding_is_past = True
+        self.has_decided = True
         await self._delete(cause)
         await self._steps.define(self._states.enabled)
-        await self._run_modules()
-        await self._after_all()
+        self._turns.open(cause)
+        await self._turns.wait_until_over()
+        await self._run_after_all()
         self.phase = ""
-        self._measure(self._tasks.now() - began)
-        if not (self.converged.is_set() or self._steps.deciding.doubt):
-            self._first_is_over()
+        self._tasks.count_round(self._tasks.now() - began)
+        if not (self.converged.is_set() or self._steps.decisions.doubt):
+            self._end_start()
         await self._steps.clean_up()
 
-    async def _reconsider(self) -> None:
-        """Ask again about modules that are undecided."""
-        if await self._steps.deciding.decide():
-            self.ask("Decided-After-Doubt", at_once=False)
-
-    async def _run_global_hooks(self, type: BindingType) -> None:
-        """As tasks of `main`, which repeats what fails."""
-        self.phase = "WaitBeforeAll" if type is BindingType.BEFORE_ALL else "WaitAfterAll"
-        tasks = [self._engine.put_once(self._order(hook, type)) for hook in self._global_hooks(type)]
-        for task in tasks:
-            await task.over.wait()
-
-    def _global_hooks(self, type: BindingType) -> list[Hook]:
-        return dispatch.by_lifecycle((h for h in self._engine.hooks.values() if h.module == GLOBAL), type)
-
-    def _order(self, hook: Hook, type: BindingType) -> HookRun:
-        return dispatch.for_lifecycle(hook, type, self._tasks.activation)
-
-    async def _delete(self, cause: str) -> None:
-        """Those that are off and still there, the heaviest first; whoever fails or hangs is left to itself."""
-        going = [state for state in self._states if state.decision.choice is Choice.OFF and state.live]
-        await self._steps.prepare_deletions(going)
-        for state in reversed(going):
-            self._tasks.dismiss(state, cause)
-            moment = self._moment()
-            while state.live and not state.parked and not moment.is_overtaken(state):
-                await self._moved(moment, state)
-                moment = self._moment()
-
-    async def _run_modules(self) -> None:
-        for state in self._states:
-            state.await_turn()
-        self._again.clear()
-        self._open = True
-        self._states.changed.happened()
-        while not (moment := self._moment()).over:
-            await self._moved(moment)
-
-    async def _after_all(self) -> None:
-        """Only what is there after the last of them decides (addon-operator.md §3.2)."""
-        before = self._steps.deciding.global_values()
-        await self._run_global_hooks(BindingType.AFTER_ALL)
-        if self._steps.deciding.global_values() != before:
-            self.ask("AfterAll-Hooks-Change-GlobalValues", at_once=False)
-
-    def _first_is_over(self) -> None:
+    def _end_start(self) -> None:
         self.converged.set()
         self._tasks.label("")
         self._engine.let_modules_tick()
         _log.info("Startup converge done.", modules=len(self._states.enabled))
 
-    def _measure(self, seconds: float) -> None:
-        self._metrics.convergence_seconds.add(seconds, self._tasks.activation)
-        self._metrics.convergence_total.inc(self._tasks.activation)
+    async def _reconsider(self) -> None:
+        """Decide again about modules that are undecided."""
+        if await self._steps.decisions.decide():
+            self.request("Decided-After-Doubt", at_once=False)
 
-    def _moment(self) -> Moment:
-        enabled = {state.module.name: state for state in self._states.enabled}
-        if self._sequence.modules.keys() != enabled.keys():
-            self._sequence = Order(state.module for state in enabled.values())
-        return Moment(enabled, self._sequence, self._rules, self._tasks.now())
+    async def _delete(self, cause: str) -> None:
+        """Delete what is off and still installed, the heaviest first. One that fails or hangs holds up no other."""
+        going = [state for state in self._states if state.decision.choice is Choice.OFF and state.live]
+        await self._steps.prepare_deletions(going)
+        for state in reversed(going):
+            self._tasks.request_deletion(state, cause)
+            await self._turns.wait_until_deleted(state)
 
-    async def _moved(self, moment: Moment, *others: ModuleState) -> None:
-        """Until something changes, by an event or because patience ends."""
-        deadline = moment.deadline
-        busy = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
-        until = min([*busy, *([deadline] if deadline is not None else [])], default=None)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(None if until is None else max(0.0, until - self._tasks.now())):
-                await self._states.changed.next()
+    async def _run_after_all(self) -> None:
+        """Changes of global values count only when the last of these hooks has run."""
+        before = self._steps.decisions.global_values()
+        await self._run_global_hooks(BindingType.AFTER_ALL)
+        if self._steps.decisions.global_values() != before:
+            self.request("AfterAll-Hooks-Change-GlobalValues", at_once=False)
 
-    async def _unless_urgent(self, work: Awaitable[None]) -> None:
+    async def _run_global_hooks(self, type: BindingType) -> None:
+        """As tasks of `main`, which retries those that fail."""
+        self.phase = "WaitBeforeAll" if type is BindingType.BEFORE_ALL else "WaitAfterAll"
+        orders = [dispatch.for_lifecycle(hook, type, self._tasks.activation) for hook in self._global_hooks(type)]
+        for task in [self._engine.put_once(order) for order in orders]:
+            await task.over.wait()
+
+    def _global_hooks(self, type: BindingType) -> list[Hook]:
+        return dispatch.by_lifecycle((h for h in self._engine.hooks.values() if h.module == GLOBAL), type)
+
+    async def _run_unless_urgent(self, work: Awaitable[None]) -> None:
+        """Run a round until it ends, or until another one is requested at once."""
         round_, urgent = asyncio.ensure_future(work), asyncio.ensure_future(self._urgent.wait())
         try:
             await asyncio.wait({round_, urgent}, return_when=asyncio.FIRST_COMPLETED)
@@ -238,5 +226,5 @@ class Rounds:
             with suppress(asyncio.CancelledError):
                 await round_
             self.phase = ""
-            if interrupted and self._urgent.is_set():  # else all of it ends
-                _log.info("converge begins anew", cause=self._cause)
+            if interrupted and self._urgent.is_set():  # else everything ends
+                _log.info("converge interrupted, beginning again", cause=self._cause)

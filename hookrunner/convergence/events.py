@@ -1,8 +1,8 @@
 """Kubernetes Events about modules and their configuration, where `kubectl describe` and `kubectl get events` show them.
 
-All are about the ConfigMap: it is what users edit, it is there on every cluster and outlives our Pod, and one look at
-it tells the whole story. Repetitions count in the Event that is there. Nothing waits for an Event; one that cannot be
-written is logged and forgotten. Needed for it: `create` and `patch` on `events` in our namespace.
+All are about the ConfigMap: it is what users edit, it exists on every cluster and outlives our Pod, and one look at it
+shows everything. Repetitions are counted in the existing Event. Nothing waits for an Event; one that cannot be written
+is logged and forgotten. It needs the rights `create` and `patch` on `events` in our namespace.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (the core kind, which every
 version of kubectl shows with its counts).
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.convergence.notices import Item, News
+from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
@@ -27,7 +27,7 @@ from hookrunner.model.status import one_line
 from hookrunner.web.formats import rfc3339
 
 CALM = 1.0
-"""Seconds in which more of the same is gathered: a hundred objects that are gone are one Event."""
+"""Seconds in which notices of one subject and reason are gathered: a hundred deleted objects are one Event."""
 AGAIN, REPEATED = 10.0, 60.0
 """Seconds between two Events of one subject and reason, and between two counts of the very same."""
 LONGEST = 1024
@@ -41,94 +41,95 @@ _log = log.get("events")
 
 @dataclass(eq=False, slots=True)
 class _Thread:
-    """What is told of one subject for one reason. Times are those of the loop. `waiting` is still to be told, `posted`
-    the last Event, with what it says and how often that has happened."""
+    """The notices of one subject for one reason. Times are seconds of the loop's clock. `waiting` are the messages that
+    are not written yet and how often each came, `posted` is the last Event."""
 
     subject: str
     waiting: Counter[str] = field(default_factory=Counter)
     bad: bool = True
-    told_at: float = 0.0
+    heard_at: float = 0.0
     posted_at: float = -REPEATED
     posted: JSON = None
 
-    def hear(self, item: Item, now: float) -> None:
-        """One more, in one line: `kubectl get events` shows the first, and the reason stands below it."""
+    def hear(self, notice: Notice, now: float) -> None:
+        """Add a message, as one line: `kubectl get events` shows only the first, and the reason would stand below
+        it."""
         if not self.waiting:
-            self.told_at = now
-        self.waiting[one_line(item.message)] += 1
-        self.bad = item.bad
+            self.heard_at = now
+        self.waiting[one_line(notice.message)] += 1
+        self.bad = notice.bad
 
     def remember(self, event: JSON) -> None:
         """The API server has taken this Event."""
         self.posted = event
 
     def rest(self, now: float) -> None:
-        """It was told, or could not be: nothing waits any more."""
+        """The messages were written, or could not be."""
         self.posted_at = now
         self.waiting.clear()
 
     @property
     def message(self) -> str:
-        """All of it in one, beginning with whom it is about: the Events of all modules stand in one list."""
+        """All messages in one, beginning with the subject: the Events of all modules stand in one list."""
         text = "; ".join(self.waiting)
         text = text if text.startswith((f"{self.subject}:", f"{self.subject} ")) else f"{self.subject}: {text}"
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
     @property
     def repeats(self) -> bool:
-        """Is it just what the last Event says?"""
+        """Does the last Event have this very message?"""
         return self.posted is not None and self.posted["message"] == self.message
 
     @property
     def due(self) -> float:
-        """When it is to be told."""
-        return max(self.told_at + CALM, self.posted_at + (REPEATED if self.repeats else AGAIN))
+        """When the messages should be written."""
+        return max(self.heard_at + CALM, self.posted_at + (REPEATED if self.repeats else AGAIN))
 
 
-class Events:
-    """Writes what `news` tells, about `config`."""
+class EventWriter:
+    """Writes notices as Events about `config`."""
 
-    def __init__(self, client: Client, news: News, config: ConfigObject) -> None:
+    def __init__(self, client: Client, notices: Notices, config: ConfigObject) -> None:
         self._client = client
-        self._news = news
+        self._notices = notices
         self._config = config
         self._threads: dict[tuple[str, str], _Thread] = {}
         self._refused = False
 
     async def post(self) -> None:
-        """For ever."""
+        """Write Events until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(self._next):
-                    self._hear(await self._news.some(), loop.time())
+                    self._hear(await self._notices.next_batch(), loop.time())
             for (_, reason), thread in self._threads.items():
                 if thread.waiting and thread.due <= loop.time():
-                    await self._tell(reason, thread)
+                    await self._write(reason, thread)
                     thread.rest(loop.time())
 
     @property
     def _next(self) -> float | None:
         return min((thread.due for thread in self._threads.values() if thread.waiting), default=None)
 
-    def _hear(self, items: Iterable[Item], now: float) -> None:
-        for item in items:
-            self._threads.setdefault((item.subject, item.reason), _Thread(item.subject)).hear(item, now)
+    def _hear(self, notices: Iterable[Notice], now: float) -> None:
+        for notice in notices:
+            self._threads.setdefault((notice.subject, notice.reason), _Thread(notice.subject)).hear(notice, now)
 
-    async def _tell(self, reason: str, thread: _Thread) -> None:
+    async def _write(self, reason: str, thread: _Thread) -> None:
         try:
-            if not (thread.repeats and await self._counted(thread)):
+            if not (thread.repeats and await self._count(thread)):
                 event = self._event(reason, thread)
                 await self._client.send(Call("POST", _EVENTS.path(self._config.namespace), body=event, timeout=10.0))
                 thread.remember(event)
             self._refused = False
         except KubeError as error:
-            told = rights.explained(error, "write Events", _RULE) if isinstance(error, Denied) else error
-            _log.log("debug" if self._refused else "warn", "an Event cannot be written", reason=reason, error=told)
+            explained = rights.explained(error, "write Events", _RULE) if isinstance(error, Denied) else error
+            _log.log("debug" if self._refused else "warn", "an Event cannot be written", reason=reason, error=explained)
             self._refused = True
 
-    async def _counted(self, thread: _Thread) -> bool:
-        """Add to the last Event; False if it is gone, as they are after an hour."""
+    async def _count(self, thread: _Thread) -> bool:
+        """Count in the last Event; False if it does not exist any more: API servers delete Events after an hour."""
         news = {"count": thread.posted["count"] + thread.waiting.total(), "lastTimestamp": rfc3339(time.time())}
         path = _EVENTS.path(self._config.namespace, thread.posted["metadata"]["name"])
         call = Call("PATCH", path, body=news, content_type="application/merge-patch+json", timeout=10.0)

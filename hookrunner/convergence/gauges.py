@@ -1,10 +1,10 @@
-"""Gauges of modules, read at each scrape (addon-operator.md §8.1). Reading changes nothing."""
+"""Gauges of modules, read at each scrape. Reading changes nothing."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from hookrunner.convergence.decisions.module_decisions import Deciding
-from hookrunner.convergence.runs.release_reconciler import Releasing
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queue_set import Queues
@@ -16,15 +16,20 @@ from hookrunner.model.values import GLOBAL
 Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
 
-class Gauges:
-    """What is true of all modules at a moment."""
+class ModuleGauges:
+    """The present state of all modules."""
 
     def __init__(
-        self, states: ModuleStates, deciding: Deciding, releasing: Releasing, queues: Queues, engine: Engine
+        self,
+        states: ModuleStates,
+        decisions: ModuleDecisions,
+        releases: ReleaseReconciler,
+        queues: Queues,
+        engine: Engine,
     ) -> None:
         self._states = states
-        self._deciding = deciding
-        self._releasing = releasing
+        self._decisions = decisions
+        self._releases = releases
         self._queues = queues
         self._engine = engine
 
@@ -54,7 +59,7 @@ class Gauges:
 
     def _maintained(self) -> Samples:
         for state in self._states:
-            if self._deciding.maintained(state.module.key):
+            if self._decisions.is_maintained(state.module.key):
                 yield (state.module.name, "NoResourceReconciliation"), 1
 
     def _bindings(self) -> Samples:
@@ -74,16 +79,16 @@ class Gauges:
 
     def _drifted(self) -> Samples:
         for state in self._states:
-            yield (state.module.name,), len(self._releasing.drift(state))
+            yield (state.module.name,), len(self._releases.drift(state))
 
     def _errors(self) -> Samples:
-        yield (), self._deciding.trouble.count
+        yield (), self._decisions.trouble.count
 
     def _failures(self) -> Samples:
-        yield (), self._deciding.failures
+        yield (), self._decisions.failures
 
     def _refused(self) -> Samples:
-        for key in self._deciding.refused:
+        for key in self._decisions.refused:
             yield (key,), 1
 
     def _heads(self) -> Samples:
@@ -94,7 +99,7 @@ class Gauges:
 
 
 def _brief(state: ModuleState) -> str:
-    """One of few words, for a label: full texts would make a series of every message."""
+    """One of a few words, for a label: full texts would make a series of every message."""
     if state.decision.choice is Choice.UNDECIDED:
         return "undecided"
     if state.error:

@@ -1,5 +1,5 @@
-"""What happens to modules and to their configuration that people should hear of: told here by whoever knows, and turned
-into Events by `events`. Telling never waits and never fails."""
+"""What users should hear about modules and their configuration; `events.py` writes it as Kubernetes Events. To publish
+never waits and never fails."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from hookrunner.engine.progress import Progress
 
 _MOST = 1000
-"""Items that wait while nobody can be told; then the oldest go."""
+"""Notices that are kept while no Event can be written; then the oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Notice:
     """`subject` is a module, a release or a section of the configuration; `reason` one word in CamelCase, `message` for
-    a person; `bad` says that somebody should look."""
+    a person; `bad` means that a person should look at it."""
 
     subject: str
     reason: str
@@ -21,22 +21,22 @@ class Item:
     bad: bool = True
 
 
-class News:
-    """Items in the order in which they were told; for one reader."""
+class Notices:
+    """Notices in the order in which they were published; for one reader."""
 
     def __init__(self) -> None:
-        self._items: deque[Item] = deque(maxlen=_MOST)
-        self._told = Progress()
+        self._notices: deque[Notice] = deque(maxlen=_MOST)
+        self._published = Progress()
 
-    def tell(self, item: Item) -> None:
-        """Something has happened."""
-        self._items.append(item)
-        self._told.happened()
+    def publish(self, notice: Notice) -> None:
+        """Add a notice."""
+        self._notices.append(notice)
+        self._published.happened()
 
-    async def some(self) -> list[Item]:
-        """All that has not been read yet, as soon as there is any."""
-        while not self._items:
-            await self._told.next()
-        items = list(self._items)
-        self._items.clear()
-        return items
+    async def next_batch(self) -> list[Notice]:
+        """All that were not read yet, as soon as there is one."""
+        while not self._notices:
+            await self._published.next()
+        notices = list(self._notices)
+        self._notices.clear()
+        return notices

@@ -1,18 +1,20 @@
-"""What happens to modules after the first round, and before: the configuration changes, hooks change values, objects
-drift, records are written by others, the cluster serves something new (addon-operator.md §5.6)."""
+"""What happens to modules between rounds: the configuration changes, hooks change values, objects drift, other clients
+write records, the cluster serves something new."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Collection
 
 from hookrunner import log
-from hookrunner.convergence.converge import Rounds
+from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.convergence.decisions.module_decisions import Deciding
-from hookrunner.convergence.edits import Edits
-from hookrunner.convergence.notices import Item
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
+from hookrunner.convergence.notices import Notice
 from hookrunner.convergence.runs.capabilities import KnownCapabilities
-from hookrunner.convergence.runs.module_tasks import Tasks
-from hookrunner.convergence.runs.release_reconciler import Releasing
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine.executions import Executions, ValuesChanged
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType
@@ -29,154 +31,201 @@ _CAUSES = {
     BindingType.MUTATING: "Webhook",
     BindingType.CONVERSION: "Webhook",
 }
-"""Bindings after which something is done about changed values; after others modules are run anyway (§3.2, §4.4)."""
+"""Bindings after which changed values cause a run; after the others the modules run anyway."""
+
+AT_ONCE, WITHIN = 3, 1.5
+"""So many batches of edits in so many seconds."""
 
 
-class Reactions:
-    """Turns news into work."""
+class EditBatches:
+    """Keys of sections that were edited, in batches, for one reader.
 
-    def __init__(
-        self, states: ModuleStates, deciding: Deciding, rounds: Rounds, tasks: Tasks, releasing: Releasing
-    ) -> None:
-        self._states = states
-        self._deciding = deciding
-        self._rounds = rounds
-        self._tasks = tasks
-        self._releasing = releasing
-        self._edits = Edits()
-        self._scripted = Edits()
+    A few edits are answered at once. While they keep coming, as from a script that sets value after value, they are
+    gathered: each run of a module may be a revision, and only so many of those are kept to go back to
+    (`--helm-history-max`).
+    """
+
+    def __init__(self) -> None:
+        self._changed: set[str] = set()
+        self._pending = asyncio.Event()
+        self._taken_at = deque([-WITHIN] * AT_ONCE, AT_ONCE)
+
+    def add(self, changed: Collection[str]) -> None:
+        """Add an edit; one that changes nothing is none."""
+        if changed:
+            self._changed.update(changed)
+            self._pending.set()
+
+    async def next_batch(self) -> frozenset[str]:
+        """Everything that was edited since the last batch, as soon as another one is due."""
+        await self._pending.wait()
+        loop = asyncio.get_running_loop()
+        if (pause := self._taken_at[0] + WITHIN - loop.time()) > 0:
+            await asyncio.sleep(pause)
+        self._taken_at.append(loop.time())
+        changed, self._changed = frozenset(self._changed), set()
+        self._pending.clear()
+        return changed
+
+
+class ModuleRequests:
+    """The three ways to have modules run: all of them in a round, one in its turn, one at once."""
+
+    def __init__(self, states: ModuleStates, converge: Converge, turns: TurnDispatcher, tasks: ModuleTasks) -> None:
+        self.states = states
+        self.converge = converge
+        self.turns = turns
+        self.tasks = tasks
+
+    def run_again(self, state: ModuleState, cause: str) -> None:
+        """Run a module once more. One whose turn has not come yet will find everything as it is then."""
+        if state.on and state.turn:
+            self.tasks.request(state, cause)
+
+
+class ConfigReactions:
+    """Reacts to edits of the ConfigMap and the Secret, and to hooks that change values or flags. Each `follow_…` runs
+    until cancelled."""
+
+    def __init__(self, requests: ModuleRequests, decisions: ModuleDecisions, releases: ReleaseReconciler) -> None:
+        self._states = requests.states
+        self._requests = requests
+        self._decisions = decisions
+        self._releases = releases
+        self._edits = EditBatches()
+        self._scripted = EditBatches()
         self._causes: dict[str, str] = {}
 
     async def follow_config(self, source: ConfigObject) -> None:
-        """For ever: take over what is in one of the two objects that users write."""
+        """Adopt what is in one of the two objects that users write."""
         async for _ in source.states():
-            self._configured()
+            self._adopt()
 
     async def follow_grace(self, source: ConfigObject) -> None:
-        """For ever: take over that one of them is missing for longer than its grace."""
+        """Adopt that one of them is missing for longer than its grace."""
         async for _ in source.ends():
-            self._configured()
+            self._adopt()
 
-    def _configured(self) -> None:
-        """The configuration was read anew. What was no good and is good again may decide about its module, as flags and
-        global values do about any."""
-        bad = self._deciding.bad
-        changed = self._deciding.adopt()
-        if changed and self._rounds.converged.is_set():
-            self._releasing.expect()
-        decides = bad - self._deciding.bad or self._deciding.flags_changed()
-        self._edits.add(changed | ({GLOBAL} if decides else set()))
+    def _adopt(self) -> None:
+        edit = self._decisions.adopt()
+        if edit.changed and self._requests.converge.converged.is_set():
+            self._releases.prewarm()
+        self._edits.add(edit.changed | ({GLOBAL} if edit.is_decisive else set()))
 
     async def follow_edits(self) -> None:
-        """For ever: run what has changed."""
+        """Run what was edited: one module, or all of them for a global value or a flag."""
         while True:
-            changed = await self._edits.some()
+            changed = await self._edits.next_batch()
             if GLOBAL in changed:
-                self._rounds.ask("KubeConfig-Changed", at_once=True)
+                self._requests.converge.request("KubeConfig-Changed", at_once=True)
                 continue
             for state in filter(None, map(self._states.of_key, sorted(changed))):
-                if not self._is_for_script(state, "KubeConfig-Changed-Modules"):
-                    self._rounds.again(state, "KubeConfig-Changed-Modules")
+                if not self._ask_script_first(state, "KubeConfig-Changed-Modules"):
+                    self._requests.turns.give(state, "KubeConfig-Changed-Modules")
 
     async def follow_scripts(self) -> None:
-        """For ever: ask the `enabled` scripts of modules whose own config has changed, then run those that stay on.
-
-        Other modules do not wait for a script that hangs.
-        """
+        """Ask the `enabled` scripts of modules whose own config has changed, then run those that stay on. Other modules
+        do not wait for a script that hangs."""
         while True:
-            for state in filter(None, map(self._states.of_key, sorted(await self._scripted.some()))):
+            for state in filter(None, map(self._states.of_key, sorted(await self._scripted.next_batch()))):
                 cause = self._causes.pop(state.module.key, "")
-                if await self._deciding.contradicts(state):
-                    self._rounds.ask("KubeConfig-Changed", at_once=True)
+                if await self._decisions.contradicts(state):
+                    self._requests.converge.request("KubeConfig-Changed", at_once=True)
                 elif cause:
-                    self._rounds.again(state, cause)
+                    self._requests.turns.give(state, cause)
 
-    def _is_for_script(self, state: ModuleState, cause: str) -> bool:
-        """Is the module's `enabled` script to be asked first? Then it is, and the module runs afterwards if there is a
-        cause for that: values that turn a module off must not be applied before."""
+    def _ask_script_first(self, state: ModuleState, cause: str) -> bool:
+        """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
+        there is a cause for that: values that turn a module off must not be applied before."""
         key = state.module.key
-        outdated = self._deciding.is_outdated(state)
+        outdated = self._decisions.is_outdated(state)
         if outdated:
             self._causes[key] = cause or self._causes.get(key, "")
             self._scripted.add({key})
         return outdated
 
     async def follow_flags(self, flagged: Progress) -> None:
-        """For ever: global hooks say otherwise than before which modules are on. In the start that is decided later
-        anyway."""
+        """Request a round when global hooks turn modules on or off. In the start that is decided later anyway."""
         while True:
             await flagged.next()
-            if self._rounds.deciding_is_past and self._deciding.flags_changed():
-                self._rounds.ask("ReloadAll-After-GlobalHookDynamicUpdate", at_once=True)
+            if self._requests.converge.has_decided and self._decisions.has_changed_flags():
+                self._requests.converge.request("ReloadAll-After-GlobalHookDynamicUpdate", at_once=True)
 
     async def follow_values(self, executions: Executions) -> None:
-        """For ever: hooks that have changed values."""
+        """Run modules whose values were changed by hooks, or all for global values."""
         async for change in executions.changes():
-            self._changed(change)
+            self._react_to_values(change)
 
-    def _changed(self, change: ValuesChanged) -> None:
+    def _react_to_values(self, change: ValuesChanged) -> None:
         order = change.order
         cause = "" if order.synchronizes else _CAUSES.get(order.binding_type, "")
         if order.module == GLOBAL:
             if cause:
-                self._rounds.ask(f"{cause}-Change-GlobalValues", at_once=False)
+                self._requests.converge.request(f"{cause}-Change-GlobalValues", at_once=False)
         elif state := self._states.get(order.module):
             cause = cause and f"{cause}-Change-ModuleValues"
-            if not self._is_for_script(state, cause) and cause:  # a lasting patch comes back as no edit
-                self._again(state, cause)
+            if not self._ask_script_first(state, cause) and cause:  # our own write of config comes back as no edit
+                self._requests.run_again(state, cause)
+
+
+class ClusterReactions:
+    """Reacts to the cluster: objects and records of releases, what it serves, snapshots that hooks wait for. Each
+    `follow_…` runs until cancelled."""
+
+    def __init__(self, requests: ModuleRequests, releases: ReleaseReconciler) -> None:
+        self._states = requests.states
+        self._requests = requests
+        self._releases = releases
 
     async def follow_drift(self, findings: AsyncIterator[Finding]) -> None:
-        """For ever: objects that are not as they were applied."""
+        """Run modules whose objects have drifted, if that repairs them."""
         async for finding in findings:
             state = self._states.get(finding.release)
-            self._states.news.tell(_drifted(finding))
-            if state and self._releasing.found(state, finding):
-                self._again(state, "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected")
+            self._states.notices.publish(_drift_notice(finding))
+            if state and self._releases.needs_repair(state, finding):
+                cause = "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected"
+                self._requests.run_again(state, cause)
 
     async def follow_records(self, releases: Releases, namespace: str) -> None:
-        """For ever: releases about which somebody else has written something."""
+        """Run modules about whose releases another client has written something."""
         async for name in releases.changes(namespace):
             state = self._states.get(name)
             if state and state.on:
-                _log.warn("Somebody else has changed the release; it is made what it is to be.", module=name)
-                self._states.news.tell(Item(name, "ReleaseChanged", f"somebody else has changed the release {name}"))
-                self._again(state, "HelmReleaseUnexpectedStatus")
+                _log.warn("release modified by another client, reconciling", module=name)
+                message = f"the release {name} was modified by another client"
+                self._states.notices.publish(Notice(name, "ReleaseChanged", message))
+                self._requests.run_again(state, "HelmReleaseUnexpectedStatus")
 
     async def follow_unreadable(self, releases: Releases) -> None:
-        """For ever: records that cannot be read. If it is that of what is deployed, all of it is applied anew."""
+        """Report records that cannot be read. If it is that of what is deployed, all of it is applied again."""
         async for name, problem in releases.unreadable():
-            self._states.news.tell(Item(name, "RecordUnreadable", problem))
-            if (state := self._states.get(name)) and await self._releasing.broken(state):
-                self._again(state, "HelmReleaseUnreadable")
+            self._states.notices.publish(Notice(name, "RecordUnreadable", problem))
+            if (state := self._states.get(name)) and await self._releases.is_broken(state):
+                self._requests.run_again(state, "HelmReleaseUnreadable")
 
-    async def follow_capabilities(self, known: KnownCapabilities) -> None:
-        """For ever: charts that look at what the cluster serves are rendered again when that has changed; modules that
-        failed for want of a kind try again, and those whose definitions somebody has taken away apply them."""
-        async for _ in known.changes():
-            served = frozenset((await known.get()).api_versions)
+    async def follow_capabilities(self, capabilities: KnownCapabilities) -> None:
+        """When the cluster serves something new, charts that look at it are rendered again, modules that failed for
+        want of a kind try again, and those whose definitions were deleted apply them."""
+        async for _ in capabilities.changes():
+            served = frozenset((await capabilities.get()).api_versions)
             for state in self._states.enabled:
                 if not state.kinds <= served:
                     state.lose_definitions()
-                    self._again(state, "Definitions-Gone")
+                    self._requests.run_again(state, "Definitions-Gone")
                 elif state.parked:
-                    self._tasks.hurry(state.module.name)
-                elif self._releasing.reads_capabilities(state):
-                    self._again(state, "Capabilities-Changed")
-
-    def _again(self, state: ModuleState, cause: str) -> None:
-        """Run a module once more. One whose turn has not come yet will find everything as it is then."""
-        if state.on and state.turn:
-            self._tasks.ask(state, cause)
+                    self._requests.tasks.retry_now(state.module.name)
+                elif self._releases.reads_capabilities(state):
+                    self._requests.run_again(state, "Capabilities-Changed")
 
     async def follow_snapshots(self, progress: Progress) -> None:
-        """For ever: a module that was set aside for want of a snapshot tries again when there may be one."""
+        """Retry modules that were set aside for want of a snapshot when there may be one."""
         while True:
             await progress.next()
             for state in self._states.enabled:
                 if state.lacks_snapshot:
-                    self._tasks.hurry(state.module.name)
+                    self._requests.tasks.retry_now(state.module.name)
 
 
-def _drifted(finding: Finding) -> Item:
+def _drift_notice(finding: Finding) -> Notice:
     fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
-    return Item(finding.release, "ModuleDrifted", f"{finding} {fate}")
+    return Notice(finding.release, "ModuleDrifted", f"{finding} {fate}")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Never, TypeVar
 
-from hookrunner.convergence.notices import News
+from hookrunner.convergence.notices import Notices
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
@@ -297,11 +297,11 @@ class ModuleState:
 
 class ModuleStates:
     """All modules by name, in the order of their weights. `changed` wakes those that wait for a change of one of them,
-    `news` has what users should hear."""
+    `notices` has what users should hear."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self.changed = Progress()
-        self.news = News()
+        self.notices = Notices()
         self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
         self._by_key = {state.module.key: state for state in self._states.values()}
 

@@ -1,21 +1,25 @@
-"""Whose turn it is in a round. Pure; what waits for what is said by `modules/order`.
+"""Whose turn it is: which modules may run now, in a round and between rounds. `modules/order.py` says what waits for
+what.
 
-For gates and for what it requires a module waits until they are ready in this round. For lower weights it waits until
-they are ready, have failed, or have had their time (`patience`). If it was ready before, it waits only for those that
-never were: the others are there and are only brought up to date, side by side. Users of addon-operator are used to a
-chain: under `strict` each module waits for all lower weights, also for those that have failed, but for none longer than
-patience lasts.
+A module waits for gates, and for the modules that it requires, until they are ready in this round. It waits for lower
+weights until they are ready, have failed, or have had their time (`patience`). A module that was ready before waits
+only for lower weights that never were: the others are installed and are only brought up to date, side by side. Users of
+addon-operator are used to a chain: under `strict` each module waits for all lower weights, also for those that have
+failed, but for none longer than patience lasts.
 """
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from hookrunner.convergence.state import ModuleState
-from hookrunner.modules.order import Order
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.modules.order import ModuleOrder
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TurnRules:
     """How long others wait for a module (seconds), and whether they wait for all lower weights in every round."""
 
     patience: float
@@ -24,44 +28,44 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class _Below:
-    """What is still waited for below a weight, each from the nearest weight that has such modules: gates, modules of
-    the chain, and those of the chain that have never been ready."""
+    """What modules of a weight still wait for, each from the nearest lower weight that has such modules: gates, modules
+    of the chain, and those of the chain that have never been ready."""
 
     gates: tuple[str, ...] = ()
     chain: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
 
 
-class Moment:
-    """What can be said at one time (`now`, monotonic) of the enabled modules, by name, and their order."""
+class Turns:
+    """Whose turn it is among the enabled modules (by name, in their order) at one time (`now`, monotonic). Pure."""
 
-    def __init__(self, enabled: Mapping[str, ModuleState], order: Order, rules: Rules, now: float) -> None:
+    def __init__(self, enabled: Mapping[str, ModuleState], order: ModuleOrder, rules: TurnRules, now: float) -> None:
         self.enabled = enabled
         self._order = order
         self._rules = rules
         self._now = now
-        self._below = self._look_below()
+        self._below = self._find_below()
 
     @property
-    def turns(self) -> list[ModuleState]:
-        """Those whose turn has come."""
+    def next(self) -> list[ModuleState]:
+        """Those whose turn has come now."""
         return [state for name, state in self.enabled.items() if not state.turn and not self.awaited(name)]
 
     @property
-    def over(self) -> bool:
-        """Has every module had its turn, as far as it can? Those that are left wait for one that will not be ready by
-        itself."""
+    def is_over(self) -> bool:
+        """Has every module had its turn, as far as it can? Those that are left wait for one that will not become ready
+        without help."""
         at_work = any(state.turn and not self._is_past(state) for state in self.enabled.values())
-        return not at_work and not self.turns
+        return not at_work and not self.next
 
     @property
     def deadline(self) -> float | None:
-        """When patience with one of them will be over, if with any."""
+        """When patience with one of them ends, None if it has not begun with any."""
         late = [s.owed_since for s in self.enabled.values() if s.turn and s.owed_since is not None]
         return min((since + self._rules.patience for since in late if not self._is_late(since)), default=None)
 
     def awaited(self, name: str) -> tuple[str, ...]:
-        """The modules that it still has to wait for; of many lower weights only the nearest."""
+        """The modules that it still has to wait for; of several lower weights only the nearest."""
         if (required := self._order.required(name)) is not None:
             return tuple(other for other in required if not self._is_ready(other))
         below = self._below[self._order.modules[name].weight]
@@ -81,27 +85,110 @@ class Moment:
         ]
 
     def is_overtaken(self, state: ModuleState) -> bool:
-        """Has it not done for longer than others are to wait what was asked of it?"""
+        """Has it owed a run or a deletion for longer than others wait?"""
         return state.owed_since is not None and self._is_late(state.owed_since)
 
-    def _look_below(self) -> dict[int, _Below]:
-        found, below = dict[int, _Below](), _Below()
+    def _find_below(self) -> dict[int, _Below]:
+        by_weight, below = dict[int, _Below](), _Below()
         for step in self._order.steps:
-            found[step.weight] = below
+            by_weight[step.weight] = below
             gates = tuple(name for name in step.gates if not self._is_ready(name))
             chain = tuple(name for name in step.chain if not self._is_past(self.enabled[name]))
             new = tuple(name for name in chain if not self.enabled[name].last_success)
             below = _Below(gates or below.gates, chain or below.chain, new or below.new)
-        return found
+        return by_weight
 
     def _is_ready(self, name: str) -> bool:
         state = self.enabled[name]
         return state.turn and state.ready
 
     def _is_past(self, state: ModuleState) -> bool:
-        """Does its weight hold up no others any more?"""
+        """Does its weight hold up no other module any more?"""
         failed = state.set_aside and not self._rules.strict
         return state.turn and (state.ready or failed or self.is_overtaken(state))
 
     def _is_late(self, since: float) -> bool:
         return self._now >= since + self._rules.patience
+
+
+class TurnDispatcher:
+    """Requests a run of each module when its turn has come. All modules have a turn in a round (`open`); between rounds
+    those have another one that were given it (`give`)."""
+
+    def __init__(self, states: ModuleStates, tasks: ModuleTasks, rules: TurnRules) -> None:
+        self._states = states
+        self._tasks = tasks
+        self._rules = rules
+        self._order = ModuleOrder(())
+        self._given: dict[str, str] = {}
+        self._is_open, self._cause = False, ""
+        self._new: set[str] = set()
+
+    def close(self) -> None:
+        """A round has begun: until it comes to the runs of modules, only those run that were given a turn before."""
+        self._is_open = False
+
+    def open(self, cause: str) -> None:
+        """The round has come to the runs of modules: each of them waits for its turn."""
+        for state in self._states:
+            state.await_turn()
+        self._given.clear()
+        self._is_open, self._cause = True, cause
+        self._states.changed.happened()
+
+    def give(self, state: ModuleState, cause: str) -> None:
+        """Give a module another turn, as soon as those are ready that it waits for. A module whose turn is still to
+        come will find everything as it is then."""
+        if state.on and state.turn:
+            state.await_turn()
+            self._given[state.module.name] = cause
+            self._states.changed.happened()
+
+    async def dispatch(self) -> None:
+        """Run modules as their turns come, in a round, or later because another one was repaired; until cancelled."""
+        while True:
+            self._give_overtakers()
+            turns = self._turns()
+            due = [state for state in turns.next if self._is_open or state.module.name in self._given]
+            for state in due:
+                self._tasks.request(state, self._given.pop(state.module.name, self._cause))
+            for name, state in turns.enabled.items():
+                state.wait_for(() if state.turn else turns.awaited(name))
+            if not due:  # else others may follow at once: patience with those may be over already
+                await self._wait_for_change(turns)
+
+    async def wait_until_over(self) -> None:
+        """Wait until each module has had its turn, as far as it can."""
+        while not (turns := self._turns()).is_over:
+            await self._wait_for_change(turns)
+
+    async def wait_until_deleted(self, state: ModuleState) -> None:
+        """Wait until a module's deletion has ended or failed, or has had its time."""
+        turns = self._turns()
+        while state.live and not state.parked and not turns.is_overtaken(state):
+            await self._wait_for_change(turns, state)
+            turns = self._turns()
+
+    def _give_overtakers(self) -> None:
+        """Modules that went before a lower weight that was never ready run once more when that one is: their hooks and
+        templates should see what it has installed."""
+        turns = self._turns()
+        new = {name for name, state in turns.enabled.items() if not state.last_success}
+        for name in self._new - new:
+            for state in turns.overtakers(name) if name in turns.enabled else ():
+                self.give(state, "Lower-Weight-Ready")
+        self._new = new
+
+    def _turns(self) -> Turns:
+        enabled = {state.module.name: state for state in self._states.enabled}
+        if self._order.modules.keys() != enabled.keys():
+            self._order = ModuleOrder(state.module for state in enabled.values())
+        return Turns(enabled, self._order, self._rules, self._tasks.now())
+
+    async def _wait_for_change(self, turns: Turns, *others: ModuleState) -> None:
+        """Wait until a state changes, or until patience ends with one of the enabled modules or of the others."""
+        owed = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
+        until = min([*owed, *([turns.deadline] if turns.deadline is not None else [])], default=None)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None if until is None else max(0.0, until - self._tasks.now())):
+                await self._states.changed.next()

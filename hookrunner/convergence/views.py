@@ -1,5 +1,5 @@
-"""What the debug endpoint shows of modules, and the two things that it can do: bring an earlier revision back, and have
-a module take over objects."""
+"""What the debug endpoint shows of modules, and its two actions: bring an earlier revision back, and have a module take
+over objects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Literal
 
 import orjson
 
-from hookrunner.convergence.notices import Item
+from hookrunner.convergence.notices import Notice
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.convergence.runs.module_tasks import Tasks
-from hookrunner.convergence.runs.release_reconciler import Releasing
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.status import ModulesStatus
 from hookrunner.engine.engine import Engine
@@ -26,15 +26,15 @@ from hookrunner.values.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the views look at. `snapshots` takes a hook's full name."""
+class ViewSources:
+    """Where the views look. `snapshots` takes a hook's full name."""
 
     states: ModuleStates
     status: ModulesStatus
     store: Store
     engine: Engine
-    releasing: Releasing
-    tasks: Tasks
+    releases: ReleaseReconciler
+    tasks: ModuleTasks
     diffs: Diffs
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
 
@@ -42,35 +42,35 @@ class Seen:
 class ModuleViews:
     """The endpoint's `web.modules.Modules`."""
 
-    def __init__(self, seen: Seen) -> None:
-        self._seen = seen
+    def __init__(self, sources: ViewSources) -> None:
+        self._sources = sources
 
     def knows(self, section: str) -> bool:
         """Is there such a module?"""
-        return self._seen.states.get(section) is not None
+        return self._sources.states.get(section) is not None
 
     def rows(self) -> Sequence[ModuleDump]:
-        """All modules in their order, then directories that can be none."""
-        return self._seen.status.rows()
+        """All modules in their order, then the directories that cannot be one."""
+        return self._sources.status.rows()
 
     def enabled(self) -> Sequence[str]:
         """Names of modules that are on."""
-        return [state.module.name for state in self._seen.states.enabled]
+        return [state.module.name for state in self._sources.states.enabled]
 
     def values(self, section: str, layer: Literal["values", "config"], whole: bool) -> JSON:
         """Exactly what hooks are given."""
         key = self._key(section)
-        files = self._seen.store.files(key)
+        files = self._sources.store.files(key)
         document = orjson.loads(files.values if layer == "values" else files.config)
         return document if whole else document[key]
 
     def explain(self, section: str) -> JSON:
         """A row for each value: `path` (a JSON pointer), `value`, `layer`. What the Secret has set is not shown."""
-        return [origin.shown() for origin in self._seen.store.explain(self._key(section))]
+        return [origin.shown() for origin in self._sources.store.explain(self._key(section))]
 
     def patches(self, section: str) -> JSON:
         """What hooks have patched in memory."""
-        return self._seen.store.patches(self._key(section))
+        return self._sources.store.patches(self._key(section))
 
     def hooks(self, section: str) -> Sequence[str]:
         """Names of its hooks."""
@@ -78,71 +78,72 @@ class ModuleViews:
 
     def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
         """Those of hooks that have kubernetes bindings."""
-        found = {hook.label: self._seen.snapshots(hook.name) for hook in self._hooks(section)}
-        return {name: dumps for name, dumps in found.items() if dumps}
+        by_hook = {hook.label: self._sources.snapshots(hook.name) for hook in self._hooks(section)}
+        return {name: dumps for name, dumps in by_hook.items() if dumps}
 
     def graph(self, form: Literal["text", "mermaid", "dot"]) -> str:
-        """What waits for what, with the decisions of this moment."""
-        states = list(self._seen.states)
+        """What waits for what, with the present decisions."""
+        states = list(self._sources.states)
         drawn = graph.Graph([s.module for s in states], {s.module.name: s.decision for s in states})
         return {"text": graph.text, "mermaid": graph.mermaid, "dot": graph.dot}[form](drawn)
 
     async def resources(self) -> JSON:
-        """`<namespace>/<Kind>/<name>` of the objects that are followed, by module; `No monitor` where none are."""
-        return {state.module.name: await self._followed(state) for state in self._seen.states.enabled}
+        """`<namespace>/<Kind>/<name>` of the objects that are watched, by module; `No monitor` where none are."""
+        return {state.module.name: await self._list_watched(state) for state in self._sources.states.enabled}
 
     async def render(self, section: str, debug: bool) -> str:
         """The manifests; `debug` adds Helm hooks and the notes."""
-        state = self._seen.states[section]
+        state = self._sources.states[section]
         if not state.module.chart:
             return ""
-        rendered = await self._seen.releasing.render(state)
+        rendered = await self._sources.releases.render(state)
         return rendered.everything if debug else rendered.manifest
 
     async def diff(self, section: str) -> str:
-        """Objects as they would be compared with what is in the cluster."""
-        state = self._seen.states[section]
+        """The objects as they would be, compared with those in the cluster."""
+        state, releases = self._sources.states[section], self._sources.releases
         if not state.module.chart:
             return ""
-        releasing = self._seen.releasing
-        rendered = await releasing.render(state)
-        identity = releasing.places.identity(state.module)
-        return await self._seen.diffs.of(identity, rendered.objects, await releasing.deployed(state))
+        rendered = await releases.render(state)
+        identity = releases.locator.identity(state.module)
+        return await self._sources.diffs.of(identity, rendered.objects, await releases.deployed(state))
 
     async def rollback(self, section: str, revision: int | None) -> str:
-        """Bring an earlier revision back and have the module run, which may have failed before."""
-        state = self._seen.states[section]
-        head = await self._seen.releasing.rollback(state, revision)
+        """Bring an earlier revision back and run the module, which may have failed before."""
+        state = self._sources.states[section]
+        head = await self._sources.releases.rollback(state, revision)
         text = f"{section} is at revision {head.revision} now, until its values or its chart change"
-        self._seen.states.news.tell(Item(section, "ModuleRolledBack", f"on request: {text}", bad=False))
+        notice = Notice(section, "ModuleRolledBack", f"on request: {text}", bad=False)
+        self._sources.states.notices.publish(notice)
         if state.on:
-            self._seen.tasks.ask(state, "Rollback")
+            self._sources.tasks.request(state, "Rollback")
         return f"{text}\n"
 
     async def adopt(self, section: str) -> Sequence[Adoption]:
-        """Have the module run once with the right to take over objects of no release, and of releases that are gone."""
-        state = self._seen.states[section]
+        """Run the module once with the right to take over objects without a release, and of releases that are gone."""
+        state = self._sources.states[section]
         if not state.on:
-            choice = state.decision
-            raise ReleaseFailed(f"{section} is {choice.choice}, so nothing is taken over: {choice.reason}; turn it on")
+            choice, reason = state.decision.choice, state.decision.reason
+            raise ReleaseFailed(f"{section} is {choice}, so nothing is taken over: {reason}; turn it on")
         if not state.module.chart:
             raise ReleaseFailed(f"{section} has no chart, so there is nothing that it could take over")
-        await self._seen.tasks.adopt(state)
+        await self._sources.tasks.request_adoption(state)
         if state.error:
             done = f"; taken over before that: {', '.join(map(str, state.adopted))}" if state.adopted else ""
             raise ReleaseFailed(f"{section} has failed: {state.error}{done}")
         return state.adopted
 
-    async def _followed(self, state: ModuleState) -> JSON:
-        if not self._seen.releasing.following.follows(state.module):
+    async def _list_watched(self, state: ModuleState) -> JSON:
+        releases = self._sources.releases
+        if not releases.tracker.tracks(state.module):
             return "No monitor"
-        identity = self._seen.releasing.places.identity(state.module)
-        return sorted(str(object_id(obj, identity)) for obj in await self._seen.releasing.deployed(state))
+        identity = releases.locator.identity(state.module)
+        return sorted(str(object_id(obj, identity)) for obj in await releases.deployed(state))
 
     def _hooks(self, section: str) -> Sequence[Hook]:
         if section == GLOBAL:
-            return [hook for hook in self._seen.engine.hooks.values() if hook.module == GLOBAL]
-        return self._seen.states[section].hooks
+            return [hook for hook in self._sources.engine.hooks.values() if hook.module == GLOBAL]
+        return self._sources.states[section].hooks
 
     def _key(self, section: str) -> str:
-        return section if section == GLOBAL else self._seen.states[section].module.key
+        return section if section == GLOBAL else self._sources.states[section].module.key

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from hookrunner.model.modules import Choice, Decision, Module
 from hookrunner.modules.discovery import place
-from hookrunner.modules.order import Order
+from hookrunner.modules.order import ModuleOrder
 
 _MERMAID = {"weight": "-.->", "gate": "==>", "requires": "-->"}
 _DOT = {"weight": "style=dashed", "gate": "style=bold", "requires": "style=solid"}
@@ -28,8 +28,8 @@ class Graph:
         default = Decision(Choice.UNDECIDED, "", module.problem) if module.problem else Decision(Choice.ON)
         return self.decisions.get(module.name, default)
 
-    def order(self) -> Order:
-        return Order(module for module in self.modules if self.decision(module).choice is Choice.ON)
+    def order(self) -> ModuleOrder:
+        return ModuleOrder(module for module in self.modules if self.decision(module).choice is Choice.ON)
 
 
 def text(graph: Graph) -> str:
@@ -95,14 +95,14 @@ class _Edge:
     label: str = ""
 
 
-def _chain(order: Order) -> Iterator[tuple[int, list[Module]]]:
+def _chain(order: ModuleOrder) -> Iterator[tuple[int, list[Module]]]:
     """The modules that wait for lower weights, by weight."""
     chain = (module for module in order.modules.values() if not module.traits.modules)
     for weight, group in groupby(chain, key=lambda module: module.weight):
         yield weight, list(group)
 
 
-def _edges(order: Order) -> Iterator[_Edge]:
+def _edges(order: ModuleOrder) -> Iterator[_Edge]:
     """A gate and a weight have an arrow to the next weight only: those above wait for that one anyway."""
     drawn: set[str] = set()
     below: int | None = None
@@ -121,7 +121,7 @@ def _edges(order: Order) -> Iterator[_Edge]:
                 yield _Edge(name, module.name, "requires", wanted)
 
 
-def _waits(module: Module, order: Order) -> str:
+def _waits(module: Module, order: ModuleOrder) -> str:
     """In words: `weight 10, gate storage`, or `requires dns >=1.2`."""
     if module.traits.modules:
         return "requires " + ", ".join(f"{name} {wanted}".strip() for name, wanted in module.traits.modules)
@@ -131,7 +131,7 @@ def _waits(module: Module, order: Order) -> str:
     return ", ".join((*weights, *gates)) or "nothing"
 
 
-def _ids(order: Order) -> dict[str, str]:
+def _ids(order: ModuleOrder) -> dict[str, str]:
     """Names that both languages take without quotes."""
     return {module.name: f"m{number}" for number, module in enumerate(order.sequence)}
 

@@ -14,9 +14,7 @@ from hookrunner.model.releases import Capabilities, Render
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.configured import Configured
-from hookrunner.modules.enabled import Facts
-from hookrunner.modules.recalculation import Asks, Recalculation
-from hookrunner.modules.scripts import Documents
+from hookrunner.modules.enabled import Asks, Documents, Facts, Recalculation
 from hookrunner.modules.shelf import Shelf
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin

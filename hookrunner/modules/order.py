@@ -1,6 +1,6 @@
 """In which order modules run, and what each waits for (design.md §4.2, "Order").
 
-    order = Order(modules)          those that are on
+    order = ModuleOrder(modules)          those that are on
     order.sequence                  required ones first, then by weight and name; deletion goes the other way
     order.waits_for(name)           what has to be ready before its first run, for people
     order.steps, order.required     the same for `convergence/turns`, which knows who was ready before
@@ -40,7 +40,7 @@ class Step:
     gates: tuple[str, ...]
 
 
-class Order:
+class ModuleOrder:
     """The order of some modules. Of what is required only those among them count; no circles are among them. `steps`
     has every weight, from the lowest on."""
 

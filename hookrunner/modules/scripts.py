@@ -1,4 +1,4 @@
-"""Asks a module's `enabled` script whether the module is to be on (addon-operator.md §5.2, "Enabled script contract").
+"""Asks a module's `enabled` script whether the module should be on (see docs/modules.md).
 
 The script runs without arguments in our own working directory. It reads two files, `VALUES_PATH` and
 `CONFIG_VALUES_PATH`, writes `true` or `false` into `MODULE_ENABLED_RESULT`, and may tell why in
@@ -7,7 +7,7 @@ answer, is decided elsewhere.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,11 @@ from hookrunner import log, redaction
 from hookrunner.errors import HookFailed, ScriptFailed
 from hookrunner.hooks.discovery import safe_name
 from hookrunner.hooks.run import Usage
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import MAIN
 from hookrunner.model.modules import Module
-from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
-from hookrunner.modules.enabled import Answer
+from hookrunner.modules.enabled import Answer, Asks, Documents
 from hookrunner.private_files import create_file, open_existing, reuse_directory
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
@@ -34,12 +35,26 @@ _LONGEST = 1024
 """Characters that are read of what a script wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
-    """The values that a module's hooks see: what the user configured, and what came of it."""
+class MeteredScripts:
+    """Scripts whose runs are measured among those of their module's hooks, under the name `enabled`. `activation` says
+    what caused the converge that asks. A script that fails counts in `modules_discover_errors_total`, as under
+    addon-operator."""
 
-    config: JSON
-    values: JSON
+    def __init__(self, scripts: Asks, metrics: Metrics, activation: Callable[[], str]) -> None:
+        self._scripts = scripts
+        self._metrics = metrics
+        self._activation = activation
+
+    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+        """The script's answer. Raises ScriptFailed."""
+        metrics, labels = self._metrics, (module.name, "enabled", "enabled", MAIN, self._activation())
+        answer = await self._scripts.ask(module, documents, enabled)
+        if usage := answer.usage:
+            metrics.module_hook_run_seconds.observe(usage.seconds, *labels)
+            metrics.module_hook_run_user_cpu_seconds.observe(usage.user_seconds, *labels)
+            metrics.module_hook_run_sys_cpu_seconds.observe(usage.system_seconds, *labels)
+            metrics.module_hook_run_max_rss_bytes.set(usage.max_rss_bytes, *labels)
+        return answer
 
 
 class Scripts:

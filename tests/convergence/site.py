@@ -6,25 +6,19 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from hookrunner.background import Background
-from hookrunner.convergence.converge import Rounds
-from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
-from hookrunner.convergence.decisions.grace import Grace
-from hookrunner.convergence.decisions.module_decisions import Deciding, Extenders
-from hookrunner.convergence.decisions.sources import Sources
-from hookrunner.convergence.notices import News
-from hookrunner.convergence.reactions import Reactions
+from hookrunner.convergence.converge import Converge, RoundSteps
+from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
+from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
+from hookrunner.convergence.notices import Notices
+from hookrunner.convergence.reactions import ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.capabilities import KnownCapabilities
-from hookrunner.convergence.runs.compiled import CompiledHooks
-from hookrunner.convergence.runs.definitions import Definitions
-from hookrunner.convergence.runs.deleting import Deleting
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
-from hookrunner.convergence.runs.module_runner import Running
-from hookrunner.convergence.runs.module_tasks import Tasks
+from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
+from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRemover, ModuleRunner
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
-from hookrunner.convergence.runs.release_reconciler import Releasing
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.convergence.steps import Steps
-from hookrunner.convergence.turns import Rules
+from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.enabling import Enabling
 from hookrunner.engine.engine import Engine
@@ -41,8 +35,7 @@ from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
-from hookrunner.modules.enabled import Answer
-from hookrunner.modules.scripts import Documents
+from hookrunner.modules.enabled import Answer, Documents
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
@@ -92,7 +85,7 @@ class HooksAtWork(DirectRuns):
         await self._work.do(f"{hook.name.removesuffix('/h')} {order.binding}")
 
 
-class ReleasesAtWork(Releasing):
+class ReleasesAtWork(ReleaseReconciler):
     """`a release` and `a uninstall`."""
 
     def __init__(self, work: Work) -> None:
@@ -103,7 +96,7 @@ class ReleasesAtWork(Releasing):
         name = state.module.name
         return Head(name, "default", 1, "deployed", owned=True) if name in self.installed else None
 
-    async def settle(self, state: ModuleState) -> None:
+    async def reconcile(self, state: ModuleState) -> None:
         await self._work.do(f"{state.module.name} release")
         self.installed.add(state.module.name)
 
@@ -114,10 +107,10 @@ class ReleasesAtWork(Releasing):
         await self._work.do(f"{state.module.name} uninstall")
         self.installed.discard(state.module.name)
 
-    def expect(self) -> None: ...
+    def prewarm(self) -> None: ...
 
 
-class NoDefinitions(Definitions):
+class NoDefinitions(ModuleDefinitions):
     """No module has any."""
 
     def __init__(self) -> None: ...
@@ -125,14 +118,14 @@ class NoDefinitions(Definitions):
     async def apply(self, state: ModuleState) -> None: ...
 
 
-class StepsAlone(Steps):
+class StepsAlone(RoundSteps):
     """Nothing is left of an earlier life, and there are no webhooks."""
 
-    def __init__(self, deciding: Deciding) -> None:
-        self.deciding = deciding
+    def __init__(self, decisions: ModuleDecisions) -> None:
+        self.decisions = decisions
 
     async def decide(self) -> None:
-        await self.deciding.decide()
+        await self.decisions.decide()
 
     async def prepare_deletions(self, states: list[ModuleState]) -> None: ...
 
@@ -210,39 +203,40 @@ class Site:
         self._data = {f"{one.name}Enabled": "true" for one in modules if one.name not in off.split()}
         store = Store({}, {one.key: NO_SCHEMAS for one in modules})
         self.states = ModuleStates(sorted(modules, key=lambda one: (one.weight, one.name)))
-        self.releasing = ReleasesAtWork(self.work)
+        self.releases = ReleasesAtWork(self.work)
         queues = Queues(lambda order: None, clock, metrics, 100)
         jq, schedules = Jq(workers=1), Schedules()
         monitors = Monitors(Streams(FakeCluster().watch, background, metrics), jq, background, metrics, clock)
         enabling = Enabling(monitors, schedules, jq, metrics, clock)
         self.engine = Engine(NoHookRuns(), enabling, queues, background)
         self.engine.start([], monitors, schedules)
-        hooks_ = ModuleHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(News()))
+        hooks_ = ModuleHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
         declared = Declared((), Nobody(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
-        running = Running(hooks_, webhooks, NoDefinitions(), self.releasing, store)
-        deleting = Deleting(hooks_, webhooks, self.releasing, store)
-        self.tasks = Tasks(self.states, (running, deleting), queues, metrics, clock)
+        running = ModuleRunner(hooks_, webhooks, NoDefinitions(), self.releases, store)
+        deleting = ModuleRemover(hooks_, webhooks, self.releases, store)
+        self.tasks = ModuleTasks(self.states, (running, deleting), queues, metrics, clock)
         for one in modules:
             self.engine.open(own_queue(one.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, dict, NoScripts())
-        self.deciding = Deciding(extenders, self.states, store, Served(), Sources(self.config))
-        self.rounds = Rounds(
-            self.states, self.tasks, StepsAlone(self.deciding), self.engine, Rules(30.0, strict), metrics
-        )
-        self.reactions = Reactions(self.states, self.deciding, self.rounds, self.tasks, self.releasing)
+        self.decisions = ModuleDecisions(extenders, self.states, store, Served().get, ConfigSources(self.config))
+        turns = TurnDispatcher(self.states, self.tasks, TurnRules(30.0, strict))
+        self.converge = Converge(self.states, self.tasks, StepsAlone(self.decisions), turns, self.engine)
+        requests = ModuleRequests(self.states, self.converge, turns, self.tasks)
+        self.reactions = ConfigReactions(requests, self.decisions, self.releases)
+        self._turns = turns
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
         self.config.contents = Contents(self._data)
-        self.deciding.adopt()
-        self.rounds.ask(OPERATOR_STARTUP, at_once=False)
-        self._background.keep("converge", self.rounds.keep)
-        self._background.keep("turns", self.rounds.advance)
+        self.decisions.adopt()
+        self.converge.request(OPERATOR_STARTUP, at_once=False)
+        self._background.keep("converge", self.converge.keep)
+        self._background.keep("turns", self._turns.dispatch)
         self._background.keep("config", lambda: self.reactions.follow_config(self.config))
         self._background.keep("edits", self.reactions.follow_edits)
         self._background.keep("scripts", self.reactions.follow_scripts)
-        await self.rounds.converged.wait()
+        await self.converge.converged.wait()
 
     def edit(self, **data: str) -> None:
         """Set keys of the ConfigMap; `GLOBAL` is `global`."""
@@ -274,7 +268,7 @@ class Site:
         quiet, before = 0, len(self.work.history)
         while quiet < 2:  # twice, since what ends now may let something begin now
             await asyncio.sleep(0.5)
-            is_quiet = len(self.work.history) == before and not self.rounds.busy and not self._busy()
+            is_quiet = len(self.work.history) == before and not self.converge.is_busy and not self._busy()
             quiet, before = quiet + 1 if is_quiet else 0, len(self.work.history)
         return self.seen()
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from hookrunner.convergence.notices import News
-from hookrunner.convergence.runs.compiled import CompiledHooks
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.notices import Notices
+from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine.direct import DirectRuns
 from hookrunner.engine.rates import Rates
@@ -45,14 +44,14 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
         bench.engine,
         bench.enabling,
         DirectRuns(bench.executions, Rates(), bench.engine.progress, clock),
-        CompiledHooks(News()),
+        CompiledHooks(Notices()),
     )
 
 
 async def enable(hooks: ModuleHooks, state: ModuleState) -> None:
     await hooks.load(state)
     await hooks.synchronize(state)
-    await hooks.synchronized(state)
+    await hooks.wait_until_synchronized(state)
     hooks.arm_schedules(state)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.runs.ahead import Ahead
+from hookrunner.convergence.runs.module_hooks import HookPrefetch
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import Choice, Decision, Module
@@ -50,7 +50,7 @@ async def test_the_next_modules_that_are_on_are_loaded_beside_the_first(
 ) -> None:
     states["c"].decide(Decision(Choice.OFF, "Static", ""))
     loads = Loads()
-    ahead = Ahead(loads, states, background)
+    ahead = HookPrefetch(loads, states, background)
     await ahead(MODULES[0])
     await asyncio.sleep(0)
     assert sorted(loads.asked) == ["a", "b", "d", "e"]
@@ -60,7 +60,7 @@ async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(
     background: Background, states: ModuleStates
 ) -> None:
     loads = Loads()
-    ahead = Ahead(loads, states, background)
+    ahead = HookPrefetch(loads, states, background)
     await ahead(MODULES[0])
     waiting = asyncio.create_task(ahead(MODULES[1]))
     await asyncio.sleep(0)
@@ -73,7 +73,7 @@ async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(
 async def test_who_tries_again_loads_anew(background: Background, states: ModuleStates) -> None:
     loads = Loads()
     loads.go.set()
-    ahead = Ahead(loads, states, background)
+    ahead = HookPrefetch(loads, states, background)
     for module in (MODULES[0], MODULES[1], MODULES[1]):
         await ahead(module)
     assert loads.asked.count("b") == 2

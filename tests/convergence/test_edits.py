@@ -4,19 +4,19 @@ import asyncio
 
 import pytest
 
-from hookrunner.convergence.edits import AT_ONCE, WITHIN, Edits
+from hookrunner.convergence.reactions import AT_ONCE, WITHIN, EditBatches
 
 pytestmark = pytest.mark.looptime
 
 
 async def answered(*edits: tuple[float, str]) -> list[tuple[float, str]]:
     """When what is answered, of edits of these keys at these times."""
-    found, all_, loop = list[tuple[float, str]](), Edits(), asyncio.get_running_loop()
+    found, all_, loop = list[tuple[float, str]](), EditBatches(), asyncio.get_running_loop()
     began = loop.time()
 
     async def read() -> None:
         while True:
-            changed = await all_.some()
+            changed = await all_.next_batch()
             found.append((round(loop.time() - began, 2), " ".join(sorted(changed))))
 
     reading = asyncio.create_task(read())

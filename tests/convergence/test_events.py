@@ -9,14 +9,13 @@ import orjson
 import pytest
 
 from hookrunner import log
-from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
-from hookrunner.convergence.decisions.grace import Grace
-from hookrunner.convergence.events import Events
-from hookrunner.convergence.notices import Item, News
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
+from hookrunner.convergence.events import EventWriter
+from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube.client import Call
 
-FAILED = Item("a", "ModuleFailed", "a: no such kind")
+FAILED = Notice("a", "ModuleFailed", "a: no such kind")
 
 
 class Server:
@@ -38,20 +37,20 @@ class Server:
 
 
 @asynccontextmanager
-async def posting(server: Server, news: News) -> AsyncIterator[None]:
+async def posting(server: Server, notices: Notices) -> AsyncIterator[None]:
     place = ("ops", "hookrunner")
     config = ConfigObject(server, None, "ConfigMap", place, Grace(0.0))  # type: ignore[arg-type]  # asked for nothing
     config.contents = Contents({}, "7", "u-1")
-    task = asyncio.create_task(Events(server, news, config).post())  # type: ignore[arg-type]  # it only sends
+    task = asyncio.create_task(EventWriter(server, notices, config).post())  # type: ignore[arg-type]  # it only sends
     yield
     task.cancel()
 
 
 @pytest.mark.looptime
 async def test_an_event_is_what_kubectl_shows_under_the_configmap() -> None:
-    server, news = Server(), News()
-    async with posting(server, news):
-        news.tell(FAILED)
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
+        notices.publish(FAILED)
         await asyncio.sleep(2)
     (call,) = server.calls
     assert (call.method, call.path) == ("POST", "/api/v1/namespaces/ops/events")
@@ -80,10 +79,10 @@ async def test_an_event_is_what_kubectl_shows_under_the_configmap() -> None:
 
 @pytest.mark.looptime
 async def test_what_repeats_is_counted_once_a_minute() -> None:
-    server, news = Server(), News()
-    async with posting(server, news):
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
         for _ in range(13):
-            news.tell(FAILED)
+            notices.publish(FAILED)
             await asyncio.sleep(5)
     first, second = server.calls
     assert (first.method, second.method, second.body["count"]) == ("POST", "PATCH", 13)
@@ -92,10 +91,10 @@ async def test_what_repeats_is_counted_once_a_minute() -> None:
 
 @pytest.mark.looptime
 async def test_a_hundred_objects_that_are_gone_are_one_event_of_a_bounded_length() -> None:
-    server, news = Server(), News()
-    async with posting(server, news):
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
         for number in range(100):
-            news.tell(Item("a", "ModuleDrifted", f"d/ConfigMap/a-{number} is gone"))
+            notices.publish(Notice("a", "ModuleDrifted", f"d/ConfigMap/a-{number} is gone"))
         await asyncio.sleep(2)
     (body,) = server.bodies
     assert body["message"].startswith("a: d/ConfigMap/a-0 is gone; d/ConfigMap/a-1 is gone; ")
@@ -104,9 +103,9 @@ async def test_a_hundred_objects_that_are_gone_are_one_event_of_a_bounded_length
 
 @pytest.mark.looptime
 async def test_the_reason_is_not_below_the_first_line_which_is_all_that_kubectl_shows() -> None:
-    server, news = Server(), News()
-    async with posting(server, news):
-        news.tell(Item("a", "ModuleFailed", "a: 1 of 2 objects failed:\nNetworkPolicy/n: forbidden\nleft: 1"))
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
+        notices.publish(Notice("a", "ModuleFailed", "a: 1 of 2 objects failed:\nNetworkPolicy/n: forbidden\nleft: 1"))
         await asyncio.sleep(2)
     (body,) = server.bodies
     assert body["message"] == "a: 1 of 2 objects failed: NetworkPolicy/n: forbidden; left: 1"
@@ -114,12 +113,16 @@ async def test_the_reason_is_not_below_the_first_line_which_is_all_that_kubectl_
 
 @pytest.mark.looptime
 async def test_other_reasons_other_subjects_and_other_words_are_other_events() -> None:
-    server, news = Server(), News()
-    async with posting(server, news):
-        for item in (FAILED, Item("b", "ModuleFailed", "b: no"), Item("a", "ModuleHealed", "a works again", bad=False)):
-            news.tell(item)
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
+        for item in (
+            FAILED,
+            Notice("b", "ModuleFailed", "b: no"),
+            Notice("a", "ModuleHealed", "a works again", bad=False),
+        ):
+            notices.publish(item)
         await asyncio.sleep(2)
-        news.tell(Item("a", "ModuleFailed", "a: something else"))
+        notices.publish(Notice("a", "ModuleFailed", "a: something else"))
         await asyncio.sleep(15)
     told = [(body["type"], body["reason"], body["message"]) for body in server.bodies]
     assert told == [
@@ -132,26 +135,26 @@ async def test_other_reasons_other_subjects_and_other_words_are_other_events() -
 
 @pytest.mark.looptime
 async def test_an_event_that_is_gone_is_written_anew() -> None:
-    server, news = Server(), News()
-    async with posting(server, news):
-        news.tell(FAILED)
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
+        notices.publish(FAILED)
         await asyncio.sleep(100)
         server.error = NotFound(404, "NotFound", "")
-        news.tell(FAILED)
+        notices.publish(FAILED)
         await asyncio.sleep(100)
     assert [call.method for call in server.calls] == ["POST", "PATCH", "POST"]
 
 
 @pytest.mark.looptime
 async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    server, news = Server(), News()
+    server, notices = Server(), Notices()
     server.error = Denied(403, "Forbidden", "events is forbidden")
-    async with posting(server, news):
+    async with posting(server, notices):
         for number in range(3):
-            news.tell(Item("a", "ModuleFailed", f"{number}"))
+            notices.publish(Notice("a", "ModuleFailed", f"{number}"))
             await asyncio.sleep(20)
         server.error = None
-        news.tell(Item("a", "ModuleFailed", "last"))
+        notices.publish(Notice("a", "ModuleFailed", "last"))
         await asyncio.sleep(20)
     assert [body["message"] for body in server.bodies] == ["a: 0", "a: 1", "a: 2", "a: last"]
     log.flush(1.0)
@@ -159,7 +162,7 @@ async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capfd: pyt
 
 
 async def test_telling_never_waits_and_what_nobody_reads_is_bounded() -> None:
-    news = News()
+    notices = Notices()
     for number in range(5000):
-        news.tell(Item("a", "ModuleFailed", str(number)))
-    assert [item.message for item in await news.some()] == [str(number) for number in range(4000, 5000)]
+        notices.publish(Notice("a", "ModuleFailed", str(number)))
+    assert [item.message for item in await notices.next_batch()] == [str(number) for number in range(4000, 5000)]

@@ -4,9 +4,8 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from hookrunner.convergence.notices import News
-from hookrunner.convergence.runs.compiled import CompiledHooks
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.notices import Notices
+from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.direct import DirectRuns
@@ -28,7 +27,7 @@ HOOK = {
 async def turn_on(hooks: ModuleHooks, state: ModuleState) -> None:
     await hooks.load(state)
     await hooks.synchronize(state)
-    await hooks.synchronized(state)
+    await hooks.wait_until_synchronized(state)
     hooks.arm_schedules(state)
 
 
@@ -52,7 +51,7 @@ async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
         bench.engine,
         bench.enabling,
         DirectRuns(bench.executions, Rates(), bench.engine.progress, now),
-        CompiledHooks(News()),
+        CompiledHooks(Notices()),
     )
     state = ModuleState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
     for _ in range(1000):

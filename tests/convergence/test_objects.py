@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
-from hookrunner.convergence.decisions.grace import Grace
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
 from hookrunner.errors import NotFound
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.runs.module_tasks import Tasks
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.queue_set import Queues
 from hookrunner.errors import HookFailed
@@ -55,7 +55,7 @@ async def world() -> AsyncIterator[SimpleNamespace]:
     )
     queues = Queues(lambda _: None, clock, Metrics(), 100)
     both: Any = (runs, runs)
-    tasks = Tasks(states, both, queues, Metrics(), clock)
+    tasks = ModuleTasks(states, both, queues, Metrics(), clock)
 
     async def run(_: object, task: Task) -> Outcome:
         assert isinstance(task.order, ModuleTask)
@@ -75,7 +75,7 @@ async def fail(world: SimpleNamespace, *names: str) -> None:
     """Let these modules fail once."""
     world.runs.broken |= {*names}
     for name in names:
-        world.tasks.ask(world.states[name], "test")
+        world.tasks.request(world.states[name], "test")
     await world.runs.until(len(names))
 
 
@@ -89,7 +89,7 @@ async def test_a_failed_module_runs_again_after_its_back_off(world: SimpleNamesp
 async def test_what_is_asked_of_a_failed_module_ends_its_back_off(world: SimpleNamespace) -> None:
     await fail(world, "a")
     world.runs.broken.clear()
-    world.tasks.ask(world.states["a"], "edit")
+    world.tasks.request(world.states["a"], "edit")
     await world.runs.until(2)
     assert world.runs.seen == [(0, "a"), (0, "a")]
     assert world.states["a"].error == ""
@@ -98,14 +98,14 @@ async def test_what_is_asked_of_a_failed_module_ends_its_back_off(world: SimpleN
 async def test_a_module_that_works_again_ends_the_back_off_of_others_that_failed(world: SimpleNamespace) -> None:
     await fail(world, "a", "b")
     world.runs.broken.clear()
-    world.tasks.ask(world.states["a"], "edit")
+    world.tasks.request(world.states["a"], "edit")
     await world.runs.until(4)
     assert world.runs.seen[2:] == [(0, "a"), (0, "b")]
 
 
 async def test_a_module_that_never_failed_leaves_the_back_off_of_others(world: SimpleNamespace) -> None:
     await fail(world, "b")
-    world.tasks.ask(world.states["a"], "edit")
+    world.tasks.request(world.states["a"], "edit")
     await world.runs.until(3)
     assert [name for _, name in world.runs.seen] == ["b", "a", "b"]
     assert world.runs.seen[2][0] >= 5

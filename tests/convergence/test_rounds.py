@@ -105,7 +105,7 @@ async def test_what_requires_a_module_whose_upgrade_fails_keeps_its_values_until
     site.work.fails = {"db release"}
     site.edit(GLOBAL="x: 1")
     assert runs(await site.rests()) == "db other"
-    assert (site.rounds.busy, site.states["app"].waits_for) == (False, "db")
+    assert (site.converge.is_busy, site.states["app"].waits_for) == (False, "db")
     site.work.fails = set()
     await site.reaches("app release")
     assert runs(await site.rests()) == "db app"

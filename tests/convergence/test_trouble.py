@@ -1,6 +1,6 @@
 """A counter that grows while something is wrong, without a timer."""
 
-from hookrunner.convergence.decisions.trouble import Trouble
+from hookrunner.convergence.decisions.config_reports import TroubleCounter
 
 
 class Clock:
@@ -12,9 +12,9 @@ class Clock:
 
 def test_it_grows_by_one_every_five_seconds_while_there_is_trouble() -> None:
     clock = Clock()
-    trouble = Trouble(clock)
+    trouble = TroubleCounter(clock)
     counts = [trouble.count]
-    trouble.see(True)
+    trouble.observe(True)
     for clock.now in (100.0, 104.9, 105.0, 130.0):
         counts.append(trouble.count)
     assert counts == [0, 1, 1, 2, 7]
@@ -22,22 +22,22 @@ def test_it_grows_by_one_every_five_seconds_while_there_is_trouble() -> None:
 
 def test_it_stays_when_the_trouble_is_over_and_goes_on_with_the_next() -> None:
     clock = Clock()
-    trouble = Trouble(clock)
-    trouble.see(True)
+    trouble = TroubleCounter(clock)
+    trouble.observe(True)
     clock.now = 106.0
-    trouble.see(False)
+    trouble.observe(False)
     clock.now = 200.0
     assert trouble.count == 2
-    trouble.see(True)
+    trouble.observe(True)
     clock.now = 205.0
     assert trouble.count == 4
 
 
 def test_seeing_it_again_starts_nothing_anew() -> None:
     clock = Clock()
-    trouble = Trouble(clock)
-    trouble.see(True)
+    trouble = TroubleCounter(clock)
+    trouble.observe(True)
     clock.now = 104.0
-    trouble.see(True)
+    trouble.observe(True)
     clock.now = 105.0
     assert trouble.count == 2

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from hookrunner.convergence.state import ModuleState
-from hookrunner.convergence.turns import Moment, Rules
+from hookrunner.convergence.turns import TurnRules, Turns
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.modules.order import Order
+from hookrunner.modules.order import ModuleOrder
 from tests.convergence.site import module
 
 ON = Decision(Choice.ON)
@@ -45,14 +45,14 @@ def ready(state: ModuleState) -> ModuleState:
     return state
 
 
-def moment(*states: ModuleState, now: float = 100.0, strict: bool = False) -> Moment:
+def moment(*states: ModuleState, now: float = 100.0, strict: bool = False) -> Turns:
     """Ten seconds after everything began, if nothing else is said, with patience for 30."""
-    order = Order(state.module for state in states)
-    return Moment({state.module.name: state for state in states}, order, Rules(30.0, strict), now)
+    order = ModuleOrder(state.module for state in states)
+    return Turns({state.module.name: state for state in states}, order, TurnRules(30.0, strict), now)
 
 
 def turns(*states: ModuleState, now: float = 100.0, strict: bool = False) -> str:
-    return " ".join(state.module.name for state in moment(*states, now=now, strict=strict).turns)
+    return " ".join(state.module.name for state in moment(*states, now=now, strict=strict).next)
 
 
 def test_equal_weights_go_together_and_heavier_ones_wait() -> None:
@@ -89,7 +89,7 @@ def test_a_module_that_failed_before_is_waited_for_until_it_fails_at_what_is_ask
 @pytest.mark.parametrize(("since", "expected"), [(70.1, ""), (70.0, "b")])
 def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, expected: str) -> None:
     found = moment(working(new("a", 1), since), new("b", 2))
-    assert " ".join(state.module.name for state in found.turns) == expected
+    assert " ".join(state.module.name for state in found.next) == expected
     assert found.deadline == (None if expected else pytest.approx(100.1))
 
 
@@ -116,7 +116,7 @@ def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..
     """Also by those that were ready before."""
     assert turns(old("a", 1, gate=True), later("b", 2)) == "a"
     found = moment(failed(old("a", 1, gate=True)), later("b", 2))
-    assert (found.turns, found.awaited("b"), found.over) == ([], ("a",), True)
+    assert (found.next, found.awaited("b"), found.is_over) == ([], ("a",), True)
     assert turns(ready(old("a", 1, gate=True)), later("b", 2)) == "b"
 
 
@@ -130,23 +130,23 @@ def test_what_is_required_counts_and_not_the_weight(later: Callable[..., ModuleS
 
 def test_whoever_requires_a_module_that_failed_is_held_up_and_hinders_nobody() -> None:
     assert turns(failed(new("a", 1)), new("b", 2, "a"), new("c", 3)) == "c"
-    assert moment(failed(new("a", 1)), new("b", 2, "a"), ready(new("c", 3))).over
+    assert moment(failed(new("a", 1)), new("b", 2, "a"), ready(new("c", 3))).is_over
 
 
 def test_a_round_is_not_over_while_a_module_is_at_it_or_can_begin() -> None:
-    assert not moment(working(new("a", 1))).over
-    assert not moment(ready(new("a", 1)), new("b", 2)).over
-    assert moment(ready(new("a", 1))).over
+    assert not moment(working(new("a", 1))).is_over
+    assert not moment(ready(new("a", 1)), new("b", 2)).is_over
+    assert moment(ready(new("a", 1))).is_over
 
 
 def test_without_modules_a_round_is_over_at_once() -> None:
-    assert (moment().over, moment().deadline) == (True, None)
+    assert (moment().is_over, moment().deadline) == (True, None)
 
 
 def test_modules_that_were_ready_before_are_brought_up_to_date_side_by_side() -> None:
     """As for a change of a global value: nobody waits for anybody."""
     states = [old(f"m{number:02}", number) for number in range(29)]
-    assert len(moment(*states).turns) == 29
+    assert len(moment(*states).next) == 29
 
 
 def test_modules_that_were_ready_before_wait_for_lower_weights_that_never_were() -> None:
@@ -167,7 +167,7 @@ def test_modules_that_were_ready_before_wait_for_lower_weights_that_never_were()
 
 def test_a_lower_weight_that_waits_for_a_gate_is_waited_for_as_long_as_the_gate() -> None:
     states = failed(old("gate", 1, gate=True)), new("low", 2), old("high", 3)
-    assert (turns(*states), moment(*states).over) == ("", True)
+    assert (turns(*states), moment(*states).is_over) == ("", True)
 
 
 def test_the_strict_chain_is_kept_by_those_that_were_ready_before() -> None:
@@ -175,7 +175,7 @@ def test_the_strict_chain_is_kept_by_those_that_were_ready_before() -> None:
     for name in "abc":
         assert turns(*states, strict=True) == name
         ready(next(state for state in states if state.module.name == name))
-    assert moment(*states, strict=True).over
+    assert moment(*states, strict=True).is_over
 
 
 @pytest.mark.parametrize(("since", "expected"), [(70.1, ""), (70.0, "b")])
@@ -183,8 +183,8 @@ def test_the_strict_chain_has_patience_with_what_has_failed(since: float, expect
     states = failed(old("a", 1), since), old("b", 2)
     assert turns(*states, strict=True) == expected
     assert moment(*states, strict=True).deadline == (None if expected else pytest.approx(100.1))
-    assert not moment(failed(old("a", 1), since=70.1), strict=True).over
-    assert moment(failed(old("a", 1), since=70.0), strict=True).over
+    assert not moment(failed(old("a", 1), since=70.1), strict=True).is_over
+    assert moment(failed(old("a", 1), since=70.0), strict=True).is_over
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -205,4 +205,4 @@ def test_a_thousand_modules_cost_no_more_for_what_they_wait_for() -> None:
     """Of many that are waited for, the nearest are named."""
     found = moment(*(new(f"m{number:03}", number) for number in range(1000)))
     assert max(len(found.awaited(name)) for name in found.enabled) == 1
-    assert [state.module.name for state in found.turns] == ["m000"]
+    assert [state.module.name for state in found.next] == ["m000"]

@@ -51,7 +51,7 @@ class Hooks:
             raise BadHookConfig(name, ["no"])
         state.load_hooks([Hook(f"{name}/h", Path("/h"), self.config, name)])
 
-    async def ready_to_answer(self, state: ModuleState) -> None:
+    async def listen_for_reviews(self, state: ModuleState) -> None:
         self.ready.append(state.module.name)
 
     def forget(self, state: ModuleState) -> None:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from hookrunner.model.modules import Module, Traits
-from hookrunner.modules.order import Order, circles, sequence
+from hookrunner.modules.order import ModuleOrder, circles, sequence
 from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import module, requiring
 
@@ -47,7 +47,7 @@ def test_modules_run_by_weight_and_name_and_after_what_they_require(modules: tup
 def test_a_module_waits_for_gates_and_the_weight_below_or_for_what_it_requires(
     name: str, waits: set[tuple[str, str]]
 ) -> None:
-    order = Order(
+    order = ModuleOrder(
         [
             module("first", 1),
             module("second", 1),
@@ -64,7 +64,7 @@ def test_a_module_waits_for_gates_and_the_weight_below_or_for_what_it_requires(
 
 
 def test_nobody_waits_for_the_weight_of_a_module_that_left_the_chain() -> None:
-    order = Order([module("a", 1), module("free", 5, requiring("a")), module("b", 9)])
+    order = ModuleOrder([module("a", 1), module("free", 5, requiring("a")), module("b", 9)])
     assert [wait.name for wait in order.waits_for("b")] == ["a"]
 
 
@@ -110,7 +110,7 @@ def test_the_cost_of_the_order_grows_with_the_number_of_modules() -> None:
     def work(size: int) -> None:
         chosen = random.Random(1).sample(modules[:size], size)
         assert circles(chosen) == {}
-        order = Order(chosen)
+        order = ModuleOrder(chosen)
         assert len(order.sequence) == size
         assert sum(len(order.waits_for(module.name)) for module in chosen) > size
 

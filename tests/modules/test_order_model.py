@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner.model.modules import Module, Traits
-from hookrunner.modules.order import Order, circles
+from hookrunner.modules.order import ModuleOrder, circles
 from tests.modules.conftest import module
 
 NAMES = "abcdefg"
@@ -57,7 +57,7 @@ def test_all_come_after_what_they_require_and_wait_for_what_they_should(modules:
     """By way of others, a module in the chain waits for every lower one in it, and for every gate below."""
     broken = circles(modules)
     whole = [one for one in modules if one.name not in broken]
-    order = Order(whole)
+    order = ModuleOrder(whole)
     names = [one.name for one in order.sequence]
     assert sorted(names) == sorted(one.name for one in whole)
     free = [one for one in order.sequence if not one.traits.modules]
@@ -70,7 +70,7 @@ def test_all_come_after_what_they_require_and_wait_for_what_they_should(modules:
         assert wanted[one.name] | chain <= found[one.name] <= set(names) - {one.name}
 
 
-def waited_for(order: Order) -> dict[str, set[str]]:
+def waited_for(order: ModuleOrder) -> dict[str, set[str]]:
     """What the order makes each wait for, at first or second hand."""
     found = {name: {wait.name for wait in order.waits_for(name)} for name in order.modules}
     for _ in order.modules:

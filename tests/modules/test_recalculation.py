@@ -7,9 +7,7 @@ import pytest
 
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import Choice, Decision, Module
-from hookrunner.modules.enabled import REQUIRES, SCRIPT, Answer, Facts
-from hookrunner.modules.recalculation import Recalculation
-from hookrunner.modules.scripts import Documents
+from hookrunner.modules.enabled import REQUIRES, SCRIPT, Answer, Documents, Facts, Recalculation
 from hookrunner.settings.modules import EXTENDERS
 from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import module, requiring

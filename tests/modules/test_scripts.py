@@ -10,8 +10,8 @@ import pytest
 
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.resources import JSON
-from hookrunner.modules.enabled import Answer
-from hookrunner.modules.scripts import Documents, Scripts
+from hookrunner.modules.enabled import Answer, Documents
+from hookrunner.modules.scripts import Scripts
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings

@@ -7,15 +7,15 @@ other.
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
 import orjson
 
 from hookrunner import log
-from hookrunner.convergence.decisions.grace import Grace
 from hookrunner.engine.progress import Progress
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
 from hookrunner.kube import rights
@@ -37,6 +37,42 @@ class Contents:
     data: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
     uid: str = ""
+
+
+class Grace:
+    """The time for which an object that is missing still counts as it was: a client that replaces it deletes and
+    creates it (`kubectl replace --force`), and modules that only it has turned on must not go meanwhile. `seconds` 0
+    means no grace. `until` is when it ends, epoch seconds for people; 0 while it does not run."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.until = 0.0
+        self._deadline = 0.0
+        self._changed = Progress()
+
+    @property
+    def running(self) -> bool:
+        """Does the missing object still count as it was?"""
+        return self.until > 0
+
+    def begin(self) -> None:
+        """The object is missing. A grace that runs goes on as it is."""
+        if self.seconds and not self.running:
+            self._deadline = asyncio.get_running_loop().time() + self.seconds
+            self.until = time.time() + self.seconds
+            self._changed.happened()
+
+    def end(self) -> None:
+        """The object exists again, or nothing depends on it."""
+        self.until = 0.0
+        self._changed.happened()
+
+    async def wait_until_over(self) -> None:
+        """Wait until a grace has run to its end."""
+        while not (self.running and asyncio.get_running_loop().time() >= self._deadline):
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._deadline if self.running else None):
+                    await self._changed.next()
 
 
 class ConfigObject:
@@ -87,7 +123,7 @@ class ConfigObject:
     async def ends(self) -> AsyncIterator[Contents]:
         """Yields its contents, which are empty, each time that its grace is over; never ends."""
         while True:
-            await self.grace.is_over()
+            await self.grace.wait_until_over()
             async with self.writing:
                 if self.grace.running:  # else it was created while a write was waited for
                     self.grace.end()
@@ -215,3 +251,30 @@ def _decoded(text: str) -> str:
         return base64.b64decode(text).decode()
     except (binascii.Error, UnicodeDecodeError):
         return NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSources:
+    """What users write in the cluster: the ConfigMap, and the Secret if one is named, else None. Together they are the
+    configuration."""
+
+    config: ConfigObject
+    secret: ConfigObject | None = None
+
+    def __iter__(self) -> Iterator[ConfigObject]:
+        return (source for source in (self.config, self.secret) if source)
+
+    @property
+    def contents(self) -> tuple[Contents, Contents]:
+        """What they hold, the ConfigMap first."""
+        return self.config.contents, self.secret.contents if self.secret else Contents()
+
+    @property
+    def unread(self) -> str:
+        """Why one of them was never read, empty if all were. Without the Secret's values nothing may run."""
+        return next((f"{source}: {source.unseen}" for source in self if not source.is_known), "")
+
+    @property
+    def missing(self) -> tuple[ConfigObject, ...]:
+        """Those that do not exist, and whose grace runs."""
+        return tuple(source for source in self if source.grace.running)

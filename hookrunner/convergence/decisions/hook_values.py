@@ -1,8 +1,7 @@
-"""The values of modules as their hooks see and change them: the store, and the ConfigMap for what is to last
-(addon-operator.md §2.4, §2.5).
+"""The values of modules as their hooks see and change them: the store, and the ConfigMap for patches that should last.
 
-Patches of one process come one after another. What somebody else has written to the ConfigMap meanwhile is read and
-patched, never overwritten.
+Patches of one process are written one after another. What another client has written to the ConfigMap meanwhile is read
+and patched, never overwritten.
 """
 
 import asyncio
@@ -19,13 +18,13 @@ from hookrunner.values import config_sections, patches
 from hookrunner.values.store import Store
 
 _ATTEMPTS = 5
-_NEWS = 5.0
-"""Seconds in which the watch tells what somebody else has written."""
+_WATCH_DELAY = 5.0
+"""Seconds in which the watch reports what another client has written."""
 
 
 class HookValues:
-    """What the engine's `ValuesStore` is here. `keys` maps modules to their sections. `flags` are what global hooks say
-    of `<module>Enabled`; `flagged` tells that they say something else."""
+    """The engine's `ValuesStore`. `keys` maps modules to their sections. `flags` are what global hooks say about
+    `<module>Enabled`; `flagged` wakes those that wait for a change of them."""
 
     def __init__(self, store: Store, config_map: ConfigObject, keys: Mapping[str, str]) -> None:
         self.flags: dict[str, bool] = {}
@@ -39,7 +38,7 @@ class HookValues:
         return Values(*self._store.files(self._keys[module]))
 
     async def keep(self, module: str, answer: Answer) -> bool:
-        """Take an answer's patches, the lasting one first. Raises BadValues, KubeError."""
+        """Apply an answer's patches, the lasting one first; have the values changed? Raises BadValues, KubeError."""
         key, before = self._keys[module], self._store.effective(self._keys[module])
         patches.permitted((*answer.config, *answer.values), key)
         if lasting := patches.values_operations(answer.config):
@@ -47,30 +46,30 @@ class HookValues:
         if passing := patches.values_operations(answer.values):
             self._store.patch(key, passing)
         if module == GLOBAL:
-            self._flag((*answer.config, *answer.values))
+            self._set_flags((*answer.config, *answer.values))
         return bool(self._store.effective(key) != before)
 
     async def _write(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
-        """Write the section; if somebody has changed the ConfigMap, when we have taken that in."""
+        """Write the section. If another client has changed the ConfigMap, write again when that is adopted."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(Conflict):
                 await self._write_once(key, operations)
                 return
             with suppress(TimeoutError):
-                async with asyncio.timeout(_NEWS):
+                async with asyncio.timeout(_WATCH_DELAY):
                     await self._config_map.taken.next()
         await self._write_once(key, operations)
 
     async def _write_once(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
-        """Raises Conflict if somebody has changed the ConfigMap since it was taken in."""
+        """Raises Conflict if another client has changed the ConfigMap since it was adopted."""
         async with self._config_map.writing:
             section = self._store.patched_config(key, operations)
             if section is not None:
                 await self._config_map.write(key, config_sections.written(section))
                 self._store.keep_config(key, section)
 
-    def _flag(self, operations: tuple[PatchOperation, ...]) -> None:
-        """What the hook says of modules being on."""
+    def _set_flags(self, operations: tuple[PatchOperation, ...]) -> None:
+        """Remember which modules the hook turns on or off."""
         before = dict(self.flags)
         for key, enabled in patches.enabled_operations(operations):
             if enabled is None:

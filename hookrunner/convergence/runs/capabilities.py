@@ -1,5 +1,5 @@
 """The cluster's capabilities, asked once and again only when a CustomResourceDefinition or an APIService has come, gone
-or changed (design.md §4.1)."""
+or changed."""
 
 import asyncio
 from collections.abc import AsyncIterator

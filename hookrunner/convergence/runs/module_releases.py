@@ -1,20 +1,31 @@
-"""Where modules' releases are: in our namespace, in that which `module.yaml` names, or in one that it named before."""
+"""Releases of modules between runs: where they are, whether their objects drift, and what an earlier process has
+left."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from hookrunner import log
-from hookrunner.errors import Denied
-from hookrunner.model.modules import Module
+from hookrunner.convergence.notices import Notice
+from hookrunner.convergence.state import ModuleStates
+from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
+from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Head
+from hookrunner.model.resources import JSON
+from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.manifest_objects import Identity
 from hookrunner.releases.releases import Releases
 
+_CALM = 0.5
+"""Seconds from the end of a rollout until its objects are watched, with those of all that ended meanwhile."""
+
 _log = log.get("helm")
+_purge_log = log.get("converge")
 
 
-class Places:
-    """`usual` is the namespace of modules that name none, ours. Every method that looks raises KubeError."""
+class ReleaseLocator:
+    """Where modules' releases are: in our namespace (`usual`), in the one that `module.yaml` names, or in one that it
+    named before. Every method that looks into the cluster raises KubeError."""
 
     def __init__(self, releases: Releases, usual: str) -> None:
         self._releases = releases
@@ -22,33 +33,181 @@ class Places:
         self._strays: Mapping[str, Head] | None = None
 
     def identity(self, module: Module) -> Identity:
-        """Of a module's release, where it is to be."""
+        """The identity of a module's release, where it should be."""
         return Identity(module.name, module.traits.namespace or self._usual)
 
     async def heads(self) -> dict[str, Head]:
         """The latest revision of each release in our namespace, and of each of ours elsewhere, by name."""
-        strays, heads = await asyncio.gather(self._look_for_strays(), self._releases.heads(self._usual))
+        strays, heads = await asyncio.gather(self._list_strays(), self._releases.heads(self._usual))
         return {**strays, **heads}
 
     async def head(self, module: Module) -> Head | None:
         """The latest revision of a module's release, from memory if it is known, wherever it is."""
-        return await self._releases.head(*self.identity(module)) or await self._elsewhere(module)
+        return await self._releases.head(*self.identity(module)) or await self._find_elsewhere(module)
 
     async def inherit(self, module: Module) -> Head | None:
-        """The same, in the first look at what an earlier life has left. Raises ReleaseFailed, too."""
-        return await self._releases.inherit(*self.identity(module)) or await self._elsewhere(module)
+        """The same, in the first look at what an earlier process has left. Also raises ReleaseFailed."""
+        return await self._releases.inherit(*self.identity(module)) or await self._find_elsewhere(module)
 
-    async def _elsewhere(self, module: Module) -> Head | None:
-        """One that is known is looked for again: somebody may have taken it away."""
+    async def _find_elsewhere(self, module: Module) -> Head | None:
+        """One that is known is looked up again: it may have been deleted."""
         if self._strays is None or module.name in self._strays:
-            self._strays = await self._look_for_strays()
-        found = self._strays.get(module.name) or await self._releases.head(module.name, self._usual)
-        return found if found and found.owned and found.namespace != self.identity(module).namespace else None
+            self._strays = await self._list_strays()
+        head = self._strays.get(module.name) or await self._releases.head(module.name, self._usual)
+        return head if head and head.owned and head.namespace != self.identity(module).namespace else None
 
-    async def _look_for_strays(self) -> Mapping[str, Head]:
-        """Who may not list all records sees none."""
+    async def _list_strays(self) -> Mapping[str, Head]:
+        """Our releases in other namespaces; none without the right to list all records."""
         try:
             return await self._releases.strays()
         except Denied as error:
-            _log.debug("Releases in other namespaces cannot be looked for.", error=str(error))
+            _log.debug("releases in other namespaces cannot be listed", error=str(error))
             return {}
+
+
+class _Settled(NamedTuple):
+    """A release at rest, with its objects unless they have to be read."""
+
+    module: Module
+    head: Head
+    objects: tuple[JSON, ...] | None
+
+
+class DriftTracker:
+    """Watches the objects of releases at rest for drift, and so finds out whether their records can be read. Reading
+    records and opening watches takes a while; the next modules do not wait for it."""
+
+    def __init__(self, releases: Releases, drift: Drift) -> None:
+        self._releases = releases
+        self._drift = drift
+        self._heads: dict[str, Head] = {}
+        self._settled: asyncio.Queue[_Settled] = asyncio.Queue()
+
+    def track(self, module: Module, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
+        """A module's release is at rest: watch it soon."""
+        if head.unmanaged:
+            self.forget(module)
+        elif self._heads.get(head.name) != head:
+            self._heads[head.name] = head
+            self._settled.put_nowait(_Settled(module, head, objects))
+
+    def pause(self, identity: Identity) -> None:
+        """It is about to be written."""
+        self._drift.pause(identity)
+        self._heads.pop(identity.name, None)
+
+    def forget(self, module: Module) -> None:
+        """Its objects do not matter any more."""
+        if head := self._heads.pop(module.name, None):
+            self._drift.forget(_identity(head))
+
+    def tracks(self, module: Module) -> bool:
+        """Are its objects watched?"""
+        return module.name in self._heads and module.traits.drift != "off"
+
+    async def keep(self) -> None:
+        """Begin with the releases that came to rest; runs until cancelled."""
+        while True:
+            batch = [await self._settled.get()]
+            await asyncio.sleep(_CALM)
+            batch += [self._settled.get_nowait() for _ in range(self._settled.qsize())]
+            for settled in batch:
+                await self._begin(settled)
+
+    async def _begin(self, settled: _Settled) -> None:
+        module, head = settled.module, settled.head
+        try:
+            objects = await self._releases.manifest(head) if settled.objects is None else settled.objects
+        except (KubeError, ReleaseFailed) as error:
+            _log.debug("objects cannot be watched yet", module=module.name, error=str(error))
+            self._settled.put_nowait(settled)
+            return
+        if self._heads.get(module.name) is head:  # else it was written or deleted meanwhile
+            self._drift.follow(_identity(head), objects, module.traits.drift)
+
+
+class Leftovers:
+    """What an earlier process has left in the cluster: releases of modules that are off now, which are deleted as if
+    they had been turned off just now, and releases without a module, which are purged (see docs/modules.md).
+
+    `certain` means that no directory was rejected that may be a module under another name; releases in `ignored` are
+    left alone. `result` says for a person what was purged, or why nothing was."""
+
+    def __init__(
+        self,
+        states: ModuleStates,
+        locator: ReleaseLocator,
+        purge: Callable[[Head], Awaitable[None]],
+        certain: bool,
+        ignored: tuple[str, ...],
+    ) -> None:
+        self.result = "not yet"
+        self._states = states
+        self._locator = locator
+        self._purge = purge
+        self._certain = certain
+        self._ignored = ignored
+        self._looked = self._cleaned = False
+
+    async def look(self) -> bool:
+        """See once which modules are installed; is that known? Until it is, no deletion relies on it."""
+        if self._looked:
+            return True
+        try:
+            heads = [await self._locator.inherit(state.module) for state in self._states]
+        except (KubeError, ReleaseFailed) as error:
+            _purge_log.error("releases of an earlier process cannot be looked up", error=str(error))
+            return False
+        self._looked = True
+        for state, head in zip(self._states, heads, strict=True):
+            if head and head.owned:
+                state.mark_live()
+        return True
+
+    async def clean_up(self) -> None:
+        """Purge once the releases that are ours and have no module. As long as it is not certain which modules there
+        are, nothing is purged."""
+        if self._cleaned:
+            return
+        if doubt := "; ".join(self._doubts()):
+            self._put_off(doubt)
+            return
+        try:
+            heads = await self._locator.heads()
+        except KubeError as error:
+            self._put_off(f"the releases could not be listed: {error}")
+            return
+        self._cleaned, known = True, {state.module.name for state in self._states}
+        gone = [name for name, head in heads.items() if head.owned and name not in known and name not in self._ignored]
+        for name in sorted(gone, reverse=True):
+            await self._remove(heads[name])
+        self.result = f"purged: {', '.join(gone)}" if gone else "nothing was to be purged"
+
+    def _doubts(self) -> Iterator[str]:
+        if not len(self._states):
+            yield "no modules were found"
+        if not self._certain:
+            yield "a directory has a name that no module can have"
+        if not self._looked:
+            yield "the releases could not be listed"
+        if names := [state.module.name for state in self._states if state.decision.choice is Choice.UNDECIDED]:
+            yield f"undecided: {', '.join(names)}"
+
+    def _put_off(self, doubt: str) -> None:
+        before, self.result = self.result, f"nothing was purged: {doubt}"
+        if self.result != before:
+            _purge_log.warn("nothing is purged", why=doubt)
+
+    async def _remove(self, head: Head) -> None:
+        name, notices = head.name, self._states.notices
+        _purge_log.info("purging a release without a module", release=name)
+        try:
+            await self._purge(head)
+            notices.publish(Notice(name, "ReleasePurged", f"no module is called {name}: removed", bad=False))
+        except HookrunnerError as error:
+            notices.publish(Notice(name, "PurgeFailed", str(error)))
+            _purge_log.error("a release could not be purged", release=name, error=str(error))
+
+
+def _identity(head: Head) -> Identity:
+    return Identity(head.name, head.namespace)

@@ -1,39 +1,72 @@
-"""One module, from wherever it stands to ready: its hooks, what they listen to, its release (addon-operator.md §5.5).
+"""The steps of a module's run and of its deletion.
 
-Each step is done once; a retry goes on from the step that failed. Two modules may be run side by side, one module never
-is: its tasks wait in a queue of its own.
+Each step is done once; a retry continues with the step that failed. Several modules may run side by side, one module
+never does: its tasks wait in a queue of its own.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from hookrunner import log
-from hookrunner.convergence.runs.definitions import Definitions
+from hookrunner.charts.chart_files import crds
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
 from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
-from hookrunner.convergence.runs.release_reconciler import Releasing
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
-from hookrunner.errors import ReleaseFailed
+from hookrunner.errors import BadHookConfig, ReleaseFailed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
+from hookrunner.releases.crds import Crds
 from hookrunner.values.store import Store
 
-RESTLESS = 5
-"""So many times in a row may a module's afterHelm hooks change its values before it is set aside (design.md §4.2)."""
+MOST_REPEATS = 5
+"""So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
 
 _log = log.get("module-run")
+_delete_log = log.get("module-delete")
 
 
-class Running:
-    """Knows the steps."""
+class ModuleDefinitions:
+    """Applies the CustomResourceDefinitions that modules have in `crds/`: once in each life of this process, before
+    anything else of theirs, and again if they were deleted. All of them get `labels`; files whose names begin with one
+    of `skipped` are left out."""
 
     def __init__(
-        self, hooks: ModuleHooks, webhooks: ModuleWebhooks, definitions: Definitions, releasing: Releasing, store: Store
+        self, ensured: Crds, capabilities: KnownCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
+    ) -> None:
+        self._crds = ensured
+        self._capabilities = capabilities
+        self._labels = labels
+        self._skipped = skipped
+
+    async def apply(self, state: ModuleState) -> None:
+        """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
+        if state.has_definitions:
+            return
+        definitions = await asyncio.to_thread(crds, state.module.directory, self._skipped)
+        kinds = await self._crds.ensure(definitions, self._labels) if definitions else ()
+        if definitions:
+            self._capabilities.forget()
+        state.set_definitions(kinds)
+
+
+class ModuleRunner:
+    """Brings a module to ready: its hooks, what they listen to, its release."""
+
+    def __init__(
+        self,
+        hooks: ModuleHooks,
+        webhooks: ModuleWebhooks,
+        definitions: ModuleDefinitions,
+        releases: ReleaseReconciler,
+        store: Store,
     ) -> None:
         self._hooks = hooks
         self._webhooks = webhooks
         self._definitions = definitions
-        self._releasing = releasing
+        self._releases = releases
         self._store = store
         self._repeats = Counter[str]()
         self._steps: dict[Phase, Callable[[ModuleState], Awaitable[Phase]]] = {
@@ -41,12 +74,12 @@ class Running:
             Phase.ON_STARTUP_DONE: self._listen,
             Phase.QUEUE_SYNCHRONIZATION_TASKS: self._synchronize,
             Phase.WAIT_FOR_SYNCHRONIZATION: self._wait,
-            Phase.ENABLE_SCHEDULE_BINDINGS: self._tick,
+            Phase.ENABLE_SCHEDULE_BINDINGS: self._arm_schedules,
             Phase.CAN_RUN_HELM: self._release,
         }
 
     async def run(self, state: ModuleState) -> None:
-        """Bring the module to ready. Raises what keeps it from that, a HookrunnerError."""
+        """Bring the module to ready. Raises the HookrunnerError that prevents it."""
         state.keep()
         self._store.begin_run(state.module.key)
         if state.phase is Phase.READY:
@@ -58,7 +91,7 @@ class Running:
         state.become_ready()
 
     async def _start(self, state: ModuleState) -> Phase:
-        self._hooks.compiled.begin(state)
+        self._hooks.compiled.check(state)
         await self._hooks.load(state)
         await self._hooks.run(state, BindingType.ON_STARTUP)
         return Phase.ON_STARTUP_DONE
@@ -73,35 +106,75 @@ class Running:
         return Phase.WAIT_FOR_SYNCHRONIZATION
 
     async def _wait(self, state: ModuleState) -> Phase:
-        await self._hooks.synchronized(state)
+        await self._hooks.wait_until_synchronized(state)
         return Phase.ENABLE_SCHEDULE_BINDINGS
 
-    async def _tick(self, state: ModuleState) -> Phase:
+    async def _arm_schedules(self, state: ModuleState) -> Phase:
         self._hooks.arm_schedules(state)
         return Phase.CAN_RUN_HELM
 
     async def _release(self, state: ModuleState) -> Phase:
-        """Between the hooks before Helm and those after it. If the latter change values, once more.
-
-        What others change meanwhile, they ask another run for; then that is the one that looks again.
-        """
+        """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
+        once more. What others change meanwhile comes with another request, whose run looks again."""
         await self._definitions.apply(state)
         for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
             await self._webhooks.register(state, kind)
         await self._hooks.run(state, BindingType.BEFORE_HELM)
         if state.module.chart:
-            await self._releasing.settle(state)
+            await self._releases.reconcile(state)
         before = self._store.document(state.module.key)
         await self._hooks.run(state, BindingType.AFTER_HELM)
         if self._store.document(state.module.key) == before or state.requested != state.begun:
             self._repeats.pop(state.module.name, None)
             return Phase.READY
-        self._repeats[state.module.name] += 1
-        if self._repeats[state.module.name] > RESTLESS:
-            del self._repeats[state.module.name]
-            raise ReleaseFailed(
-                f"{state.module.name}: its afterHelm hooks have changed its values {RESTLESS + 1} times in a row; "
-                "let them change nothing that is so already"
-            )
-        _log.info("afterHelm hooks changed values: once more", module=state.module.name)
+        self._count_repeat(state.module.name)
+        _log.info("afterHelm hooks changed values, running once more", module=state.module.name)
         return Phase.CAN_RUN_HELM
+
+    def _count_repeat(self, name: str) -> None:
+        """Raises ReleaseFailed if it happens too often."""
+        self._repeats[name] += 1
+        if self._repeats[name] > MOST_REPEATS:
+            del self._repeats[name]
+            raise ReleaseFailed(
+                f"{name}: its afterHelm hooks have changed its values {MOST_REPEATS + 1} times in a row; "
+                "let them change only what is not as they want it yet"
+            )
+
+
+class ModuleRemover:
+    """Deletes a module: webhooks, delete hooks, release, watches, hooks, values in memory, in this order."""
+
+    def __init__(self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: Store) -> None:
+        self._hooks = hooks
+        self._webhooks = webhooks
+        self._releases = releases
+        self._store = store
+
+    async def run(self, state: ModuleState) -> None:
+        """Delete it. Raises what prevents that; the next attempt continues with the step that failed, and no delete
+        hook runs twice. A hook that cannot even say what it wants keeps no module alive."""
+        try:
+            await self._hooks.load(state)
+        except BadHookConfig as error:
+            _delete_log.error("deleting the module without its hooks", module=state.module.name, error=str(error))
+        await self._webhooks.withdraw(state, "admission")  # else they may refuse the deletion of the module's objects
+        # It may have been turned off before it came so far, or while no process ran.
+        await self._hooks.listen(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)
+        if state.module.chart and await self._releases.head(state):
+            await self._recall_values(state)
+            await self._hooks.run_once(state, BindingType.BEFORE_DELETE_HELM)
+            await self._releases.uninstall(state)
+        await self._hooks.run_once(state, BindingType.AFTER_DELETE_HELM)
+        await self._webhooks.withdraw(state, "conversion")
+        state.reach(Phase.HOOKS_DISABLED)
+        self._hooks.forget(state)
+        self._store.forget(state.module.key)
+        state.remove()
+
+    async def _recall_values(self, state: ModuleState) -> None:
+        """Let its hooks see the values of its release, if it last ran in an earlier process."""
+        if self._store.is_held(state.module.key):
+            return
+        if values := await self._releases.last_values(state):
+            self._store.hold_recorded(state.module.key, values)

@@ -1,12 +1,12 @@
-"""Webhooks of modules' hooks: when the API server begins to ask, and when it asks no more (design.md §4.3).
+"""Webhooks of modules' hooks: when the API server begins to call them, and when it stops.
 
 Reviews are answered as soon as the hooks are known, outside of all queues: nothing that a module does waits for itself.
-Registered are conversions before the module looks at any object, for nobody can read what has to be converted first;
-webhooks of admission when its values are there. Both go before the hooks do.
+Conversions are registered before the module looks at any object, for nothing that needs conversion can be read before;
+webhooks of admission when the module's values are there. Both are withdrawn before the hooks are unregistered.
 
-What stands since an earlier life stays until it is certain what each module wants: policies have no gaps, and nobody
-reads objects unconverted. So that nobody waits for what nobody answers, hooks of modules that are on are asked before
-any module is run, if anything stands.
+What an earlier process has registered stays until it is certain what each module wants: policies have no gaps, and no
+client reads objects unconverted. If anything is registered, the hooks of enabled modules are loaded before any module
+runs, so that no client waits for an answer that no hook gives.
 """
 
 import asyncio
@@ -25,48 +25,49 @@ Registration = Literal["registering", "registered", "withdrawing"]
 """The API server is about to call the webhooks of one kind, calls them, or is about to stop calling them."""
 
 KINDS: tuple[ReviewKind, ...] = "conversion", "admission"
-"""In the order in which they come."""
+"""In the order in which they are registered."""
 
 _PATIENCE = 30.0
-"""Seconds for a registration, or for taking one away, while the API is away or the like."""
+"""Seconds for a registration or a withdrawal, while the API server is away, for example."""
 
 _log = log.get("module-webhooks")
 
 
-class Registering(Protocol):
-    """Whoever tells the API server what it is to ask: what is declared, all of it, at each call."""
+class WebhookRegistrar(Protocol):
+    """Tells the API server which webhooks to call: all that are declared, at each call."""
 
     async def standing(self) -> bool:
-        """Is anything registered that no hook asks for? Raises KubeError."""
+        """Is anything registered that no hook declares? Raises KubeError."""
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
-        """Make it so; return when it is, for these hooks and for those that are asked no more. Raises
-        RegistrationFailed."""
+        """Register what is declared and withdraw the rest; returns when that is done for these hooks and for all
+        withdrawals. Raises RegistrationFailed."""
 
 
-class Hooks(Protocol):
-    """The hooks of modules, as far as they are to answer."""
+class ReviewHooks(Protocol):
+    """The hooks of modules, as far as they answer reviews."""
 
     async def load(self, state: ModuleState) -> None:
-        """Know them. Raises BadHookConfig."""
+        """Load and register them. Raises BadHookConfig."""
 
-    async def ready_to_answer(self, state: ModuleState) -> None:
-        """Let them have snapshots."""
+    async def listen_for_reviews(self, state: ModuleState) -> None:
+        """Give them their snapshots."""
 
     def forget(self, state: ModuleState) -> None:
-        """Know them no more."""
+        """Unregister them."""
 
 
 class ModuleWebhooks:
-    """`certain` says that no directory is left out which may be somebody's module."""
+    """Registers and withdraws the webhooks of modules. `certain` means that no directory was rejected that may be a
+    module under another name."""
 
     def __init__(
-        self, states: ModuleStates, hooks: Hooks, declared: Declared, registering: Registering, certain: bool
+        self, states: ModuleStates, hooks: ReviewHooks, declared: Declared, registrar: WebhookRegistrar, certain: bool
     ) -> None:
         self._states = states
         self._hooks = hooks
         self._declared = declared
-        self._registering = registering
+        self._registrar = registrar
         self._certain = certain
         self._looked = self._clean = False
         self._registrations: dict[str, dict[ReviewKind, Registration]] = {state.module.name: {} for state in states}
@@ -77,8 +78,8 @@ class ModuleWebhooks:
         return self._registrations[state.module.name]
 
     async def resume(self) -> None:
-        """Once it is decided who is on, and until it is certain that nothing is left of an earlier life: let those
-        answer who may be asked already, and take away what nobody wants any more."""
+        """When it is decided which modules are on, and until it is certain that nothing is left of an earlier process:
+        let hooks answer that may be called already, and withdraw what no module wants."""
         if not self._looked:
             await self._look()
         if self._clean:
@@ -86,91 +87,90 @@ class ModuleWebhooks:
         try:
             async with asyncio.timeout(_PATIENCE):
                 for state in self._states.enabled:
-                    await self._answer(state)
+                    await self._let_answer(state)
                 await self._renew()
         except (HookrunnerError, TimeoutError) as error:
-            _log.warn("Registrations of an earlier life are not as they should be yet.", error=str(error))
+            _log.warn("registrations of an earlier process are not adjusted yet", error=str(error))
         else:
             self._clean = not self._declared.modules.incomplete
 
     async def register(self, state: ModuleState, kind: ReviewKind) -> None:
-        """Have the hooks of a module asked, if they are not. Raises RegistrationFailed."""
-        mine = tuple(_asked(state.hooks, [kind]))
-        if not mine or self.registrations(state).get(kind) == "registered":
+        """Register the webhooks of a module's hooks, if they are not. Raises RegistrationFailed."""
+        kinds, hooks = self._registrations[state.module.name], tuple(_only(state.hooks, [kind]))
+        if not hooks or kinds.get(kind) == "registered":
             return
-        kinds = self._registrations[state.module.name]
         kinds[kind] = "registering"
-        await self._renewed(mine)
-        if kinds.get(kind) == "registering":  # else it is withdrawn meanwhile
+        await self._renew_in_time(hooks)
+        if kinds.get(kind) == "registering":  # else it was withdrawn meanwhile
             kinds[kind] = "registered"
 
     async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
-        """Have them asked no more; return when the API server does not. Raises RegistrationFailed."""
+        """Withdraw them; returns when no API server calls them any more. Raises RegistrationFailed."""
         kinds = self._registrations[state.module.name]
         if kind not in kinds:
             return
         kinds[kind] = "withdrawing"
-        await self._renewed()
+        await self._renew_in_time()
         await asyncio.sleep(SETTLE)
-        if kinds.get(kind) == "withdrawing":  # else it is registered again meanwhile
+        if kinds.get(kind) == "withdrawing":  # else it was registered again meanwhile
             del kinds[kind]
 
     async def _look(self) -> None:
-        """See whether anything stands. As long as that is not known, it may."""
+        """See whether anything is registered. As long as that is not known, something may be."""
         try:
-            self._clean, self._looked = not await self._registering.standing(), True
+            self._clean, self._looked = not await self._registrar.standing(), True
         except KubeError as error:
-            _log.warn("Registrations of an earlier life cannot be looked for.", error=str(error))
+            _log.warn("registrations of an earlier process cannot be looked up", error=str(error))
 
-    async def _answer(self, state: ModuleState) -> None:
-        """Let a module's hooks answer before its turn has come. What is wrong with them is told when it has."""
+    async def _let_answer(self, state: ModuleState) -> None:
+        """Let a module's hooks answer before its turn has come. Errors are reported when it has."""
         try:
             await self._hooks.load(state)
         except HookrunnerError:
             return
         if any(hook.config.reviews for hook in state.hooks):
             state.mark_live()
-            await self._hooks.ready_to_answer(state)
+            await self._hooks.listen_for_reviews(state)
         elif not state.live:
             self._hooks.forget(state)
 
-    async def _renewed(self, mine: Sequence[Hook] = ()) -> None:
+    async def _renew_in_time(self, hooks: Sequence[Hook] = ()) -> None:
         try:
             async with asyncio.timeout(_PATIENCE):
-                await self._renew(mine)
+                await self._renew(hooks)
         except TimeoutError:
             raise RegistrationFailed(f"webhooks could not be registered within {_PATIENCE:g} s") from None
 
-    async def _renew(self, mine: Sequence[Hook] = ()) -> None:
+    async def _renew(self, hooks: Sequence[Hook] = ()) -> None:
         self._declare()
-        await self._registering.renew(mine)
+        await self._registrar.renew(hooks)
 
     def _declare(self) -> None:
-        """Say what modules want at this moment."""
+        """Declare what modules want at this moment."""
         known = [state for state in self._states if self._is_known(state)]
         modules = OfModules(
             answering=tuple(hook for state in self._states for hook in state.hooks),
-            asked=tuple(hook for state in self._states for hook in _asked(state.hooks, self._due(state))),
+            asked=tuple(hook for state in self._states for hook in _only(state.hooks, self._due(state))),
             sure=frozenset(state.module.name for state in known),
-            incomplete=not self._clean and self._doubts(),
+            incomplete=not self._clean and self._in_doubt(),
         )
         self._declared.declare_modules(modules)
 
-    def _doubts(self) -> bool:
-        """May there be hooks that want what nobody asks for as yet?"""
+    def _in_doubt(self) -> bool:
+        """May there be hooks whose webhooks are not declared yet?"""
         return not (self._certain and len(self._states) and all(map(self._is_known, self._states)))
 
     def _is_known(self, state: ModuleState) -> bool:
-        """Is it known what the module wants, and has it come about?"""
+        """Is it known what the module wants, and registered?"""
         kinds = {kind for hook in state.hooks for kind in hook.config.reviews}
         return state.decision.choice is Choice.OFF or (state.loaded and kinds <= self.registrations(state).keys())
 
     def _due(self, state: ModuleState) -> list[ReviewKind]:
-        """The kinds of reviews whose time has come."""
+        """The kinds of reviews that the API server should call for."""
         return [kind for kind, stage in self.registrations(state).items() if stage != "withdrawing"]
 
 
-def _asked(hooks: Sequence[Hook], kinds: Sequence[ReviewKind]) -> Iterator[Hook]:
+def _only(hooks: Sequence[Hook], kinds: Sequence[ReviewKind]) -> Iterator[Hook]:
     """Those that want reviews of these kinds, each for these only."""
     for hook in hooks:
         if not hook.config.reviews.isdisjoint(kinds):

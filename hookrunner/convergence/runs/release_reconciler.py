@@ -1,7 +1,7 @@
-"""From a module's values to its objects in the cluster: nothing to do, or render and settle (design.md §4.1).
+"""From a module's values to its objects in the cluster: nothing to do, or render and roll out.
 
-What a release was made from is known by a digest on its record. Same digest, nothing to do: that is decided before
-anything is rendered, so that `genCA` or `now` in a template never make a module restless.
+A digest on the release's record says what it was made from. If the digest is the same, there is nothing to do. That is
+decided before anything is rendered, so that `genCA` or `now` in a template do not cause a new revision with each run.
 """
 
 import asyncio
@@ -14,8 +14,7 @@ from hookrunner import log
 from hookrunner.charts.chart_files import Scan, digest, scan, together
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.runs.capabilities import KnownCapabilities
-from hookrunner.convergence.runs.following import Following
-from hookrunner.convergence.runs.module_releases import Places
+from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.metrics.names import Metrics
@@ -46,9 +45,10 @@ class Helm:
     namespace: str
 
 
-class Releasing:
-    """Settles releases, so many at once as the settings allow. `maintained` says of a key whether its objects are to be
-    left alone. `places` tells where they are, `following` how they fare between."""
+class ReleaseReconciler:
+    """Brings releases in line with values, as many at once as the settings allow. `maintained` says of a key whether
+    its objects should be left alone. `locator` knows where releases are, `tracker` watches their objects between
+    runs."""
 
     def __init__(
         self,
@@ -63,184 +63,183 @@ class Releasing:
         self._store = store
         self._metrics = metrics
         self._maintained = maintained
-        self._turns = asyncio.Semaphore(settings.concurrency)
-        self._as_good: dict[str, tuple[Head, str]] = {}
-        self.places = Places(helm.releases, helm.namespace)
-        self.following = Following(helm.releases, helm.drift)
+        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._rolled_out: dict[str, tuple[Head, str]] = {}
+        self.locator = ReleaseLocator(helm.releases, helm.namespace)
+        self.tracker = DriftTracker(helm.releases, helm.drift)
 
-    async def foresee(self) -> None:
-        """Where no release is ours yet, all modules will be rendered."""
+    async def prewarm_if_new(self) -> None:
+        """Start the render worker if no release is ours yet, for then all modules will be rendered."""
         with suppress(KubeError):
-            if not any(head.owned for head in (await self.places.heads()).values()):
-                self.expect()
+            if not any(head.owned for head in (await self.locator.heads()).values()):
+                self.prewarm()
+
+    def prewarm(self) -> None:
+        """Start the render worker: something will be rendered soon."""
+        self._helm.renderer.expect()
 
     async def has_releases(self) -> bool:
         """May an earlier process have installed something?"""
         try:
-            return any(head.owned for head in (await self.places.heads()).values())
+            return any(head.owned for head in (await self.locator.heads()).values())
         except KubeError:
             return True
 
-    def expect(self) -> None:
-        """Something will be rendered soon."""
-        self._helm.renderer.expect()
-
     async def head(self, state: ModuleState) -> Head | None:
         """The latest revision of a module's release, wherever it is."""
-        return await self.places.head(state.module)
+        return await self.locator.head(state.module)
 
-    async def settle(self, state: ModuleState) -> None:
-        """Make the release what it is to be. Raises BadValues, BadChart, RenderFailed, ReleaseFailed, KubeError."""
+    async def reconcile(self, state: ModuleState) -> None:
+        """Bring the release in line with the module's values. Raises BadValues, BadChart, RenderFailed, ReleaseFailed,
+        KubeError."""
         self._store.for_helm(state.module.key)
         with self._timed(self._metrics.module_helm_seconds.observe, state):
-            async with self._turns:
-                await self._settle(state)
+            async with self._slots:
+                await self._reconcile(state)
 
     async def uninstall(self, state: ModuleState) -> None:
-        """Take the release away, wherever it is."""
-        self.following.forget(state.module)
+        """Delete the release, wherever it is."""
+        self.tracker.forget(state.module)
         if head := await self.head(state):
             await self.purge(head)
-            _log.info("Release is removed.", revision=head.revision)
+            _log.info("release deleted", revision=head.revision)
 
     async def purge(self, head: Head) -> None:
-        """Take a release away."""
+        """Delete a release."""
         await self._helm.releases.uninstall(head.name, head.namespace, self._settings.helm_timeout)
 
     async def rollback(self, state: ModuleState, revision: int | None) -> Head:
-        """Bring an earlier revision back, for as long as nothing else is wanted."""
-        digest_, _ = await self._sought(state, await self.head(state))
-        head = await self._helm.releases.rollback(*self.places.identity(state.module), revision, digest_)
-        _log.info("Release is rolled back on request.", module=head.name, revision=head.revision)
-        _is_at(state, head)
-        self.following.settled(state.module, head)
+        """Bring an earlier revision back, until the module's values or its chart change."""
+        digest_, _ = await self._compute_digest(state, await self.head(state))
+        head = await self._helm.releases.rollback(*self.locator.identity(state.module), revision, digest_)
+        _log.info("release rolled back on request", module=head.name, revision=head.revision)
+        _set_revision(state, head)
+        self.tracker.track(state.module, head)
         return head
 
     def drift(self, state: ModuleState) -> tuple[Finding, ...]:
-        """Its objects that are not as they were applied."""
-        return self._helm.drift.found(self.places.identity(state.module))
+        """Its objects that have drifted from what was applied."""
+        return self._helm.drift.found(self.locator.identity(state.module))
 
     def problems(self, state: ModuleState) -> list[str]:
         """What is known to be wrong with the records of its release."""
-        return self._helm.releases.problems(*self.places.identity(state.module))
+        return self._helm.releases.problems(*self.locator.identity(state.module))
 
-    async def broken(self, state: ModuleState) -> bool:
-        """Is it known that the record of its head cannot be read?"""
+    async def is_broken(self, state: ModuleState) -> bool:
+        """Is it known that the record of its latest revision cannot be read?"""
         head = await self.head(state)
         return head is not None and self._helm.releases.broken(head)
 
-    def found(self, state: ModuleState, finding: Finding) -> bool:
-        """An object is not as it was applied; is something to be done about it?"""
+    def needs_repair(self, state: ModuleState, finding: Finding) -> bool:
+        """Log and count that an object has drifted; should the module run for it?"""
         fields = ", ".join(finding.fields)
-        _log.warn(
-            "An object is gone." if finding.missing else "An object was changed.", object=str(finding), fields=fields
-        )
+        _log.warn("object deleted" if finding.missing else "object changed", object=str(finding), fields=fields)
         if finding.missing:
             self._metrics.modules_absent_resources.inc(state.module.name, str(finding))
         return state.on and (finding.missing or state.module.traits.drift == "repair")
 
     def reads_capabilities(self, state: ModuleState) -> bool:
-        """Might its objects depend on what the cluster serves?"""
+        """May its objects depend on what the cluster serves?"""
         try:
             return state.module.chart and scan(state.module.directory).reads_capabilities
         except BadChart:
             return False
 
     async def render(self, state: ModuleState) -> Rendered:
-        """The chart with the values of this moment, as its next revision would be. Raises BadChart, RenderFailed."""
-        return await self._helm.renderer.render(await self._order(state.module, await self.head(state)))
+        """The chart with the present values, as its next revision would be. Raises BadChart, RenderFailed."""
+        return await self._helm.renderer.render(await self._render_order(state.module, await self.head(state)))
 
     async def deployed(self, state: ModuleState) -> tuple[JSON, ...]:
-        """The objects of a module's deployed revision, none if there is none."""
+        """The objects of a module's deployed revision, empty without one."""
         head = await self.head(state)
         return await self._helm.releases.manifest(head) if head else ()
 
     async def last_values(self, state: ModuleState) -> JSON:
-        """The values of a module's deployed revision by section, None if it has no such revision."""
+        """The values of a module's deployed revision by section, None without one."""
         head = await self.head(state)
         return await self._helm.releases.values(head) if head else None
 
-    async def _settle(self, state: ModuleState) -> None:
+    async def _reconcile(self, state: ModuleState) -> None:
         module, head = state.module, await self.head(state)
-        identity = self.places.identity(module)
+        identity = self.locator.identity(module)
         if head and head.namespace != identity.namespace:
-            raise ReleaseFailed(_moved(module, head))
+            raise ReleaseFailed(_namespace_changed(module, head))
         left_alone = self._maintained(module.key)
-        settled = head if head and self._at_rest(head, left_alone) else None
+        settled = head if head and self._is_settled(head, left_alone) else None
         if settled and left_alone:
-            await self._at_work(state, settled)
+            await self._finish(state, settled)
             return
-        current, rendered = await self._sought(state, head)
-        if settled and current in (settled.digest, self._known_as(settled)):
-            await self._at_work(state, settled)
+        current, rendered = await self._compute_digest(state, head)
+        if settled and current in (settled.digest, self._known_digest(settled)):
+            await self._finish(state, settled)
             return
-        rendered = rendered or await self._rendered(state, head)
+        rendered = rendered or await self._render(state, head)
         values = self._store.document(module.key)
         await self._upgrade(state, Wanted(*identity, rendered, values, current, self._terms(state)))
 
-    def _at_rest(self, head: Head, left_alone: bool) -> bool:
-        """Has it come to a good end, which can be read?"""
+    def _is_settled(self, head: Head, left_alone: bool) -> bool:
+        """Was the last rollout successful, and can its record be read?"""
         good = head.status == _DEPLOYED and head.unmanaged == left_alone
         return good and not self._helm.releases.broken(head)
 
-    def _known_as(self, head: Head) -> str:
-        """The digest that has led to just this revision, though its record may tell another."""
-        known, digest_ = self._as_good.get(head.name, (None, ""))
+    def _known_digest(self, head: Head) -> str:
+        """The digest that has led to just this revision, though its record may have another."""
+        known, digest_ = self._rolled_out.get(head.name, (None, ""))
         return digest_ if known == head else ""
 
-    async def _sought(self, state: ModuleState, head: Head | None) -> tuple[str, Rendered | None]:
-        """What the release is to be made from, as a digest. Where templates look into the cluster only the result
-        tells, which then comes along."""
+    async def _compute_digest(self, state: ModuleState, head: Head | None) -> tuple[str, Rendered | None]:
+        """The digest of what the release should be made from. Where templates look into the cluster, that includes the
+        rendered manifest, which is returned too."""
         with self._timed(self._operation("check-upgrade"), state):
-            found = scan(state.module.directory)
-            current = await self._digest(state.module, found)
-        if not found.looks_up:
+            files = scan(state.module.directory)
+            current = await self._digest(state.module, files)
+        if not files.looks_up:
             return current, None
-        rendered = await self._rendered(state, head)
+        rendered = await self._render(state, head)
         return together(current, rendered.manifest), rendered
 
-    async def _rendered(self, state: ModuleState, head: Head | None) -> Rendered:
+    async def _render(self, state: ModuleState, head: Head | None) -> Rendered:
         with self._timed(self._operation("template"), state):
-            return await self._helm.renderer.render(await self._order(state.module, head))
+            return await self._helm.renderer.render(await self._render_order(state.module, head))
 
     async def _upgrade(self, state: ModuleState, wanted: Wanted) -> None:
-        self.following.pause(self.places.identity(state.module))
+        self.tracker.pause(self.locator.identity(state.module))
         try:
             with self._timed(self._operation("upgrade"), state):
                 settled = await self._helm.releases.settle(wanted)
         finally:
             state.add_adopted(self._helm.releases.adopted(wanted.name, wanted.namespace))
-        self._as_good[wanted.name] = settled.head, wanted.digest
+        self._rolled_out[wanted.name] = settled.head, wanted.digest
         if settled.changed:
-            _log.info("Release is settled.", revision=settled.head.revision, written=settled.changed)
-        await self._at_work(state, settled.head, wanted.rendered.objects)
+            _log.info("release rolled out", revision=settled.head.revision, written=settled.changed)
+        await self._finish(state, settled.head, wanted.rendered.objects)
 
-    async def _at_work(self, state: ModuleState, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
-        """The head is what is wanted; what its objects have lost meanwhile is brought back."""
-        _is_at(state, head)
+    async def _finish(self, state: ModuleState, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
+        """The head is in line with the values; repair the objects that drifted meanwhile, and watch all of them."""
+        _set_revision(state, head)
         if head.note == "rolled-back":
             raise ReleaseFailed(
                 f"{head.name}: the last upgrade failed and was rolled back; change its values or its chart, see "
                 f"`hookrunner module list`"
             )
-        if lost := [one for one in self.drift(state) if one.missing or state.module.traits.drift == "repair"]:
-            identity = self.places.identity(state.module)
-            await self._helm.releases.repair(*identity, lost, self._terms(state))
-            _log.info("Objects are again as they were applied.", objects=some([*map(str, lost)]))
+        if drifted := [one for one in self.drift(state) if one.missing or state.module.traits.drift == "repair"]:
+            identity = self.locator.identity(state.module)
+            await self._helm.releases.repair(*identity, drifted, self._terms(state))
+            _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
-            self._helm.drift.repaired(identity, lost)
-        self.following.settled(state.module, head, objects)
+            self._helm.drift.repaired(identity, drifted)
+        self.tracker.track(state.module, head, objects)
 
-    async def _digest(self, module: Module, found: Scan) -> str:
-        capabilities = await self._helm.known.get() if found.reads_capabilities else None
-        return digest(found.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
+    async def _digest(self, module: Module, files: Scan) -> str:
+        capabilities = await self._helm.known.get() if files.reads_capabilities else None
+        return digest(files.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
 
-    async def _order(self, module: Module, head: Head | None) -> Render:
+    async def _render_order(self, module: Module, head: Head | None) -> Render:
         """Renders are upgrades of revision 1, except for the very first one."""
         return Render(
             directory=module.directory,
             name=module.name,
-            namespace=self.places.identity(module).namespace,
+            namespace=self.locator.identity(module).namespace,
             values=self._store.document(module.key),
             capabilities=await self._helm.known.get(),
             install=head is None,
@@ -277,12 +276,12 @@ class Releasing:
             observe(time.monotonic() - began, state.module.name, state.activation)
 
 
-def _is_at(state: ModuleState, head: Head) -> None:
+def _set_revision(state: ModuleState, head: Head) -> None:
     state.set_revision(head.revision, pinned=head.note == PINNED)
 
 
-def _moved(module: Module, head: Head) -> str:
-    """Objects do not move along with `namespace` in `module.yaml`: what is in their volumes would be lost."""
+def _namespace_changed(module: Module, head: Head) -> str:
+    """Objects do not move along with `namespace` in `module.yaml`: the data in their volumes would be lost."""
     return (
         f"{module.name}: `namespace` in module.yaml has changed, but it is installed in {head.namespace}, and objects "
         f"do not move along; to have it removed there and installed anew, turn the module off and on, or: "

@@ -5,7 +5,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from hookrunner.modules.scripts import Documents, Scripts
+from hookrunner.modules.enabled import Documents
+from hookrunner.modules.scripts import Scripts
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings

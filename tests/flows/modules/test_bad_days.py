@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 
-from hookrunner.convergence.edits import AT_ONCE, WITHIN
+from hookrunner.convergence.reactions import AT_ONCE, WITHIN
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, hook, patch

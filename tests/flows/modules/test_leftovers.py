@@ -57,7 +57,7 @@ async def test_in_doubt_nothing_is_deleted(world: World) -> None:
 
 async def _restarts_and_deletes_nothing(world: World, ready: bool = True) -> None:
     await world.again(ready)
-    await world.operator.wait_log("Nothing is purged")
+    await world.operator.wait_log("nothing is purged")
     await world.stop()
     (world.directory / "log").unlink()
     assert set(await world.maps()) == {"a", "gone"}

@@ -37,5 +37,5 @@ async def test_what_failed_is_done_again_and_what_was_done_is_not(world: World, 
 
 def failed(world: World, before: int) -> int:
     """So often it has, 0 if not more often than before."""
-    count = sum(record["msg"].startswith("Module failed") for record in world.operator.logs())
+    count = sum(record["msg"].startswith("module failed") for record in world.operator.logs())
     return count if count > before else 0

@@ -192,11 +192,11 @@ async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
     await world.configure(a="size: 2")
     await world.becomes("a", size="2")
     await world.delete("a")
-    assert (await world.operator.wait_log("Objects are again as they were"))["objects"] == "default/ConfigMap/a"
+    assert (await world.operator.wait_log("objects repaired"))["objects"] == "default/ConfigMap/a"
     await shown(world, "/module/a/rollback", {})
     assert (await world.operator.wait_log("rolled back on request"))["revision"] == 3
     await world.delete("hookrunner")
-    assert (await world.operator.wait_log("Release is removed"))["module"] == "a"
+    assert (await world.operator.wait_log("release deleted"))["module"] == "a"
     assert (await world.operator.wait_log("is deleted"))["msg"].startswith("ConfigMap default/hookrunner is deleted: ")
 
 

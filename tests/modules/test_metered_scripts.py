@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.decisions.asking import Measured
 from hookrunner.errors import ScriptFailed
 from hookrunner.hooks.run import Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
-from hookrunner.modules.enabled import Answer
-from hookrunner.modules.scripts import Documents
+from hookrunner.modules.enabled import Answer, Documents
+from hookrunner.modules.scripts import MeteredScripts
 
 MODULE = Module("dns", "dns", 1, Path("/nowhere"), Path("/nowhere"))
 LABELS = '{activation="OperatorStartup",binding="enabled",hook="enabled",module="dns",queue="main"}'
@@ -29,8 +28,8 @@ class Says:
         return self._answer
 
 
-def measured(answer: Answer | None, metrics: Metrics) -> Measured:
-    return Measured(Says(answer), metrics, lambda: "OperatorStartup")
+def measured(answer: Answer | None, metrics: Metrics) -> MeteredScripts:
+    return MeteredScripts(Says(answer), metrics, lambda: "OperatorStartup")
 
 
 async def test_a_run_is_measured_like_that_of_a_hook_and_is_no_success_of_one() -> None:
