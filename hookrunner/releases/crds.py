@@ -36,9 +36,7 @@ async def wait_established(client: Client, crd: JSON, deadline: float) -> None:
     reason = "the server has not reported a status"
     try:
         async with asyncio.timeout(deadline):
-            while reason := not_established_reason(
-                await client.get(DEFINITION.path(name=name))
-            ) or await _find_unserved(client, crd):
+            while reason := pending_reason(await client.get(_path(crd))) or await _find_unserved(client, crd):
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
     except TimeoutError:
@@ -46,7 +44,7 @@ async def wait_established(client: Client, crd: JSON, deadline: float) -> None:
         raise ReleaseFailed(message) from None
 
 
-def not_established_reason(crd: JSON) -> str:
+def pending_reason(crd: JSON) -> str:
     """Why a definition is not established; empty if it is."""
     conditions = {one["type"]: one for one in (crd.get("status") or {}).get("conditions") or ()}
     for kind in ("NamesAccepted", "Established"):
@@ -154,7 +152,7 @@ class Crds:
             if removed := _removed_versions(existing, crd):
                 update = await self._migrate_objects(existing, update, removed)
             await self._put(update)
-        if update is not None or not_established_reason(existing):
+        if update is not None or pending_reason(existing):
             await wait_established(self._client, crd, self._deadline)
 
     async def _migrate_objects(self, existing: JSON, update: JSON, removed: set[str]) -> JSON:

@@ -110,7 +110,9 @@ async def test_an_object_that_does_not_go_at_once_is_waited_for(world: World) ->
 
 async def test_an_object_that_never_goes_is_named_with_what_holds_it(world: World) -> None:
     await world.apply(config_map("a", finalizers=["example.com/wait"]))
-    with pytest.raises(ReleaseFailed, match=r"pre-install hook ConfigMap a .*for its finalizers: example.com/wait"):
+    with pytest.raises(
+        ReleaseFailed, match=r"pre-install hook ConfigMap a .*because of its finalizers: example.com/wait"
+    ):
         await run(world, hook(config_map("a"), "pre-install"), timeout=5)
 
 
