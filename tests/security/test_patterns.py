@@ -13,7 +13,7 @@ from hookrunner.kube import refusals
 from hookrunner.modules import versions
 from hookrunner.process.lines import LINE_CAP, Records
 from hookrunner.releases import server_side_apply
-from hookrunner.values.schemas import formats
+from hookrunner.values.schemas.keywords import text_format
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
 from tests.security.stalls import watched
@@ -108,7 +108,7 @@ def test_messages_that_quote_a_users_text_are_read_once(read: Callable[[str], ob
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("part", [*REPEATED, "(", "<", "@", "a@", "a.", "%", ":", "0:", "h1"])
 def test_a_value_of_a_format_is_read_once(name: str, part: str) -> None:
-    has_format = formats.text(name)
+    has_format = text_format(name)
     assert has_format is not None
     long = part * (LONG // len(part))
     with watched():

@@ -6,6 +6,7 @@ Source: https://json-schema.org/draft-04/draft-fge-json-schema-validation-00,
 OpenAPI 3.0 for `nullable` and formats.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
@@ -13,12 +14,26 @@ from difflib import get_close_matches
 import orjson
 
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import formats
 from hookrunner.values.schemas.node import KINDS, Test
 from kubetypes import patterns
+from kubetypes.formats import FORMATS, Format
 
 _NOT_TESTED = frozenset(("type", "default", "description", "properties", "additionalProperties", "items", "required"))
 _SINGLE = 3.4028234663852886e38
+_INTEGERS: Mapping[str, tuple[int, int]] = {
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+"""Smallest and largest integer of a format, both included."""
+_ADDRESSES = frozenset(("ipv4", "cidr"))
+_TEXT_FORMATS = _ADDRESSES | {
+    *("byte", "date", "datetime", "duration", "email", "hexcolor", "hostname", "ipv6", "mac"),
+    *("uri", "uuid", "uuid3", "uuid4", "uuid5"),
+}
+"""Formats of texts that are checked; others only inform people, as in other implementations."""
+_LEADING_ZERO = re.compile(r"(?:\A|\.)0\d")
 
 
 def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
@@ -40,6 +55,21 @@ def suggestion(word: str, known: Sequence[str]) -> str:
     near = get_close_matches(word.lower(), [one.lower() for one in known], n=1)
     found = next((one for one in known if near and one.lower() == near[0]), "")
     return f"; did you mean '{found}'?" if found else ""
+
+
+def text_format(name: str) -> Format | None:
+    """A check whether a text has the format; None for a format that is not checked. Dashes do not count (`date-time`).
+
+    As addon-operator checks, by Go's `strfmt`: an IPv4 address with leading zeros is none, though Kubernetes takes it.
+    Only an empty `byte` passes here.
+    """
+    name = name.replace("-", "").lower()
+    if name not in _TEXT_FORMATS:
+        return None
+    has_format = FORMATS[name]
+    if name in _ADDRESSES:
+        return lambda text: _LEADING_ZERO.search(text) is None and has_format(text)
+    return (lambda text: not text or has_format(text)) if name == "byte" else has_format
 
 
 def _whole(value: JSON) -> JSON:
@@ -90,7 +120,7 @@ def _remainder(value: float, step: Decimal) -> bool:
 
 
 def _number_format(name: str) -> Iterator[Test]:
-    low, high = formats.INTEGERS.get(name, (-_SINGLE, _SINGLE) if name == "float" else (0, 0))
+    low, high = _INTEGERS.get(name, (-_SINGLE, _SINGLE) if name == "float" else (0, 0))
     if high:
         yield Test("format", lambda value: "" if low <= value <= high else f"does not fit into {name}")
 
@@ -104,7 +134,7 @@ def _of_texts(raw: Mapping[str, JSON]) -> Iterator[Test]:
         matches, pattern = _matcher(raw["pattern"]), raw["pattern"]
         yield Test("pattern", lambda value: "" if matches(value) else f"does not match the pattern {pattern}")
     name = raw.get("format", "")
-    known = formats.text(name)
+    known = text_format(name)
     if known is not None:
         yield Test("format", lambda value: "" if known(value) else f"is no {name}")
 
