@@ -17,7 +17,6 @@ import random
 import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import quote
 
 from hookrunner import log
 from hookrunner.certificates.issuing import issue, made, renewal
@@ -25,8 +24,11 @@ from hookrunner.certificates.latest import REMINDER, Latest
 from hookrunner.certificates.material import OVERLAP, Material, checked, doubts, lacking, lingering, overlap
 from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, SecretState, WatchedSecret
 from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
+from hookrunner.model.resources import Resource
 
 PREVIOUS = "previous-ca.crt"
 
@@ -50,7 +52,8 @@ may wake us a hair too early by the other one."""
 
 _CERT_MANAGER = "cert-manager.io/certificate-name"
 _LABELS = {"app.kubernetes.io/managed-by": "hookrunner"}
-_MANAGER = {"fieldManager": "hookrunner"}
+_OPTIONS = WriteOptions(FIELD_MANAGER)
+_SECRETS = Resource("v1", "Secret", "secrets", True)
 
 _LOG = log.get("certificates")
 
@@ -164,15 +167,15 @@ class _Own:
         """Why it cannot be done, or nothing."""
         known = self._latest.material.trust if self._latest.material else b""
         previous = overlap(state.trust, known, time.time())
-        call = self._call(_data(issue(self._wanted(state), time.time()), previous))
+        verb = "update" if self._secret.state.obj else "create"
         try:
-            await self._client.send(call)
+            await self._send(_data(issue(self._wanted(state), time.time()), previous))
         except (AlreadyExists, Conflict):
             return ""
         except KubeError as error:
             if error.brief:
                 self._next_attempt = min(self._next_attempt, _now() + _BRIEF_PAUSE)
-            return _advice(call, self._secret.state.where, error)
+            return _advice(verb, self._secret.state.where, error)
         _LOG.info("certificate issued", secret=self._secret.state.where, because=state.wrong)
         return ""
 
@@ -182,16 +185,16 @@ class _Own:
         kept = state.material.names if state.material and lacking(state.material, self._names) else ()
         return list(dict.fromkeys([*self._names, *kept]))
 
-    def _call(self, data: dict[str, str]) -> Call:
-        """Both ways fail if the Secret is not as we saw it: PUT carries its resourceVersion."""
-        path = f"/api/v1/namespaces/{quote(self._namespace)}/secrets"
+    async def _send(self, data: dict[str, str]) -> None:
+        """Create or replace the Secret. Both fail if it is not as we saw it: the update has its resourceVersion."""
         found = self._secret.state.obj
         if found is None:
             metadata = {"name": self._name, "namespace": self._namespace, "labels": _LABELS}
             body = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata}
-            return Call("POST", path, _MANAGER, body | {"data": data})
+            await writes.create(self._client, ObjectRef(_SECRETS, self._namespace), body | {"data": data}, _OPTIONS)
+            return
         body = found | {"data": (found.get("data") or {}) | data}
-        return Call("PUT", f"{path}/{quote(self._name)}", _MANAGER, body)
+        await writes.replace(self._client, ObjectRef(_SECRETS, self._namespace, self._name), body, _OPTIONS)
 
     def _pause(self) -> None:
         now = _now()
@@ -214,8 +217,7 @@ def _foreign(secret: SecretState, state: State) -> str:
     return f"{secret.where}: {state.wrong}, but it is cert-manager's to renew: start with --webhook-certs secret:{name}"
 
 
-def _advice(call: Call, where: str, error: KubeError) -> str:
-    verb = "create" if call.method == "POST" else "update"
+def _advice(verb: str, where: str, error: KubeError) -> str:
     told = f"cannot {verb} {where}: {error}"
     if isinstance(error, Denied):
         return f"{told}: a Role in its namespace must allow to get, list, watch, create and update secrets"

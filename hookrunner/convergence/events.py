@@ -20,8 +20,9 @@ from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
-from hookrunner.kube import rights
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import rights, writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import one_line
 from hookrunner.web.formats import rfc3339
@@ -36,6 +37,7 @@ LONGEST = 1024
 _EVENTS = Resource("v1", "Event", "events", True)
 _RULE = rights.rule(_EVENTS, ["create", "patch"])
 _COMPONENT = "hookrunner"
+_OPTIONS = WriteOptions(timeout=10.0)
 _log = log.get("events")
 
 
@@ -120,7 +122,7 @@ class EventWriter:
         try:
             if not (thread.repeats and await self._count(thread)):
                 event = self._event(reason, thread)
-                await self._client.send(Call("POST", _EVENTS.path(self._config.namespace), body=event, timeout=10.0))
+                await writes.create(self._client, ObjectRef(_EVENTS, self._config.namespace), event, _OPTIONS)
                 thread.remember(event)
             self._refused = False
         except KubeError as error:
@@ -131,10 +133,9 @@ class EventWriter:
     async def _count(self, thread: _Thread) -> bool:
         """Count in the last Event; False if it does not exist any more: API servers delete Events after an hour."""
         news = {"count": thread.posted["count"] + thread.waiting.total(), "lastTimestamp": rfc3339(time.time())}
-        path = _EVENTS.path(self._config.namespace, thread.posted["metadata"]["name"])
-        call = Call("PATCH", path, body=news, content_type="application/merge-patch+json", timeout=10.0)
+        ref = ObjectRef(_EVENTS, self._config.namespace, thread.posted["metadata"]["name"])
         try:
-            await self._client.send(call)
+            await writes.merge_patch(self._client, ref, news, _OPTIONS)
         except NotFound:
             return False
         thread.remember(thread.posted | news)

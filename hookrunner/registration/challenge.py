@@ -5,8 +5,9 @@ would stand for ever, for nobody else may write. So we put a question on the obj
 there takes it away at once. If nobody does, it is ours. No webhook changes for the question.
 """
 
-from hookrunner.kube.client import Call, Client
-from hookrunner.kube.writes import FIELD_MANAGER
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import CHALLENGE, Claim
 from hookrunner.registration.merging import Registration
@@ -46,5 +47,5 @@ class Challenge:
         """As of the version that was read: if it was changed since, somebody is there."""
         asked = existing["metadata"] | {"annotations": annotations | {CHALLENGE: self._generation}}
         body = existing | {"metadata": asked}
-        path = self._registration.resource.path(name=self._registration.name)
-        await self._client.send(Call("PUT", path, {"fieldManager": FIELD_MANAGER}, body))
+        ref = ObjectRef(self._registration.resource, name=self._registration.name)
+        await writes.replace(self._client, ref, body, WriteOptions(FIELD_MANAGER))

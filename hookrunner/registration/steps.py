@@ -18,7 +18,10 @@ class Right:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A request that makes it right, or fails with 409 if somebody was faster."""
+    """A request that brings the object in sync, or fails with 409 if another client was faster.
+
+    `body` is the object to write; for a deletion, the object as it was read.
+    """
 
     method: Literal["POST", "PUT", "DELETE"]
     body: JSON
@@ -47,7 +50,7 @@ def step(registration: Registration, existing: JSON | None, trust: Trust, claim:
     if not claim.admits(existing, registration.digest):
         return Right(True) if wanted == existing else Left(existing["metadata"]["annotations"][GENERATION])
     if wanted is None:
-        return Write("DELETE", _preconditions(existing))
+        return Write("DELETE", existing)
     stamped = _stamped(registration, wanted, claim) if wanted != existing or registration.digest else existing
     return Right(True) if stamped == existing else Write("PUT", stamped)
 
@@ -57,8 +60,3 @@ def _stamped(registration: Registration, wanted: JSON, claim: Claim) -> JSON:
     if not registration.digest:
         return wanted | {"metadata": unclaimed(metadata)}
     return wanted | {"metadata": claimed(metadata, registration.digest, claim.generation)}
-
-
-def _preconditions(existing: JSON) -> JSON:
-    metadata = existing["metadata"]
-    return {"preconditions": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}}

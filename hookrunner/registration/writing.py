@@ -4,10 +4,12 @@
 rights that users of shell-operator have given.
 """
 
+from dataclasses import replace
+
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
-from hookrunner.kube import rights
-from hookrunner.kube.client import Call, Client
-from hookrunner.kube.writes import FIELD_MANAGER
+from hookrunner.kube import rights, writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import Claim, unclaimed
 from hookrunner.registration.merging import DEFINITION, Registration
@@ -64,10 +66,17 @@ async def _empty(client: Client, registration: Registration, existing: JSON) -> 
 
 
 async def _send(client: Client, registration: Registration, write: Write) -> None:
-    resource = registration.resource
-    path = resource.path() if write.method == "POST" else resource.path(name=registration.name)
-    params = {} if write.method == "DELETE" else {"fieldManager": FIELD_MANAGER}
-    await client.send(Call(write.method, path, params, write.body, timeout=_TIMEOUT))
+    ref = ObjectRef(registration.resource, name=registration.name)
+    options = WriteOptions(FIELD_MANAGER, timeout=_TIMEOUT)
+    match write.method:
+        case "POST":
+            await writes.create(client, replace(ref, name=""), write.body, options)
+        case "PUT":
+            await writes.replace(client, ref, write.body, options)
+        case "DELETE":
+            metadata = write.body["metadata"]
+            this_one = DeleteOptions(uid=metadata["uid"], version=metadata["resourceVersion"], timeout=_TIMEOUT)
+            await writes.delete(client, ref, this_one)
 
 
 def _explained(registration: Registration, verb: str, error: Denied) -> Denied:

@@ -13,14 +13,13 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-
-import orjson
+from dataclasses import replace
 
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
-from hookrunner.kube import rights
-from hookrunner.kube.client import Call, Client
-from hookrunner.kube.writes import FIELD_MANAGER
+from hookrunner.kube import rights, writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases.crd_comparison import merged
 from hookrunner.releases.manifest_objects import Kinds, resources
@@ -36,7 +35,7 @@ async def wait_established(client: Client, crd: JSON, deadline: float) -> None:
     reason = "the server has not reported a status"
     try:
         async with asyncio.timeout(deadline):
-            while reason := pending_reason(await client.get(_path(crd))) or await _find_unserved(client, crd):
+            while reason := pending_reason(await writes.read(client, _ref(crd))) or await _find_unserved(client, crd):
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
     except TimeoutError:
@@ -80,7 +79,7 @@ def _storage_hash(crd: JSON) -> str:
 _ATTEMPTS = 5
 _AT_ONCE = 16
 _PAGE = 500
-_WHO = {"fieldManager": FIELD_MANAGER}
+_OPTIONS = WriteOptions(FIELD_MANAGER)
 _VERBS = ["get", "create", "update"]
 
 _LOG = log.get("releases.crds")
@@ -123,7 +122,7 @@ class Crds:
         """Create or update a definition, again if another client writes it at the same time."""
         for _ in range(_ATTEMPTS):
             try:
-                existing = await self._client.get(_path(crd))
+                existing = await writes.read(self._client, _ref(crd))
             except NotFound:
                 if await self._create(crd):
                     return
@@ -137,7 +136,7 @@ class Crds:
 
     async def _create(self, crd: JSON) -> bool:
         try:
-            await self._client.send(Call("POST", DEFINITION.path(), _WHO, crd))
+            await writes.create(self._client, ObjectRef(DEFINITION), crd, _OPTIONS)
         except AlreadyExists:
             return False
         await wait_established(self._client, crd, self._deadline)
@@ -168,17 +167,17 @@ class Crds:
 
     async def _set_stored_versions(self, crd: JSON, stored: Sequence[str]) -> dict[str, JSON]:
         """Set the stored versions in the status; the definition afterwards."""
-        found = await self._client.get(_path(crd))
-        where, status = f"{_path(crd)}/status", {"storedVersions": stored}
-        put = Call("PUT", where, _WHO, found | {"status": found["status"] | status})
+        found = await writes.read(self._client, _ref(crd))
+        ref, status = replace(_ref(crd), subresource="status"), {"storedVersions": stored}
         try:
-            answer = await self._client.send(put)
+            body = found | {"status": found["status"] | status}
+            answer = await writes.replace(self._client, ref, body, _OPTIONS)
         except Denied as error:
             if not rights.is_forbidden(error):
                 raise
             body = {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "status": status}
-            answer = await self._client.send(Call("PATCH", where, _WHO, body, "application/merge-patch+json"))
-        cleaned: dict[str, JSON] = orjson.loads(answer)
+            answer = await writes.merge_patch(self._client, ref, body, _OPTIONS)
+        cleaned: dict[str, JSON] = answer.json
         return cleaned
 
     async def _rewrite_objects(self, crd: JSON) -> int:
@@ -189,10 +188,10 @@ class Crds:
 
         async def rewrite(obj: JSON) -> None:
             metadata = obj["metadata"]
-            where = resource.path(metadata.get("namespace", ""), metadata["name"])
+            ref = ObjectRef(resource, metadata.get("namespace", ""), metadata["name"])
             async with turn:
                 try:
-                    await self._client.send(Call("PUT", where, _WHO, obj))
+                    await writes.replace(self._client, ref, obj, _OPTIONS)
                 except (NotFound, Conflict):
                     return
 
@@ -204,11 +203,11 @@ class Crds:
                 return count
 
     async def _put(self, crd: JSON) -> JSON:
-        return orjson.loads(await self._client.send(Call("PUT", _path(crd), _WHO, crd)))
+        return (await writes.replace(self._client, _ref(crd), crd, _OPTIONS)).json
 
 
-def _path(crd: JSON) -> str:
-    return DEFINITION.path(name=crd["metadata"]["name"])
+def _ref(crd: JSON) -> ObjectRef:
+    return ObjectRef(DEFINITION, name=crd["metadata"]["name"])
 
 
 def _labelled(crd: JSON, labels: Mapping[str, str]) -> JSON:

@@ -15,24 +15,21 @@ from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import orjson
-
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
-from hookrunner.kube import rights
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import rights, writes
+from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases import ownership
 from hookrunner.releases.kstatus import ended
 from hookrunner.releases.manifest_objects import CRD, Identity, object_id
-from hookrunner.releases.object_writer import path
 from hookrunner.releases.readiness import Readiness, has, is_gone
 from hookrunner.releases.records.record import now
 
 _LOG = log.get("releases.hooks")
 _FIRST, _AFTER_SUCCESS, _AFTER_FAILURE = "before-hook-creation", "hook-succeeded", "hook-failed"
-_APPLY = "application/apply-patch+yaml"
 _VERBS = ["get", "list", "watch", "create", "delete"]
 _COMPLETE = frozenset({("batch", "Job"), ("", "Pod")})
 
@@ -97,9 +94,9 @@ class HelmHooks:
 
     async def _run_hook(self, step: "_Step") -> None:
         obj, timeout = step.hook.obj, step.timeout
-        how = {"fieldManager": ownership.MANAGER, "force": "false", "fieldValidation": "Strict"}
+        options = WriteOptions(ownership.MANAGER, force=False, strict=True)
         try:
-            await self._client.send(Call("PATCH", await self._path(step), how, obj, _APPLY))
+            await writes.apply(self._client, await self._ref(step), obj, options)
         except Denied as error:
             if not rights.is_forbidden(error):
                 raise
@@ -111,9 +108,9 @@ class HelmHooks:
         """Create the object by POST, as Helm does: a role made for Helm's hooks may lack `patch`."""
         one = object_id(step.hook.obj, step.identity)
         resource = await self._discovery.resolve(one.api_version, one.kind)
-        how = {"fieldManager": ownership.MANAGER, "fieldValidation": "Strict"}
+        options = WriteOptions(ownership.MANAGER, strict=True)
         try:
-            await self._client.send(Call("POST", path(resource, one.namespace), how, step.hook.obj))
+            await writes.create(self._client, ObjectRef(resource, one.namespace), step.hook.obj, options)
         except Denied as error:
             raise rights.explained(error, f"run {step}", rights.rule(resource, _VERBS)) from error
 
@@ -129,18 +126,17 @@ class HelmHooks:
         """Delete a hook's object and wait until it is deleted, if this is one of the hook's policies."""
         if policy not in step.hook.delete_policies or step.hook.kind == CRD:
             return
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         try:
-            answer = await self._client.send(Call("DELETE", await self._path(step), body=body))
+            answer = await writes.delete(self._client, await self._ref(step), DeleteOptions("Background"))
         except NotFound:
             return
-        if orjson.loads(answer)["kind"] != "Status":  # it is deleted later: finalizers, or processes that have to end
+        if answer.json["kind"] != "Status":  # it is deleted later: finalizers, or processes that have to end
             await self._readiness.wait_until([step.hook.obj], step.identity.namespace, step.timeout, is_gone)
 
-    async def _path(self, step: "_Step") -> str:
+    async def _ref(self, step: "_Step") -> ObjectRef:
         one = object_id(step.hook.obj, step.identity)
         resource = await self._discovery.resolve(one.api_version, one.kind, exact=True)
-        return path(resource, one.namespace, one.name)
+        return ObjectRef(resource, one.namespace, one.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,20 +13,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed, UnknownKind
-from hookrunner.kube import rights
+from hookrunner.kube import rights, writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.releases import Terms
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
 from hookrunner.releases.crds import wait_established
 from hookrunner.releases.manifest_objects import CRD, Identity, Kinds, ObjectId, object_id, stages
-from hookrunner.releases.object_writer import METADATA, ObjectWrite, ObjectWriter, WriteResult, path
+from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
 from hookrunner.releases.ownership import ReleaseOwners
+from kubetypes import json_values
 
 _AT_ONCE = 24
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
@@ -152,8 +152,8 @@ class ManifestApplier:
             resource = await self._kinds.resolve(one.api_version, one.kind)
             if not resource.namespaced and any(_same_in_cluster(one, other) for other in spare):
                 return False
-            where = path(resource, one.namespace, one.name)
-            metadata = (await self._client.get(where, accept=METADATA))["metadata"]
+            ref = ObjectRef(resource, one.namespace, one.name)
+            metadata = await writes.read_metadata(self._client, ref)
         except (UnknownKind, NotFound):
             return False
         except Denied as error:
@@ -163,7 +163,7 @@ class ManifestApplier:
             return False
         if not metadata.get("deletionTimestamp"):
             try:
-                await self._writing.delete(where, metadata["uid"])
+                await self._writing.delete(ref, metadata["uid"])
             except Denied as error:
                 raise _explained(error, resource) from error
         return True
@@ -206,12 +206,8 @@ def _explained(error: Denied, resource: Resource) -> Denied:
 
 
 def _same(one: JSON, other: JSON) -> bool:
-    """JSON equality: for Python `1` and `true` are equal, for the API server they are not."""
-    return one == other and _text(one) == _text(other)
-
-
-def _text(value: JSON) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    """Are they one JSON value? Most differences are found without encoding them."""
+    return one == other and json_values.equal(one, other)
 
 
 def _same_in_cluster(one: ObjectId, other: ObjectId) -> bool:

@@ -6,17 +6,15 @@ only an absent object; the first change turns it into an apply, exactly as for o
 object is read (metadata only) and applied under its `uid`: an object that was replaced in between is read again.
 """
 
-import asyncio
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Literal
-from urllib.parse import quote
-
-import orjson
 
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import Adoption, Terms
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases import ownership, server_side_apply
@@ -25,12 +23,10 @@ from hookrunner.releases.ownership import ReleaseOwners
 
 WriteResult = Literal["created", "changed", "unchanged"]
 
-METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-_APPLY = "application/apply-patch+yaml"
-_MANAGER = {"fieldManager": ownership.MANAGER}
+_OPTIONS = WriteOptions(ownership.MANAGER, metadata_only=True)
+_FORCED = replace(_OPTIONS, force=True)
 _ATTEMPTS = 5
 _GONE_WITHIN = 30.0
-_FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
 
 _LOG = log.get("releases.writing")
 
@@ -46,9 +42,9 @@ class ObjectWrite:
     terms: Terms
 
     @property
-    def path(self) -> str:
-        """The URL path of the object."""
-        return path(self.resource, self.obj["metadata"].get("namespace", ""), self.obj["metadata"]["name"])
+    def ref(self) -> ObjectRef:
+        """The object in the cluster."""
+        return ObjectRef(self.resource, self.obj["metadata"].get("namespace", ""), self.obj["metadata"]["name"])
 
     @property
     def may_adopt(self) -> bool:
@@ -88,9 +84,8 @@ class ObjectWriter:
         raise ReleaseFailed("another client keeps deleting and creating it", brief=True)
 
     async def _create(self, order: ObjectWrite) -> WriteResult | None:
-        where = path(order.resource, order.obj["metadata"].get("namespace", ""))
         try:
-            await self._client.send(Call("POST", where, _MANAGER, order.obj, accept=METADATA))
+            await writes.create(self._client, replace(order.ref, name=""), order.obj, _OPTIONS)
         except AlreadyExists:
             return None
         return "created"
@@ -115,7 +110,7 @@ class ObjectWriter:
 
     async def _read_live(self, order: ObjectWrite) -> JSON:
         """Read the metadata of the live object. Raises ReleaseFailed if it must not be written."""
-        metadata = (await self._client.get(order.path, accept=METADATA))["metadata"]
+        metadata = await writes.read_metadata(self._client, order.ref)
         if order.adopts(metadata):
             await self._check_free(order, metadata)
         if metadata.get("deletionTimestamp"):
@@ -142,12 +137,10 @@ class ObjectWriter:
             {"op": "replace", "path": "/metadata/managedFields", "value": entries},
             {"op": "replace", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
         ]
-        call = Call("PATCH", order.path, _MANAGER, patch, "application/json-patch+json", METADATA)
         try:
-            moved: JSON = orjson.loads(await self._client.send(call))["metadata"]
+            return (await writes.json_patch(self._client, order.ref, patch, _OPTIONS)).json["metadata"]
         except Conflict:
             return await self._take_over_fields(order, await self._read_live(order))
-        return moved
 
     async def _apply_resolving_conflicts(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Apply the object; the answer. Force is used for fields that were ours before, and for objects that are
@@ -164,24 +157,20 @@ class ObjectWriter:
             ]
             if foreign:
                 raise ReleaseFailed(_describe_disputes(foreign)) from error
-        return await self._apply(order, metadata["uid"], {"force": "true"})
+        return await self._apply(order, metadata["uid"], _FORCED)
 
-    async def _apply(self, order: ObjectWrite, uid: str, how: dict[str, str] | None = None) -> JSON:
+    async def _apply(self, order: ObjectWrite, uid: str, options: WriteOptions = _OPTIONS) -> JSON:
+        """Apply the object without tolerated faults of the template. The server names such faults in several steps."""
         body = order.obj | {"metadata": order.obj["metadata"] | {"uid": uid}}
-        call = Call("PATCH", order.path, _MANAGER | (how or {}), body, _APPLY, METADATA)
-        return orjson.loads(await self._send_tolerating_faults(call))
-
-    async def _send_tolerating_faults(self, call: Call) -> bytes:
-        """Send an apply without tolerated faults of the template. The server names such faults in several steps."""
         for _ in range(_ATTEMPTS):
             try:
-                return await self._client.send(call)
+                return (await writes.apply(self._client, order.ref, body, options)).json
             except ApiError as error:
                 if not (faults := server_side_apply.faults(error.raw)):
                     raise
-            _LOG.warn("faults in a template are ignored", object=call.path, faults=", ".join(map(str, faults)))
-            call = replace(call, body=server_side_apply.tolerated(call.body, faults))
-        return await self._client.send(call)
+            _LOG.warn("faults in a template are ignored", object=order.ref.path, faults=", ".join(map(str, faults)))
+            body = server_side_apply.tolerated(body, faults)
+        return (await writes.apply(self._client, order.ref, body, options)).json
 
     async def _recreate(self, order: ObjectWrite, metadata: JSON, error: ApiError) -> WriteResult | None:
         """Recreate an object after a refused change of immutable fields; None if another object was refused than the
@@ -196,38 +185,19 @@ class ObjectWriter:
                 f"{', '.join(frozen)} cannot change after creation: delete the object, or allow to recreate it by"
                 f' the annotation {ownership.RECREATE}: "true" in the template. The API server said: {error}'
             ) from error
-        await self.delete(order.path, metadata["uid"])
-        await self._wait_until_deleted(order.path, metadata["uid"])
+        await self.delete(order.ref, metadata["uid"])
+        reason = await writes.wait_until_deleted(self._client, order.ref, metadata["uid"], _GONE_WITHIN)
+        if reason:
+            raise ReleaseFailed(f"deleted to be recreated, but it still exists after {_GONE_WITHIN:g} s: {reason}")
         return await self._create(order)
 
-    async def delete(self, where: str, uid: str) -> None:
+    async def delete(self, ref: ObjectRef, uid: str) -> None:
         """Delete the object with this uid; its dependents are deleted in the background. An absent object, or another
         one of this name, is no error."""
-        conditions = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}
         try:
-            await self._client.send(
-                Call("DELETE", where, body={"kind": "DeleteOptions", "apiVersion": "v1"} | conditions)
-            )
+            await writes.delete(self._client, ref, DeleteOptions("Background", uid))
         except (NotFound, Conflict):
             return
-
-    async def _wait_until_deleted(self, where: str, uid: str) -> None:
-        """Poll until the object does not exist, or another object has its name."""
-        look = _FIRST_LOOK
-        try:
-            async with asyncio.timeout(_GONE_WITHIN):
-                while (await self._client.get(where, accept=METADATA))["metadata"]["uid"] == uid:
-                    await asyncio.sleep(look)
-                    look = min(look * 1.5, _LONGEST_LOOK)
-        except NotFound:
-            return
-        except TimeoutError:
-            raise ReleaseFailed(f"deleted to be recreated, but it still exists after {_GONE_WITHIN:g} s") from None
-
-
-def path(resource: Resource, namespace: str, name: str = "") -> str:
-    """The URL path of an object, or of all objects of its kind in a namespace. Names may have any character."""
-    return resource.path(*(quote(part, safe=":") for part in (namespace, name)))
 
 
 def _describe_disputes(foreign: list[server_side_apply.Dispute]) -> str:

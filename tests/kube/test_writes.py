@@ -1,6 +1,7 @@
 """Requests about one object, as they leave: what is in them, and how long a deletion is waited for."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -115,3 +116,9 @@ async def test_blockers_of_a_deletion_are_named() -> None:
     assert reason == "its finalizers have not been removed: a/b, c/d"
     assert asyncio.get_running_loop().time() - began == 20.0
     assert server.reads < 40, "looks come at longer and longer intervals"
+
+
+def test_only_the_room_kube_builds_requests() -> None:
+    builders = re.compile(r"from hookrunner\.kube\.client import .*\bCall\b|application/[a-z-]*patch\+", re.MULTILINE)
+    files = (file for file in HOOKRUNNER.rglob("*.py") if file.parent.name != "kube")
+    assert [str(file) for file in files if builders.search(file.read_text())] == []

@@ -68,8 +68,8 @@ def test_whoever_wants_the_same_may_repair_it_and_it_stays_the_younger_ones() ->
 
 
 def test_a_person_may_always_remove() -> None:
-    found = step(validating(), written(validating("a.b.c"), by=NEW), Trust(), Claim("", by_hand=True))
-    assert found == Write("DELETE", {"preconditions": IDENTITY})
+    existing = written(validating("a.b.c"), by=NEW)
+    assert step(validating(), existing, Trust(), Claim("", by_hand=True)) == Write("DELETE", existing)
 
 
 def test_an_entry_keeps_what_newer_servers_put_there() -> None:

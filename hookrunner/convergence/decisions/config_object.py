@@ -13,14 +13,13 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-import orjson
-
 from hookrunner import log
 from hookrunner.engine.progress import Progress
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
-from hookrunner.kube import rights
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import rights, writes
+from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
+from hookrunner.kube.writes import Answer, ObjectRef
 from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.model.watching import WatchLost, WatchRestored
 from hookrunner.values.config_sections import NO_TEXT
@@ -173,7 +172,7 @@ class ConfigObject:
     async def read(self) -> Contents:
         """What it holds now, asked anew. Raises KubeError."""
         try:
-            self.contents = self._contents(await self._client.get(self._path))
+            self.contents = self._contents(await writes.read(self._client, self._ref))
         except NotFound:
             self.contents = Contents()
         except KubeError as error:
@@ -192,15 +191,10 @@ class ConfigObject:
         if self.grace.running:
             wait = f"it is written to when it is created again, or from {rfc3339(self.grace.until)} on"
             raise NotFound(404, "NotFound", f"{self} is missing; {wait}")
-        version, body = self.contents.version, {"data": {key: text}}
-        if version:
-            body |= {"metadata": {"resourceVersion": version}}
-            call = Call("PATCH", self._path, body=body, content_type="application/merge-patch+json")
-        else:
-            named = {"apiVersion": "v1", "kind": self._resource.kind, "metadata": {"name": self.name}}
-            call = Call("POST", self._resource.path(self.namespace), body=named | body)
+        version = self.contents.version
         try:
-            self.contents = self._contents(await self._answer(call))
+            answer = await (self._patch(version, key, text) if version else self._create(key, text))
+            self.contents = self._contents(answer.json)
         except Denied as error:
             if not (version and rights.is_forbidden(error)):
                 raise self._explained(error) from error
@@ -210,31 +204,37 @@ class ConfigObject:
         self._written = int(self.contents.version)
         return self.contents
 
+    async def _create(self, key: str, text: str) -> Answer:
+        named = {"apiVersion": "v1", "kind": self._resource.kind, "metadata": {"name": self.name}}
+        body = named | {"data": {key: text}}
+        return await writes.create(self._client, ObjectRef(self._resource, self.namespace), body)
+
+    async def _patch(self, version: str, key: str, text: str) -> Answer:
+        patch = {"metadata": {"resourceVersion": version}, "data": {key: text}}
+        return await writes.merge_patch(self._client, self._ref, patch)
+
     async def _put(self, key: str, text: str) -> JSON:
         """The answer to an update: addon-operator's users grant `update` and not `patch`."""
         try:
-            found = await self._client.get(self._path)
+            found = await writes.read(self._client, self._ref)
             if found["metadata"]["resourceVersion"] != self.contents.version:
                 raise Conflict(409, "Conflict", f"{self} was changed meanwhile")
             body = found | {"data": (found.get("data") or {}) | {key: text}}
-            return await self._answer(Call("PUT", self._path, body=body))
+            return (await writes.replace(self._client, self._ref, body)).json
         except NotFound as error:
             raise Conflict(409, "Conflict", str(error)) from error
         except Denied as error:
             raise self._explained(error) from error
 
     @property
-    def _path(self) -> str:
-        return self._resource.path(self.namespace, self.name)
+    def _ref(self) -> ObjectRef:
+        return ObjectRef(self._resource, self.namespace, self.name)
 
     def _explained(self, error: KubeError) -> KubeError:
         """The error; of a missing right with all that are needed."""
         if not isinstance(error, Denied):
             return error
         return rights.explained(error, f"read and write {self}", rights.rule(self._resource, _VERBS))
-
-    async def _answer(self, call: Call) -> JSON:
-        return orjson.loads(await self._client.send(call))
 
     def _contents(self, obj: JSON) -> Contents:
         data = obj.get("data") or {}

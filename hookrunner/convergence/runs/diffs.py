@@ -8,24 +8,25 @@ run is a merge patch that names what goes; lists are then compared as a whole.
 import asyncio
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-import orjson
 import yaml
 
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON
 from hookrunner.releases import ownership
 from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id
-from hookrunner.releases.object_writer import path
 
 NO_DIFF = "No diff found"
 
 _AT_ONCE = 16
 _RESTLESS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
-_DRY_RUN = {"dryRun": "All", "fieldManager": ownership.MANAGER}
-_FORCE = {"force": "true"}
+_DRY_RUN = WriteOptions(ownership.MANAGER, dry_run=True)
+_FORCED = replace(_DRY_RUN, force=True)
 _HIDDEN = "*** {} bytes"
 
 
@@ -57,7 +58,7 @@ class Diffs:
         """None if it is not there."""
         try:
             resource = await self._discovery.resolve(one.api_version, one.kind)
-            return await self._client.get(path(resource, one.namespace, one.name))
+            return await writes.read(self._client, ObjectRef(resource, one.namespace, one.name))
         except (NotFound, UnknownKind):
             return None
 
@@ -69,13 +70,12 @@ class Diffs:
         except UnknownKind:
             return obj
         body = ownership.owned(obj, resource, identity)
-        where = path(resource, one.namespace, one.name)
-        call = Call("PATCH", where, _DRY_RUN | _FORCE, body, "application/apply-patch+yaml")
-        if last is not None:
-            merged = _merging(ownership.owned(last, resource, identity), body)
-            call = Call("PATCH", where, _DRY_RUN, merged, "application/merge-patch+json")
+        ref = ObjectRef(resource, one.namespace, one.name)
         try:
-            return orjson.loads(await self._client.send(call))
+            if last is None:
+                return (await writes.apply(self._client, ref, body, _FORCED)).json
+            patch = _merging(ownership.owned(last, resource, identity), body)
+            return (await writes.merge_patch(self._client, ref, patch, _DRY_RUN)).json
         except NotFound:
             return body
         except ApiError as error:

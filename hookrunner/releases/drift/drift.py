@@ -27,9 +27,11 @@ import orjson
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
+from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import ObjectRef
 from hookrunner.model import modules
 from hookrunner.model.releases import Finding
 from hookrunner.model.resources import JSON, Selection
@@ -37,7 +39,6 @@ from hookrunner.model.watching import Synced, WatchLost
 from hookrunner.releases.drift.live_comparison import METADATA_PARTS, edited
 from hookrunner.releases.drift.tracked_releases import Kind, PresentObjects, TrackedRelease, TrackedReleases
 from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId
-from hookrunner.releases.object_writer import METADATA, path
 from hookrunner.releases.ownership import MANAGED_BY
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
@@ -229,11 +230,11 @@ class Drift:
             resource = await self._kinds.resolve(one.api_version, one.kind)
             if not {"get", "watch"} <= {*resource.verbs}:
                 return ()
-            accept = "application/json" if release.changes_matter else METADATA
-            live = await self._client.get(path(resource, one.namespace, one.name), accept=accept)
+            ref = ObjectRef(resource, one.namespace, one.name)
+            live = await writes.read(self._client, ref) if release.changes_matter else None
+            metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
         except (NotFound, UnknownKind):
             return None
-        metadata = live["metadata"]
         labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
         if not release.changes_matter:
             return () if labelled else None

@@ -12,15 +12,17 @@ Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 wa
 import asyncio
 import base64
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Literal, NamedTuple
 
 import orjson
 
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound, ReleaseFailed
-from hookrunner.kube import rights
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube import rights, writes
+from hookrunner.kube.client import METADATA_LIST, Client
+from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
 from hookrunner.releases.records.revisions import HOME, Revision, revision_of
@@ -32,7 +34,6 @@ _LOG = log.get("releases.records")
 _PLURAL = {"secret": "secrets", "configmap": "configmaps"}
 _KIND = {"secret": "Secret", "configmap": "ConfigMap"}
 _TYPE = "helm.sh/release.v1"
-_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 _VERBS = ["get", "list", "create", "update", "delete"]
 _LARGEST = 1024 * 1024
 """Bytes that the data of a Secret or a ConfigMap may have.
@@ -59,6 +60,7 @@ class RecordStorage:
 
     def __init__(self, client: Client, driver: Driver, home: str = "") -> None:
         self.kind = _KIND[driver]
+        self._resource = Resource("v1", self.kind, _PLURAL[driver], True)
         self._client = client
         self._driver = driver
         self._home = home
@@ -73,7 +75,7 @@ class RecordStorage:
 
         An object with Helm's label that is not a record is named in the log.
         """
-        page = await self._list_labelled(self._path(namespace), "owner=helm")
+        page = await self._list_labelled(namespace, "owner=helm")
         found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
         for metadata, revision in found:
             if revision is None:
@@ -84,14 +86,14 @@ class RecordStorage:
     async def list_strays(self) -> list[Revision]:
         """Read the labels of records of this `home` in other namespaces. Raises Denied without the right to list
         all."""
-        page = await self._list_labelled(f"/api/v1/{_PLURAL[self._driver]}", f"owner=helm,{HOME}={self._home}")
+        page = await self._list_labelled("", f"owner=helm,{HOME}={self._home}")
         return [found for item in page["items"] or () if (found := revision_of(item["metadata"]))]
 
     async def find(self, name: str, namespace: str) -> str:
         """Find a record of a release, as `<kind> <namespace>/<name>`; empty if it has none. Records are found by their
         names: a record that has lost its labels is still a record."""
         of_type = {"fieldSelector": f"type={_TYPE}"} if self._driver == "secret" else {}
-        page = await self._client.get(self._path(namespace), of_type, _METADATA.format("List"))
+        page = await self._client.get(self._resource.path(namespace), of_type, METADATA_LIST)
         names = [str(item["metadata"]["name"]) for item in page["items"] or ()]
         found = next((one for one in names if _is_record(one, name)), "")
         return found and f"{self.kind} {namespace}/{found}"
@@ -100,7 +102,8 @@ class RecordStorage:
         """Read the whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             return ReleaseRecord(await _unpack(kept.text), revision.labels, kept.objects)
-        found = await self._ask(Call("GET", self._path(revision.namespace, revision.name, revision.number)))
+        with self._explain_rights():
+            found = await writes.read(self._client, self._ref(revision.namespace, revision.name, revision.number))
         try:
             text = (found.get("data") or {})["release"]
             text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
@@ -125,23 +128,24 @@ class RecordStorage:
         """Delete a record. An absent record is no error."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             del self._latest[revision.namespace, revision.name]
-        try:
-            await self._send(Call("DELETE", self._path(revision.namespace, revision.name, revision.number)))
-        except NotFound:
-            return
+        with self._explain_rights(), suppress(NotFound):
+            await writes.delete(self._client, self._ref(revision.namespace, revision.name, revision.number))
 
-    async def _list_labelled(self, path: str, selector: str) -> JSON:
-        """List metadata of objects with these labels."""
-        return await self._ask(Call("GET", path, {"labelSelector": selector}, accept=_METADATA.format("List")))
+    async def _list_labelled(self, namespace: str, selector: str) -> JSON:
+        """List metadata of objects with these labels, in one namespace or in all ("")."""
+        with self._explain_rights():
+            return await self._client.get(self._resource.path(namespace), {"labelSelector": selector}, METADATA_LIST)
 
     async def _write(self, record: ReleaseRecord, known: Revision | None) -> Revision:
-        method, path = "POST", self._path(record.namespace)
+        write, ref = writes.create, ObjectRef(self._resource, record.namespace)
         if known:
-            method, path = "PUT", self._path(record.namespace, record.name, record.revision)
+            write, ref = writes.replace, self._ref(record.namespace, record.name, record.revision)
         text = await _pack(record)
-        call = Call(method, path, body=self._body(record, text, known), accept=_METADATA.format(""))
+        body = self._body(record, text, known)
         try:
-            revision = revision_of((await self._ask(call))["metadata"])
+            with self._explain_rights():
+                answer = await write(self._client, ref, body, WriteOptions(metadata_only=True))
+            revision = revision_of(answer.json["metadata"])
         except AlreadyExists as error:
             raise ReleaseFailed(await self._explain_missing_labels(record) or _describe_overtaken(record)) from error
         except Conflict as error:
@@ -153,8 +157,9 @@ class RecordStorage:
     async def _explain_missing_labels(self, record: ReleaseRecord) -> str:
         """How to correct an object that has the name of a record and not its labels; empty if it has its labels."""
         name = _name(record.name, record.revision)
-        where = self._path(record.namespace, record.name, record.revision)
-        metadata = (await self._ask(Call("GET", where, accept=_METADATA.format(""))))["metadata"]
+        with self._explain_rights():
+            ref = self._ref(record.namespace, record.name, record.revision)
+            metadata = await writes.read_metadata(self._client, ref)
         if (metadata.get("labels") or {}).get("owner") == "helm" and revision_of(metadata):
             return ""
         try:
@@ -165,14 +170,13 @@ class RecordStorage:
         command = f"kubectl label --overwrite -n {record.namespace} {self.kind.lower()} {name} {labels}"
         return f"{self.kind} {record.namespace}/{name} has lost the labels by which records are found: {command}"
 
-    async def _ask(self, call: Call) -> JSON:
-        return orjson.loads(await self._send(call))
-
-    async def _send(self, call: Call) -> bytes:
+    @contextmanager
+    def _explain_rights(self) -> Iterator[None]:
+        """Name all rights that are needed when one is missing."""
         try:
-            return await self._client.send(call)
+            yield
         except Denied as error:
-            rule = rights.rule(Resource("v1", self.kind, _PLURAL[self._driver], True), _VERBS)
+            rule = rights.rule(self._resource, _VERBS)
             raise rights.explained(error, "keep records of releases", rule) from error
 
     def _body(self, record: ReleaseRecord, text: str, known: Revision | None) -> JSON:
@@ -196,9 +200,8 @@ class RecordStorage:
         if key not in self._latest or self._latest[key].revision.number <= kept.revision.number:
             self._latest[key] = kept
 
-    def _path(self, namespace: str, name: str = "", number: int = 0) -> str:
-        path = f"/api/v1/namespaces/{namespace}/{_PLURAL[self._driver]}"
-        return f"{path}/{_name(name, number)}" if name else path
+    def _ref(self, namespace: str, name: str, number: int) -> ObjectRef:
+        return ObjectRef(self._resource, namespace, _name(name, number))
 
 
 def _name(name: str, number: int) -> str:
