@@ -1,12 +1,12 @@
-"""A module's objects in the cluster as a Helm release: installed, upgraded, rolled back, repaired, taken away.
+"""A module's objects in the cluster as a Helm release: installs, upgrades, rolls back, repairs and uninstalls.
 
-    releases = Releases(client, discovery, watches, Books("secret", keep=10, home="addons"))
-    heads = await releases.heads("kube-system")
-    settled = await releases.settle(wanted)
+    releases = Releases(client, discovery, watches, RecordSettings("secret", keep=10, home="addons"))
+    heads = await releases.list_heads("kube-system")
+    result = await releases.reconcile(desired)
 
-A revision is on record, with its whole manifest, before the first of its objects is written, and counts as deployed
-after the last: whenever the process dies, the next one knows what may be in the cluster (design.md §4.1). What labels
-tell of the records is kept in memory, so a release that is as it is wanted costs no request.
+A revision is recorded with its whole manifest before the first of its objects is written, and counts as deployed after
+the last: whenever the process dies, the next one knows what may be in the cluster. The labels of records are kept in
+memory, so a release that is in sync costs no request.
 """
 
 import asyncio
@@ -38,8 +38,8 @@ _DELETING = "Deletion in progress (or silently failed)"
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """How releases are put on record: the kind of the records, how many of them stay (0 is all), and the operator's
-    namespace, which those in other namespaces name."""
+    """How releases are recorded: the kind of the records, how many are kept (0 is all), and the operator's namespace,
+    which records in other namespaces name."""
 
     driver: Driver
     keep: int
@@ -47,10 +47,10 @@ class Books:
 
 
 class Releases:
-    """The releases of one cluster. `kinds` are those that their objects may have; who applies definitions tells it.
+    """The releases of one cluster. `kinds` resolves the kinds of their objects; the installer of CRDs adds to it.
 
     Every method raises ReleaseFailed, which names the release, or KubeError if the records themselves cannot be read
-    or written. Calls that change one release wait for each other.
+    or written. Calls that change the same release wait for each other.
     """
 
     def __init__(self, client: Client, discovery: Discovery, watches: Watches, books: Books) -> None:
@@ -59,201 +59,201 @@ class Releases:
         self.kinds = Kinds(discovery)
         self._tools = RolloutTools(ManifestApplier(client, self.kinds), hooks, readiness)
         ours, others = (RecordStorage(client, driver, books.home) for driver in (books.driver, OTHER[books.driver]))
-        self._archive = ReleaseStore(ours, others, watches)
+        self._store = ReleaseStore(ours, others, watches)
         self._keep = books.keep
 
     async def heads(self, namespace: str) -> dict[str, Head]:
-        """The latest revision of each release there, by name: one request, of metadata only, and at the first look
-        one more, for records of the other kind."""
-        return await self._archive.heads(namespace)
+        """Read the latest revision of each release there, by name: one request, of metadata only, and the first time
+        another one, for records of the other kind."""
+        return await self._store.heads(namespace)
 
     async def strays(self) -> dict[str, Head]:
-        """The latest revision of each release of ours in another namespace than the operator's, by name: one request,
-        of metadata only. Raises Denied without a right to list all records."""
-        return await self._archive.strays()
+        """Read the latest revision of each release of ours in another namespace than the operator's, by name: one
+        request, of metadata only. Raises Denied without the right to list all records."""
+        return await self._store.strays()
 
     async def head(self, name: str, namespace: str) -> Head | None:
-        """The latest revision of one release, from memory where the records were looked at before."""
-        return (await self._archive.seen(name, namespace)).head
+        """The latest revision of one release, from memory if the records were listed before."""
+        return (await self._store.get_for_reading(name, namespace)).head
 
     async def inherit(self, name: str, namespace: str) -> Head | None:
-        """The same, after records of ours that are of the other kind have become of this one: the last life of the
-        operator had another driver."""
+        """The same, after moving our records of the other kind to this one: an earlier process had another driver."""
         head = await self.head(name, namespace)
-        if head and head.owned and await self._archive.elsewhere(name, namespace):
-            async with self._archive.held(name, namespace) as release:
+        if head and head.owned and await self._store.has_other_kind(name, namespace):
+            async with self._store.hold(name, namespace) as release:
                 return release.head
         return head
 
     async def settle(self, wanted: Wanted) -> Settled:
-        """Install or upgrade the release, or do nothing if it is as it is wanted.
+        """Install or upgrade the release, or do nothing if it is in sync.
 
-        With `rollback_on_failure` a failure brings the last deployed revision back and is raised even so; what has
-        failed is not tried again, the head's note then says `rolled-back`.
+        With `rollback_on_failure` a failure restores the last deployed revision and is raised nevertheless; the failed
+        revision is not tried again, and the head's note says `rolled-back`.
         """
-        async with self._archive.held(wanted.name, wanted.namespace) as release:
+        async with self._store.hold(wanted.name, wanted.namespace) as release:
             changed = 0
-            if release.broken or not revisions.fits(release.history, wanted):
-                changed = await self._settled(release, wanted)
-            await self._tidied(release)
+            if release.broken or not revisions.is_in_sync(release.history, wanted):
+                changed = await self._upgrade(release, wanted)
+            await self._clean_history(release)
             return Settled(_head(release), changed)
 
     def adopted(self, name: str, namespace: str) -> tuple[Adoption, ...]:
-        """The objects that a release has taken over since the last call."""
-        return self._tools.applying.owners.adopted(Identity(name, namespace))
+        """The objects that a release has adopted since the last call."""
+        return self._tools.applier.owners.adopted(Identity(name, namespace))
 
     async def rollback(self, name: str, namespace: str, revision: int | None, digest: str) -> Head:
-        """Bring an earlier revision back, or the last one before this that was deployed, as a new one that is pinned:
-        it stands for `digest`, that of what is wanted now, until something else is wanted."""
-        async with self._archive.held(name, namespace) as release:
-            target = await release.read(revisions.earlier(release.history, name, revision))
-            past = await release.past()
-            await self._tried(release, past, rollout.rollback(past, target, digest, PINNED), Terms())
-            await self._tidied(release)
+        """Restore an earlier revision, or the last deployed one before the head, as a new one that is pinned: it stands
+        for `digest`, that of the desired release, until the desired release changes."""
+        async with self._store.hold(name, namespace) as release:
+            target = await release.read(revisions.find_earlier(release.history, name, revision))
+            previous = await release.read_previous()
+            await self._roll_out(release, previous, rollout.rollback_attempt(previous, target, digest, PINNED), Terms())
+            await self._clean_history(release)
             return _head(release)
 
     async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
-        """Take a release away: delete hooks, objects, records. Was there one? `timeout` is for each hook.
+        """Run delete hooks, delete objects and records. Did the release exist? `timeout` is for each hook.
 
-        The record says `uninstalling` first and goes last, so that it can be done again.
+        The record says `uninstalling` first and is deleted last, so that an interrupted uninstall can be repeated.
         """
-        async with self._archive.held(name, namespace) as release:
+        async with self._store.hold(name, namespace) as release:
             if not release.history:
                 return False
-            with _about(release):
-                await self._taken_away(release, timeout)
+            with _naming_release(release):
+                await self._delete_all(release, timeout)
             return True
 
     async def repair(self, name: str, namespace: str, findings: Collection[Finding], terms: Terms) -> int:
-        """Bring objects that are gone or changed back to what the deployed revision says, without a new one; how many
-        were written."""
-        async with self._archive.held(name, namespace) as release:
-            record = (await release.past()).deployed
+        """Restore objects that are missing or changed to the deployed revision, without a new revision; how many were
+        written."""
+        async with self._store.hold(name, namespace) as release:
+            record = (await release.read_previous()).deployed
             if record is None:
                 raise ReleaseFailed(f"release {namespace}/{name}: no revision of it is deployed")
-            lost = {(one.kind, one.namespace, one.name) for one in findings}
+            missing = {(one.kind, one.namespace, one.name) for one in findings}
             everything = (await rollout.by_id([record])).values()
-            objects = [obj for obj in everything if _key(obj, namespace) in lost or _key(obj, "") in lost]
-            with _about(release):
+            objects = [obj for obj in everything if _key(obj, namespace) in missing or _key(obj, "") in missing]
+            with _naming_release(release):
                 return await rollout.repair(self._tools, record, objects, terms)
 
     async def manifest(self, head: Head) -> tuple[JSON, ...]:
-        """The objects of the deployed revision, none if there is none."""
-        deployed = (await (await self._archive.seen(head.name, head.namespace)).past()).deployed
+        """Read the objects of the deployed revision; empty without one."""
+        deployed = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).deployed
         return tuple((await rollout.by_id([deployed])).values()) if deployed else ()
 
     async def values(self, head: Head) -> JSON:
-        """The values of the deployed revision; None without a deployed revision whose record can be read."""
-        deployed = (await (await self._archive.seen(head.name, head.namespace)).past()).deployed
+        """Read the values of the deployed revision; None without a deployed revision whose record can be read."""
+        deployed = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).deployed
         return deployed.document.get("config") if deployed else None
 
     def changes(self, namespace: str) -> AsyncGenerator[str, None]:
-        """Names of releases whose latest revision somebody else has changed (`helm rollback`), when that is done.
-        Close it with `aclosing`."""
-        return self._archive.changes(namespace)
+        """Yield names of releases whose latest revision another client has changed (`helm rollback`), when the change
+        has ended. Close it with `aclosing`."""
+        return self._store.changes(namespace)
 
     def problems(self, name: str, namespace: str) -> list[str]:
-        """What is known to be wrong with the records of a release, for a person."""
-        return self._archive.known(name, namespace).problems
+        """The known problems of the records of a release, for a person."""
+        return self._store.get_cached(name, namespace).problems
 
     def broken(self, head: Head) -> bool:
-        """Is it known that the record of a head cannot be read? Then nobody knows what was applied, and `settle`
+        """Is it known that the record of a head cannot be read? Then it is unknown what was applied, and `reconcile`
         applies everything as a new revision."""
-        return self._archive.known(head.name, head.namespace).broken
+        return self._store.get_cached(head.name, head.namespace).broken
 
     def unreadable(self) -> AsyncIterator[tuple[str, str]]:
-        """Names of releases and what is wrong with a record of theirs, as that is found out; for one reader."""
-        return self._archive.unreadable.found()
+        """Yield the name of a release and the problem of a record whenever one is found; for one reader."""
+        return self._store.unreadable.found()
 
-    async def _settled(self, release: ReleaseHistory, wanted: Wanted) -> int:
-        past = await release.past()
-        if noted := rollout.noted(past, wanted):
-            # That the cluster serves other kinds than before is no reason to write, if nothing came of it.
-            ours = past.latest if past.history[-1].head.digest else None
+    async def _upgrade(self, release: ReleaseHistory, wanted: Wanted) -> int:
+        previous = await release.read_previous()
+        if noted := rollout.with_desired_noted(previous, wanted):
+            # If the cluster serves other kinds than before and the result is the same, nothing is written.
+            ours = previous.latest if previous.history[-1].head.digest else None
             if ours is None or noted.json != ours.json:
-                with _about(release):
+                with _naming_release(release):
                     await release.update(noted)
             return 0
-        attempt = rollout.attempt(past, wanted)
+        attempt = rollout.next_attempt(previous, wanted)
         try:
-            return await self._tried(release, past, attempt, wanted.terms)
+            return await self._roll_out(release, previous, attempt, wanted.terms)
         except ReleaseFailed as error:
             if not wanted.terms.rollback_on_failure or attempt.verb != "upgrade" or error.brief:
                 raise
-            raise ReleaseFailed(f"{error}; {await self._rolled_back(release, wanted)}") from error
+            raise ReleaseFailed(f"{error}; {await self._roll_back(release, wanted)}") from error
 
-    async def _tried(
-        self, release: ReleaseHistory, past: PreviousRevisions, attempt: RevisionAttempt, terms: Terms
+    async def _roll_out(
+        self, release: ReleaseHistory, previous: PreviousRevisions, attempt: RevisionAttempt, terms: Terms
     ) -> int:
-        """Bring a revision about, or put on record why that failed."""
-        rollout = ReleaseRollout(self._tools, attempt, past, terms)
-        with _about(release):
+        """Roll out a revision, or record why that failed."""
+        running = ReleaseRollout(self._tools, attempt, previous, terms)
+        with _naming_release(release):
             await (release.update if attempt.known else release.create)(attempt.record)
             try:
-                await rollout.carry_out()
+                await running.carry_out()
             except (KubeError, ReleaseFailed) as error:
                 with suppress(KubeError, ReleaseFailed):
-                    await release.update(rollout.ended(str(error)))
-                    await self._trimmed(release)
+                    await release.update(running.ended(str(error)))
+                    await self._prune_history(release)
                 raise
-            await self._deployed(release, rollout.ended())
-        return rollout.written
+            await self._mark_deployed(release, running.ended())
+        return running.written
 
-    async def _deployed(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
-        """All at once, for a process that dies meanwhile leaves nothing that is not understood."""
+    async def _mark_deployed(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
+        """Mark the revision deployed and correct older ones, all at once: each state in which the process may die is
+        valid."""
         older = revisions.unfinished(release.history, record.revision)
-        await _all([release.update(record), *(self._mended(release, revision) for revision in older)])
+        await _all([release.update(record), *(self._correct_record(release, revision) for revision in older)])
 
-    async def _rolled_back(self, release: ReleaseHistory, wanted: Wanted) -> str:
-        """What was done about it, for a person."""
-        past = await release.past()
-        if past.deployed is None:
+    async def _roll_back(self, release: ReleaseHistory, wanted: Wanted) -> str:
+        """Roll back after a failure; what was done, for a person."""
+        previous = await release.read_previous()
+        if previous.deployed is None:
             return "there is no deployed revision to go back to"
-        back = rollout.rollback(past, past.deployed, wanted.digest, ROLLED_BACK)
-        await self._tried(release, past, back, wanted.terms)
-        await self._tidied(release)
-        return f"rolled back to revision {past.deployed.revision}, until something else is wanted"
+        target_attempt = rollout.rollback_attempt(previous, previous.deployed, wanted.digest, ROLLED_BACK)
+        await self._roll_out(release, previous, target_attempt, wanted.terms)
+        await self._clean_history(release)
+        return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
 
-    async def _taken_away(self, release: ReleaseHistory, timeout: float) -> None:
-        records = (await release.past()).records
+    async def _delete_all(self, release: ReleaseHistory, timeout: float) -> None:
+        records = (await release.read_previous()).records
         if not records:
             mend = f"kubectl delete {release.kind.lower()} -n {release.namespace} -l owner=helm,name={release.name}"
             raise ReleaseFailed(
-                f"nobody knows its objects, for no revision can be read: remove them by hand, then {mend}"
+                f"its objects are unknown, because no revision can be read: delete them by hand, then {mend}"
             )
-        await release.update(records[-1].turned(RevisionStatus.UNINSTALLING, _DELETING, deleted=now()))
-        await rollout.take_away(self._tools, records, timeout)
+        await release.update(records[-1].with_status(RevisionStatus.UNINSTALLING, _DELETING, deleted=now()))
+        await rollout.delete_all(self._tools, records, timeout)
         for revision in release.history:
             await release.delete(revision)
 
-    async def _tidied(self, release: ReleaseHistory) -> None:
-        """Only the head of what is deployed says so, and no more revisions are kept than are to be."""
-        await _all([self._mended(release, revision) for revision in revisions.leftovers(release.history)])
-        await self._trimmed(release)
+    async def _clean_history(self, release: ReleaseHistory) -> None:
+        """Leave only the head marked deployed, and keep no more revisions than configured."""
+        await _all([self._correct_record(release, revision) for revision in revisions.leftovers(release.history)])
+        await self._prune_history(release)
 
-    async def _mended(self, release: ReleaseHistory, revision: Revision) -> None:
-        if record := await release.readable(revision):
-            await release.update(revisions.mended(record))
+    async def _correct_record(self, release: ReleaseHistory, revision: Revision) -> None:
+        if record := await release.read_or_report(revision):
+            await release.update(revisions.corrected(record))
 
-    async def _trimmed(self, release: ReleaseHistory) -> None:
-        """Drop the oldest records, and first the objects that nobody would know of without them."""
+    async def _prune_history(self, release: ReleaseHistory) -> None:
+        """Delete the oldest records, and before that the objects that only they name."""
         surplus = revisions.surplus(release.history, self._keep)
-        doubtful = [revision for revision in surplus if revision in revisions.needed(release.history)]
-        if doubtful and (past := await release.past()).records:
-            await rollout.forget(self._tools, past.records, {revision.number for revision in doubtful})
+        doubtful = [revision for revision in surplus if revision in revisions.live_revisions(release.history)]
+        if doubtful and (previous := await release.read_previous()).records:
+            await rollout.delete_exclusive(self._tools, previous.records, {revision.number for revision in doubtful})
         await _all(map(release.delete, surplus))
 
 
 async def _all(writes: Iterable[Awaitable[None]]) -> None:
-    """Do them side by side. An error is raised when none of them is under way any more."""
+    """Run the writes concurrently. An error is raised after all of them have ended."""
     for result in await asyncio.gather(*writes, return_exceptions=True):
         if result:
             raise result
 
 
 @contextmanager
-def _about(release: ReleaseHistory) -> Iterator[None]:
-    """Every error names the release."""
+def _naming_release(release: ReleaseHistory) -> Iterator[None]:
+    """Add the release's name to every error."""
     try:
         yield
     except (KubeError, ReleaseFailed) as error:

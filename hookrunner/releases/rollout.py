@@ -1,6 +1,6 @@
-"""Brings a revision of a release about: what its record says (pure), and how it is carried out.
+"""Rolls out a revision of a release: what its record says (pure), and how it is carried out.
 
-An attempt that failed or was interrupted is made again under its own number as long as the same is wanted, so that a
+A failed or interrupted attempt is repeated under its own number as long as the desired release is the same, so that a
 release that always fails does not push its own history out.
 
 The order is Helm's: hooks before, objects, pruning, readiness, hooks after. An interrupted rollout can be carried out
@@ -21,9 +21,9 @@ from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, RevisionStatus, now, recorded
+from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, RevisionStatus, new_record, now
 from hookrunner.releases.records.release_history import PreviousRevisions
-from hookrunner.releases.records.revisions import OURS, Revision, labelled
+from hookrunner.releases.records.revisions import OURS, Revision, release_labels
 
 PINNED = "pinned"
 ROLLED_BACK = "rolled-back"
@@ -31,13 +31,13 @@ ROLLED_BACK = "rolled-back"
 _VERBS = {RevisionStatus.PENDING_INSTALL: "install", RevisionStatus.PENDING_ROLLBACK: "rollback"}
 _FAILED = " failed: "
 _WHEN = "modtime"
-"""What tells of a chart only when it was packed."""
+"""A field of a chart that only says when it was packed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionAttempt:
-    """A revision to be brought about: its record while it is pending, and its objects. `known` says that there is a
-    record of this number already."""
+    """A revision to roll out: its pending record and its objects. `known` says that a record of this number exists
+    already."""
 
     record: ReleaseRecord
     objects: tuple[JSON, ...]
@@ -45,93 +45,98 @@ class RevisionAttempt:
 
     @property
     def verb(self) -> str:
-        """As Helm's hooks call it: install, upgrade or rollback."""
+        """The action as Helm's hooks call it: install, upgrade or rollback."""
         return _VERBS.get(RevisionStatus(self.record.status), "upgrade")
 
     def ended(self, error: str = "") -> ReleaseRecord:
-        """The record of a revision that was brought about, or not: then with the reason, in Helm's words."""
+        """The record after a success, or after a failure with the reason, in Helm's words."""
         verb, status = self.verb.capitalize(), RevisionStatus.FAILED if error else RevisionStatus.DEPLOYED
         what = f'{"Release" if verb == "Install" else verb} "{self.record.name}"'
         done = f"{verb} complete"
         if verb == "Rollback":
             what = done = self.record.document["info"]["description"]
-        return self.record.turned(status, what + _FAILED + error if error else done)
+        return self.record.with_status(status, what + _FAILED + error if error else done)
 
 
-def noted(past: PreviousRevisions, wanted: Wanted) -> ReleaseRecord | None:
-    """The head's record with what is wanted now noted on it, if that leads to the very same objects and hooks. Raises
+def with_desired_noted(previous: PreviousRevisions, wanted: Wanted) -> ReleaseRecord | None:
+    """The head's record with the desired chart and values, if these lead to the very same objects and hooks. Raises
     ReleaseFailed if its objects cannot be read.
 
-    Its manifest stays as it was written: addon-operator, which writes the same objects otherwise, knows it by its
-    checksum when it takes the release back (§6.3).
+    Its manifest stays as it was written: addon-operator, which writes the same objects in another form, recognizes it
+    by its checksum when it takes the release back.
     """
-    latest = past.latest
+    latest = previous.latest
     if latest is None or latest.status != RevisionStatus.DEPLOYED:
         return None
-    new = recorded(wanted, latest.revision, RevisionStatus.DEPLOYED)
+    new = new_record(wanted, latest.revision, RevisionStatus.DEPLOYED)
     if _hooks(latest) != _hooks(new) or _objects(latest) != _objects(new):
         return None
     old, chart = latest.document.get("chart") or {}, wanted.rendered.chart
     chart = old if chart | {_WHEN: ""} == old | {_WHEN: ""} else chart
     noted = latest.document | {"config": wanted.values, "chart": chart}
-    return ReleaseRecord(noted, _labels(past, wanted, latest.revision, latest.manifest))
+    return ReleaseRecord(noted, _labels(previous, wanted, latest.revision, latest.manifest))
 
 
-def attempt(past: PreviousRevisions, wanted: Wanted) -> RevisionAttempt:
-    """The revision that leads to what is wanted. One that failed or was interrupted on the way there is made again: a
-    rollback as it was, another unless it had objects that are not wanted now, which only its record knows of."""
-    latest = past.latest
-    again = (
+def next_attempt(previous: PreviousRevisions, wanted: Wanted) -> RevisionAttempt:
+    """The revision that leads to the desired release. A failed or interrupted attempt for the same digest is repeated:
+    a rollback unchanged; any other unless it had objects that are not desired now, because only its record names
+    them."""
+    latest = previous.latest
+    is_repeated = (
         latest is not None
         and latest.status != RevisionStatus.DEPLOYED
-        and past.history[-1].head.digest == wanted.digest
+        and previous.history[-1].head.digest == wanted.digest
     )
-    if latest and again and past.history[-1].head.note:
+    if latest and is_repeated and previous.history[-1].head.note:
         description = latest.document["info"]["description"].partition(_FAILED)[0]
-        return RevisionAttempt(latest.turned(RevisionStatus.PENDING_ROLLBACK, description), latest.objects, known=True)
-    known = latest is not None and again and _keys(latest.objects) <= _keys(wanted.rendered.objects)
-    number = past.history[-1].number if known else past.next
-    record = recorded(wanted, number, _pending(past.history), _first_deployed(past))
-    labels = _labels(past, wanted, number, record.manifest)
+        return RevisionAttempt(
+            latest.with_status(RevisionStatus.PENDING_ROLLBACK, description), latest.objects, known=True
+        )
+    known = latest is not None and is_repeated and _keys(latest.objects) <= _keys(wanted.rendered.objects)
+    number = previous.history[-1].number if known else previous.next_number
+    record = new_record(wanted, number, _pending(previous.history), _first_deployed(previous))
+    labels = _labels(previous, wanted, number, record.manifest)
     return RevisionAttempt(replace(record, labels=labels), wanted.rendered.objects, known)
 
 
-def rollback(past: PreviousRevisions, target: ReleaseRecord, digest: str, note: str) -> RevisionAttempt:
-    """A new revision like an earlier one, which stands for a digest that it was not made from."""
-    info = target.document["info"] | {"first_deployed": _first_deployed(past) or now(), "last_deployed": now()}
-    record = ReleaseRecord(target.document | {"info": info, "version": past.next, "apply_method": APPLY_METHOD})
-    head = replace(past.history[-1].head, revision=past.next, digest=digest, note=note)
-    labels = _others(past) | labelled(head, checksum(record.manifest))
-    pending = record.turned(RevisionStatus.PENDING_ROLLBACK, f"Rollback to {target.revision}")
+def rollback_attempt(previous: PreviousRevisions, target: ReleaseRecord, digest: str, note: str) -> RevisionAttempt:
+    """A new revision with the content of an earlier one; it stands for a digest from which it was not made."""
+    info = target.document["info"] | {"first_deployed": _first_deployed(previous) or now(), "last_deployed": now()}
+    record = ReleaseRecord(
+        target.document | {"info": info, "version": previous.next_number, "apply_method": APPLY_METHOD}
+    )
+    head = replace(previous.history[-1].head, revision=previous.next_number, digest=digest, note=note)
+    labels = _user_labels(previous) | release_labels(head, checksum(record.manifest))
+    pending = record.with_status(RevisionStatus.PENDING_ROLLBACK, f"Rollback to {target.revision}")
     return RevisionAttempt(replace(pending, labels=labels), target.objects)
 
 
 def checksum(manifest: str) -> str:
-    """As addon-operator has it (§6.3)."""
+    """The checksum of a manifest as addon-operator computes it."""
     return hashlib.md5(manifest.encode(), usedforsecurity=False).hexdigest()
 
 
-def _labels(past: PreviousRevisions, wanted: Wanted, number: int, manifest: str) -> dict[str, str]:
+def _labels(previous: PreviousRevisions, wanted: Wanted, number: int, manifest: str) -> dict[str, str]:
     head = Head(wanted.name, wanted.namespace, number, "", wanted.digest, True, wanted.terms.unmanaged)
-    return _others(past) | labelled(head, checksum(manifest))
+    return _user_labels(previous) | release_labels(head, checksum(manifest))
 
 
-def _others(past: PreviousRevisions) -> dict[str, str]:
-    """Labels that a person put on the release stay, as with Helm."""
-    labels = past.history[-1].labels if past.history else {}
+def _user_labels(previous: PreviousRevisions) -> dict[str, str]:
+    """Labels that a person put on the release are kept, as Helm does."""
+    labels = previous.history[-1].labels if previous.history else {}
     return {key: value for key, value in labels.items() if key not in OURS}
 
 
-def _first_deployed(past: PreviousRevisions) -> str:
-    """Since when there has been the release, "" if it is new or nobody knows."""
-    return str(past.records[-1].document["info"].get("first_deployed", "")) if past.records else ""
+def _first_deployed(previous: PreviousRevisions) -> str:
+    """When the release was first deployed, "" if it is new or unknown."""
+    return str(previous.records[-1].document["info"].get("first_deployed", "")) if previous.records else ""
 
 
 def _pending(history: Sequence[Revision]) -> RevisionStatus:
-    """An upgrade needs something to have been there, and not to have been uninstalled since."""
-    there = any(revision.status in (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED) for revision in history)
-    gone = bool(history) and history[-1].status in (RevisionStatus.UNINSTALLING, RevisionStatus.UNINSTALLED)
-    return RevisionStatus.PENDING_UPGRADE if there and not gone else RevisionStatus.PENDING_INSTALL
+    """An upgrade needs an earlier deployment that was not uninstalled since."""
+    was_deployed = any(revision.status in (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED) for revision in history)
+    was_uninstalled = bool(history) and history[-1].status in (RevisionStatus.UNINSTALLING, RevisionStatus.UNINSTALLED)
+    return RevisionStatus.PENDING_UPGRADE if was_deployed and not was_uninstalled else RevisionStatus.PENDING_INSTALL
 
 
 def _keys(objects: Iterable[JSON]) -> set[tuple[str, ...]]:
@@ -142,107 +147,109 @@ def _keys(objects: Iterable[JSON]) -> set[tuple[str, ...]]:
 
 
 def _objects(record: ReleaseRecord) -> list[bytes]:
-    """Whatever their order."""
+    """The objects in an order that does not depend on the manifest."""
     return sorted(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS) for obj in record.objects)
 
 
 def _hooks(record: ReleaseRecord) -> list[tuple[JSON, ...]]:
-    """What makes hooks differ: not when they ran."""
+    """The parts of hooks to compare, without their last runs."""
     stored = record.document.get("hooks") or ()
     return [(hook["manifest"], hook.get("events"), hook.get("weight", 0)) for hook in stored]
 
 
 _SMALL = 8 * 1024
-"""Characters of a manifest that are read in a millisecond."""
+"""Characters of a manifest that are parsed in a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutTools:
-    """What changes one cluster. Everything raises KubeError, or ReleaseFailed with what to do."""
+    """What changes one cluster. Every method raises KubeError, or ReleaseFailed with what to do."""
 
-    applying: ManifestApplier
+    applier: ManifestApplier
     hooks: HelmHooks
     readiness: Readiness
 
 
 @dataclass(slots=True)
 class ReleaseRollout:
-    """One attempt. `written` counts the objects that were written or deleted, `runs` tells of its Helm hooks."""
+    """One rollout of an attempt. `written` counts the objects that were written or deleted, `runs` are its Helm
+    hooks."""
 
     tools: RolloutTools
     attempt: RevisionAttempt
-    past: PreviousRevisions
+    previous: PreviousRevisions
     terms: Terms
     written: int = 0
     runs: list[HelmHookRun] = field(default_factory=list)
 
     async def carry_out(self) -> None:
-        """If the last attempt was cut short, nobody knows what was written, so that every object is looked at."""
+        """Carry the attempt out. If the previous attempt was interrupted, it is unknown what was written, so every
+        object is written."""
         record, objects, verb = self.attempt.record, self.attempt.objects, self.attempt.verb
-        identity, hooks = identity_of(record), record.hooks
-        before, wanted = await by_id(self.past.records), {object_id(obj, identity_of(record)) for obj in objects}
+        identity, hooks = release_of(record), record.hooks
+        before, wanted = await by_id(self.previous.records), {object_id(obj, release_of(record)) for obj in objects}
         await self._run(hooks, f"pre-{verb}")
-        doubtful = () if self.past.tidy else wanted
-        self.written += (await self.tools.applying.apply(objects, identity, before, self.terms, doubtful)).written
-        self.written += len(await self.tools.applying.remove(before.keys() - wanted, identity, spare=wanted))
+        doubtful = () if self.previous.is_consistent else wanted
+        self.written += (await self.tools.applier.apply(objects, identity, before, self.terms, doubtful)).written
+        self.written += len(await self.tools.applier.remove(before.keys() - wanted, identity, spare=wanted))
         if self.terms.wait:
             await self.tools.readiness.wait_ready(objects, identity.namespace, self.terms.timeout)
         await self._run(hooks, f"post-{verb}")
 
     def ended(self, error: str = "") -> ReleaseRecord:
-        """The revision's record now that it was brought about, or not, and why."""
-        runs = {(run.hook.path, run.hook.name): _told(run) for run in self.runs}
-        return self.attempt.ended(error).ran(runs)
+        """The revision's record after the rollout, with the error if it failed."""
+        runs = {(run.hook.path, run.hook.name): _run_as_json(run) for run in self.runs}
+        return self.attempt.ended(error).with_runs(runs)
 
     async def _run(self, hooks: Iterable[HelmHook], event: str) -> None:
-        identity = identity_of(self.attempt.record)
+        identity = release_of(self.attempt.record)
         async with aclosing(self.tools.hooks.run(hooks, event, identity, self.terms.timeout)) as runs:
             async for run in runs:
                 self.runs.append(run)
 
 
 async def repair(tools: RolloutTools, record: ReleaseRecord, objects: Sequence[JSON], terms: Terms) -> int:
-    """Bring these objects of a deployed revision back to what it says; how many were written."""
-    identity = identity_of(record)
+    """Restore these objects to a deployed revision; how many were written."""
+    identity = release_of(record)
     wanted = {object_id(obj, identity): obj for obj in objects}
-    return (await tools.applying.apply(objects, identity, wanted, terms, wanted.keys())).written
+    return (await tools.applier.apply(objects, identity, wanted, terms, wanted.keys())).written
 
 
-async def take_away(tools: RolloutTools, records: Sequence[ReleaseRecord], timeout: float) -> None:
-    """Remove the objects of all these revisions, of which the last has the hooks that count."""
-    identity, hooks = identity_of(records[-1]), records[-1].hooks
+async def delete_all(tools: RolloutTools, records: Sequence[ReleaseRecord], timeout: float) -> None:
+    """Delete the objects of all these revisions; the hooks are those of the last one."""
+    identity, hooks = release_of(records[-1]), records[-1].hooks
     for event in ("pre-delete", "post-delete"):
         async with aclosing(tools.hooks.run(hooks, event, identity, timeout)) as runs:
             async for _ in runs:
                 continue
         if event == "pre-delete":
-            await tools.applying.remove(await by_id(records), identity)
+            await tools.applier.remove(await by_id(records), identity)
 
 
-async def forget(tools: RolloutTools, records: Sequence[ReleaseRecord], numbers: Collection[int]) -> None:
-    """Remove the objects that only the revisions of these numbers have."""
+async def delete_exclusive(tools: RolloutTools, records: Sequence[ReleaseRecord], numbers: Collection[int]) -> None:
+    """Delete the objects that only the revisions of these numbers have."""
     known = await by_id([record for record in records if record.revision in numbers])
     spare = await by_id([record for record in records if record.revision not in numbers])
-    await tools.applying.remove(known, identity_of(records[-1]), spare=spare)
+    await tools.applier.remove(known, release_of(records[-1]), spare=spare)
 
 
-def identity_of(record: ReleaseRecord) -> Identity:
-    """Whose objects its objects are."""
+def release_of(record: ReleaseRecord) -> Identity:
+    """The release of a record."""
     return Identity(record.name, record.namespace)
 
 
 async def by_id(records: Sequence[ReleaseRecord]) -> Mapping[ObjectId, JSON]:
-    """All objects of these revisions, each as the last of them has it. A manifest of a megabyte takes half a second to
-    read, so nobody waits for it; a small one takes less time than a thread does to begin."""
+    """All objects of these revisions, each from the last revision that has it. A manifest of a megabyte takes half a
+    second to parse, so a thread does it; a small one takes less time than starting a thread."""
 
     def read() -> Mapping[ObjectId, JSON]:
-        return {object_id(obj, identity_of(record)): obj for record in records for obj in record.objects}
+        return {object_id(obj, release_of(record)): obj for record in records for obj in record.objects}
 
     small = sum(len(record.manifest) for record in records) <= _SMALL
     return read() if small else await asyncio.to_thread(read)
 
 
-def _told(run: HelmHookRun) -> JSON:
-    """As Helm has it, which leaves out the time that there is not."""
+def _run_as_json(run: HelmHookRun) -> JSON:
+    """A run in Helm's format, which leaves out an unknown time."""
     completed = {"completed_at": run.completed} if run.completed else {}
     return {"started_at": run.started, **completed, "phase": run.phase}

@@ -9,7 +9,7 @@ import yaml
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Finding, Head, Terms
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, recorded
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.revisions import CHECKSUM
 from hookrunner.releases.releases import Releases
 from hookrunner.releases.rollout import checksum
@@ -75,7 +75,7 @@ async def test_a_digest_that_leads_to_the_very_same_record_writes_nothing(releas
 
 
 async def test_a_release_of_addon_operator_is_taken_over_where_it_is(releases: Releases, world: World) -> None:
-    theirs = recorded(wanted("", A), 4, RevisionStatus.DEPLOYED)
+    theirs = new_record(wanted("", A), 4, RevisionStatus.DEPLOYED)
     await world.foreign(theirs, **{CHECKSUM: "c", "team": "blue"})
     assert (await releases.heads("default"))["demo"] == Head("demo", "default", 4, "deployed", owned=True)
     world.writes()
@@ -87,7 +87,9 @@ async def test_a_release_of_addon_operator_is_taken_over_where_it_is(releases: R
 
 async def test_so_it_is_if_it_has_written_the_same_objects_otherwise(releases: Releases, world: World) -> None:
     """And it knows its own manifest again when it takes the release back."""
-    theirs = recorded(wanted("", A, B), 4, RevisionStatus.DEPLOYED).document | {"manifest": yaml.safe_dump_all([B, A])}
+    theirs = new_record(wanted("", A, B), 4, RevisionStatus.DEPLOYED).document | {
+        "manifest": yaml.safe_dump_all([B, A])
+    }
     await world.foreign(ReleaseRecord(theirs), **{CHECKSUM: checksum(theirs["manifest"])})
     world.writes()
     assert (await releases.settle(wanted("d1", A, B))).head.digest == "d1"
@@ -99,7 +101,7 @@ async def test_so_it_is_if_it_has_written_the_same_objects_otherwise(releases: R
 
 @pytest.mark.parametrize("manifest", [yaml.safe_dump(A | {"data": {"x": 1}}), yaml.safe_dump_all([A, B])])
 async def test_what_is_not_the_same_is_upgraded(releases: Releases, world: World, manifest: str) -> None:
-    theirs = recorded(wanted("", A), 4, RevisionStatus.DEPLOYED).document | {"manifest": manifest}
+    theirs = new_record(wanted("", A), 4, RevisionStatus.DEPLOYED).document | {"manifest": manifest}
     await world.foreign(ReleaseRecord(theirs), **{CHECKSUM: "c"})
     assert (await releases.settle(wanted("d1", A))).head.revision == 5
 

@@ -6,7 +6,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, recorded
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import RecordStorage
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
@@ -94,7 +94,7 @@ async def test_wherever_that_ends_it_goes_on_there(
 async def test_of_two_histories_that_of_our_kind_counts_and_the_other_is_told_of(
     client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    await world.foreign(recorded(wanted("", B), 7, RevisionStatus.DEPLOYED))
+    await world.foreign(new_record(wanted("", B), 7, RevisionStatus.DEPLOYED))
     head = await started(client).head("demo", "default")
     assert head
     assert head.revision == 7
@@ -108,6 +108,6 @@ async def test_who_may_not_look_for_the_other_kind_is_told_unless_there_are_rele
 ) -> None:
     world.sandbox.faults.add(Fault("answer", f"GET {MAPS}?labelSelector", status=403))
     assert (await started(client).settle(wanted("d1", A))).head.revision == 1
-    assert "let it get, list and delete ConfigMaps" in capfd.readouterr().err
+    assert "grant get, list and delete of ConfigMaps" in capfd.readouterr().err
     await started(client).head("demo", "default")
     assert capfd.readouterr().err == ""

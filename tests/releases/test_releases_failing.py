@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Head
-from hookrunner.releases.records.record import RevisionStatus, recorded
+from hookrunner.releases.records.record import RevisionStatus, new_record
 from hookrunner.releases.records.revisions import DIGEST
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
@@ -21,16 +21,16 @@ BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "da
 
 
 async def test_a_release_that_was_left_pending_goes_on_under_its_number(releases: Releases, world: World) -> None:
-    await world.foreign(recorded(wanted("", A), 1, RevisionStatus.SUPERSEDED))
-    await world.foreign(recorded(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE), **{DIGEST: "d1.v2"})
+    await world.foreign(new_record(wanted("", A), 1, RevisionStatus.SUPERSEDED))
+    await world.foreign(new_record(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE), **{DIGEST: "d1.v2"})
     await releases.settle(wanted("d1", A, B))
     assert await world.history() == ["1 superseded", "2 deployed"]
     assert await world.described(2) == "Upgrade complete"
 
 
 async def test_a_release_that_somebody_left_pending_is_marked_as_interrupted(releases: Releases, world: World) -> None:
-    await world.foreign(recorded(wanted("", A), 1, RevisionStatus.DEPLOYED))
-    await world.foreign(recorded(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE))
+    await world.foreign(new_record(wanted("", A), 1, RevisionStatus.DEPLOYED))
+    await world.foreign(new_record(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE))
     await releases.settle(wanted("d1", A))
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
     assert await world.described(2) == "Interrupted while pending-upgrade"
@@ -90,7 +90,7 @@ async def test_history_is_kept_short_but_not_the_deployed_revision(client: Clien
 async def test_a_failed_upgrade_is_rolled_back_and_not_tried_again(client: Client, world: World) -> None:
     bad = wanted("d2", configmap("a", x="2"), B, BAD, rollback_on_failure=True)
     await started(client).settle(wanted("d1", A))
-    with pytest.raises(ReleaseFailed, match="rolled back to revision 1, until something else is wanted"):
+    with pytest.raises(ReleaseFailed, match="rolled back to revision 1, until the desired release changes"):
         await started(client).settle(bad)
     assert await world.maps() == {"a": {"x": "1"}}
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
@@ -126,7 +126,7 @@ async def test_records_that_cannot_be_read_stop_nobody(
     await releases.settle(wanted("d2", A))
     assert not world.writes()
     assert sorted(await world.maps()) == ["a", "b"]
-    assert "look for such, then delete it" in releases.problems("demo", "default")[0]
+    assert "delete them, then the record" in releases.problems("demo", "default")[0]
     await client.send(Call("DELETE", FIRST))
     await releases.heads("default")
     assert releases.problems("demo", "default") == []

@@ -1,8 +1,8 @@
-"""A revision of a release as Helm keeps it: the document, and the text that it is stored as.
+"""A revision of a release as Helm stores it: the document, and its packed text.
 
-Helm 3 and 4 read and write JSON, packed by gzip, as base64. Whatever stands in a document that somebody else wrote is
-kept, also what is not known here.
-Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 was seen to write.
+Helm 3 and 4 read and write JSON, packed by gzip, as base64. Unknown fields of documents that other clients wrote are
+kept.
+Source: https://helm.sh/docs/topics/advanced/#storage-backends; observed with helm 4.1.
 """
 
 import base64
@@ -24,18 +24,18 @@ from kubetypes.bounds import DOCUMENT
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 APPLY_METHOD = "csa"
-"""How a stock helm 4 is to go on with our releases: by merging on its side. An object that we have created and not
-changed since has no field that was applied (`object_writer`), and the server-side way would see a conflict in each."""
+"""How a stock helm 4 should continue our releases: by merging on the client side. An object that we have created and
+not changed since has no applied field (`object_writer`), and server-side apply would find a conflict in each."""
 
 _GZIP = b"\x1f\x8b\x08"
 
 MOST_UNPACKED = DOCUMENT.size
-"""Bytes of a document. Packed it has 768 KiB at most, since a Secret holds 1 MiB. Manifests shrink to a tenth or a
-twentieth, thousands of objects that are nearly alike to a hundredth; zeros, which nothing needs, to a thousandth."""
+"""Bytes of a document. Packed it has 768 KiB at most, because a Secret holds 1 MiB. Manifests shrink to a tenth or a
+twentieth, thousands of similar objects to a hundredth; zeros, which are never needed, to a thousandth."""
 
 
 class RevisionStatus(StrEnum):
-    """How far a revision has come, in Helm's words."""
+    """The status of a revision, in Helm's words."""
 
     PENDING_INSTALL = "pending-install"
     PENDING_UPGRADE = "pending-upgrade"
@@ -53,8 +53,8 @@ PENDING = frozenset({RevisionStatus.PENDING_INSTALL, RevisionStatus.PENDING_UPGR
 @dataclass(frozen=True, slots=True)
 class ReleaseRecord:
     """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own. `known` are
-    the manifest's objects as JSON where somebody has read them before: Python takes longer to read YAML than Helm to
-    render it."""
+    the manifest's objects as JSON if they were parsed before: Python takes longer to parse YAML than Helm to render
+    it."""
 
     document: JSON
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class ReleaseRecord:
 
     @property
     def status(self) -> str:
-        """One of `RevisionStatus`, unless a later Helm has more."""
+        """One of `RevisionStatus`, or a status of a later Helm."""
         return str(self.document["info"]["status"])
 
     @property
@@ -87,7 +87,7 @@ class ReleaseRecord:
 
     @property
     def json(self) -> bytes:
-        """The document, to be compared with another."""
+        """The document as bytes, for comparisons."""
         return orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)
 
     @property
@@ -95,20 +95,20 @@ class ReleaseRecord:
         """The manifest's objects, lists taken apart. Raises ReleaseFailed."""
         if self.known:
             return tuple(orjson.loads(self.known))
-        return tuple(part for obj in self._read(self.manifest) for part in _parts(obj))
+        return tuple(part for obj in self._read(self.manifest) for part in _items(obj))
 
     @property
     def hooks(self) -> tuple[HelmHook, ...]:
         """Raises ReleaseFailed."""
         return tuple(_hook(hook, self._read(hook["manifest"])) for hook in self.document.get("hooks") or ())
 
-    def turned(self, status: RevisionStatus, description: str, **more: JSON) -> "ReleaseRecord":
+    def with_status(self, status: RevisionStatus, description: str, **more: JSON) -> "ReleaseRecord":
         """The same with another status. `more` goes into `info`."""
         info = self.document["info"] | {"status": str(status), "description": description} | more
         return replace(self, document=self.document | {"info": info})
 
-    def ran(self, runs: Mapping[tuple[str, str], JSON]) -> "ReleaseRecord":
-        """The same with what is known of its hooks' last runs, by path and name."""
+    def with_runs(self, runs: Mapping[tuple[str, str], JSON]) -> "ReleaseRecord":
+        """The same with its hooks' last runs, by path and name."""
         hooks = [
             hook | {"last_run": runs.get((hook.get("path", ""), hook["name"]), hook.get("last_run"))}
             for hook in self.document.get("hooks") or ()
@@ -124,8 +124,8 @@ class ReleaseRecord:
             ) from None
 
 
-def recorded(wanted: Wanted, revision: int, status: RevisionStatus, first_deployed: str = "") -> ReleaseRecord:
-    """The record of a revision that is about to be brought about; whose first was deployed when, RFC 3339."""
+def new_record(wanted: Wanted, revision: int, status: RevisionStatus, first_deployed: str = "") -> ReleaseRecord:
+    """The record of a revision before its rollout. `first_deployed` is the time of the first revision, RFC 3339."""
     moment = now()
     document = {
         "name": wanted.name,
@@ -139,7 +139,7 @@ def recorded(wanted: Wanted, revision: int, status: RevisionStatus, first_deploy
         "chart": wanted.rendered.chart,
         "config": wanted.values,
         "manifest": wanted.rendered.manifest,
-        "hooks": [_written_hook(hook) for hook in wanted.rendered.hooks],
+        "hooks": [_hook_as_json(hook) for hook in wanted.rendered.hooks],
         "version": revision,
         "namespace": wanted.namespace,
         "apply_method": APPLY_METHOD,
@@ -148,8 +148,8 @@ def recorded(wanted: Wanted, revision: int, status: RevisionStatus, first_deploy
 
 
 def packed(document: JSON) -> str:
-    """A document as Helm stores it; a Secret has the base64 of this text. Raises ReleaseFailed if it is so large that
-    it would not be read again."""
+    """Pack a document as Helm stores it; a Secret has the base64 of this text. Raises ReleaseFailed if it is so large
+    that it could not be read again."""
     text = orjson.dumps(document)
     if len(text) > MOST_UNPACKED:
         raise ReleaseFailed(
@@ -160,29 +160,29 @@ def packed(document: JSON) -> str:
 
 
 def unpacked(text: str | bytes) -> JSON:
-    """The document of a stored text. Raises ReleaseFailed if it is none."""
+    """Unpack the document of a stored text. Raises ReleaseFailed if it is not a record."""
     try:
         raw = base64.b64decode(text, validate=True)
         document = json_values.loads(gzips.unpacked(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw)
         document["info"]["status"], document["name"], document["namespace"], int(document["version"])
     except (binascii.Error, ValueError, TypeError, KeyError) as error:
-        raise ReleaseFailed(f"no release record of Helm: {error or type(error).__name__}") from None
+        raise ReleaseFailed(f"not a valid Helm release record: {error or type(error).__name__}") from None
     return document
 
 
 def now() -> str:
-    """As Go writes a time."""
+    """The present time as Go writes it."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _parts(obj: JSON) -> list[JSON]:
-    """A `List` holds objects that are applied one by one."""
+def _items(obj: JSON) -> list[JSON]:
+    """An object, or those of a `List`, which are applied one by one."""
     if obj.get("kind", "").endswith("List") and isinstance(obj.get("items"), list):
         return list(obj["items"])
     return [obj]
 
 
-def _written_hook(hook: HelmHook) -> JSON:
+def _hook_as_json(hook: HelmHook) -> JSON:
     return {
         "name": hook.name,
         "kind": hook.kind,
@@ -196,7 +196,7 @@ def _written_hook(hook: HelmHook) -> JSON:
 
 
 def _hook(stored: JSON, found: list[JSON]) -> HelmHook:
-    """What Helm leaves out of a hook is empty or 0; one without a policy has the default one."""
+    """Fields that Helm leaves out of a hook are empty or 0; one without a policy has the default policy."""
     return HelmHook(
         name=stored["name"],
         kind=stored["kind"],

@@ -1,12 +1,12 @@
-"""The records of all releases, one release at a time in one hand, and what of them is known without asking.
+"""The records of all releases: one task at a time holds a release, and its revisions are known without requests.
 
-    async with archive.held("dashboard", "kube-system") as release:
+    async with store.hold("dashboard", "kube-system") as release:
         release.history                      # labels, from memory
-        await release.past()                 # whole records, as few as needed
+        await release.read_previous()        # whole records, as few as needed
         await release.create(record)
 
-Nothing of ours touches a release that is in somebody's hands. One whose records are of the other kind, since its last
-life had another `--helm-driver`, is seen as it is there; in our hands its records become those of our kind.
+No other task of this process touches a release that is held. A release whose records are of the other kind, because an
+earlier process had another `--helm-driver`, is read from there; holding it moves its records to our kind.
 """
 
 import asyncio
@@ -29,103 +29,106 @@ _LOG = log.get("releases.archive")
 
 
 class ReleaseStore:
-    """The records of one cluster, and `others`, those of the other kind; `unreadable` are of both. Everything raises
-    KubeError where the API does not do what is asked."""
+    """The records of one cluster, and `others`, those of the other kind; `unreadable` are of both. Every method
+    raises KubeError if the API server refuses a request."""
 
     def __init__(self, records: RecordStorage, others: RecordStorage, watches: Watches) -> None:
         self._records = records
         self._others = others
         self._watches = watches
-        self._ledgers: defaultdict[str, RevisionCache] = defaultdict(RevisionCache)
+        self._caches: defaultdict[str, RevisionCache] = defaultdict(RevisionCache)
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._looking = asyncio.Lock()
-        self._trusted: set[str] = set()
-        self._looked_at: set[str] = set()
+        self._listing_lock = asyncio.Lock()
+        self._fresh: set[str] = set()
+        self._listed_once: set[str] = set()
         self.unreadable = UnreadableRecords()
-        self._elsewhere: dict[str, dict[str, ReleaseHistory]] = {}
+        self._of_other_kind: dict[str, dict[str, ReleaseHistory]] = {}
 
     async def heads(self, namespace: str) -> dict[str, Head]:
-        """The latest revision of each release, by name, after a look at the cluster."""
-        self._ledgers[namespace].relisted(*await self._records.list_revisions(namespace))
-        if namespace not in self._elsewhere:
-            self._elsewhere[namespace] = await self._look_elsewhere(namespace)
-        self._trusted.add(namespace)
-        self._looked_at.add(namespace)
-        return self._ledgers[namespace].heads()
+        """List the records; the latest revision of each release, by name."""
+        self._caches[namespace].replace(*await self._records.list_revisions(namespace))
+        if namespace not in self._of_other_kind:
+            self._of_other_kind[namespace] = await self._list_other_kind(namespace)
+        self._fresh.add(namespace)
+        self._listed_once.add(namespace)
+        return self._caches[namespace].heads()
 
     async def strays(self) -> dict[str, Head]:
-        """The latest revision of each release that we have in another namespace than the operator's, after a look at
-        the whole cluster."""
-        ledger = RevisionCache()
+        """List records in the whole cluster; the latest revision of each release of ours in another namespace than the
+        operator's."""
+        cache = RevisionCache()
         for revision in await self._records.list_strays():
-            ledger.keep(revision)
-        return ledger.heads()
+            cache.keep(revision)
+        return cache.heads()
 
     @asynccontextmanager
-    async def held(self, name: str, namespace: str) -> AsyncIterator[ReleaseHistory]:
-        """A release, which nobody else here touches meanwhile. After an error its records are looked at anew: what we
-        know of them may be what was wrong."""
+    async def hold(self, name: str, namespace: str) -> AsyncIterator[ReleaseHistory]:
+        """Hold a release: no other task here touches it meanwhile. After an error the records are listed again, because
+        the cache may have caused it."""
         async with self._locks[namespace, name]:
-            await self._look(namespace)
+            await self._ensure_listed(namespace)
             release = self._release(name, namespace)
             try:
-                if there := self._elsewhere[namespace].get(name):
-                    await release.bring_over(there)
-                    del self._elsewhere[namespace][name]
+                if there := self._of_other_kind[namespace].get(name):
+                    await release.migrate_from(there)
+                    del self._of_other_kind[namespace][name]
                 yield release
             except BaseException:
-                self._trusted.discard(namespace)
+                self._fresh.discard(namespace)
                 raise
 
-    async def seen(self, name: str, namespace: str) -> ReleaseHistory:
-        """A release, to be read: it may be in somebody's hands."""
-        await self._look(namespace)
-        here, there = self._release(name, namespace), self._elsewhere[namespace].get(name)
-        return there if there and here.part_of(there) else here
+    async def get_for_reading(self, name: str, namespace: str) -> ReleaseHistory:
+        """A release for reading; another task may hold it."""
+        await self._ensure_listed(namespace)
+        here, there = self._release(name, namespace), self._of_other_kind[namespace].get(name)
+        return there if there and here.is_part_of(there) else here
 
-    async def elsewhere(self, name: str, namespace: str) -> bool:
-        """Are there records of the other kind?"""
-        await self._look(namespace)
-        return name in self._elsewhere[namespace]
+    async def has_other_kind(self, name: str, namespace: str) -> bool:
+        """Does the release have records of the other kind?"""
+        await self._ensure_listed(namespace)
+        return name in self._of_other_kind[namespace]
 
-    def known(self, name: str, namespace: str) -> ReleaseHistory:
-        """A release as it is known without a look."""
+    def get_cached(self, name: str, namespace: str) -> ReleaseHistory:
+        """A release as it is cached, without a request."""
         return self._release(name, namespace)
 
     async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
-        """The name of each release whose latest revision somebody else has changed, when that is done; for ever,
-        whatever happens to the API server."""
-        reader = _Reader(self._ledgers[namespace], silent=namespace not in self._looked_at)
+        """Yield the name of each release whose latest revision another client has changed, when that change has ended.
+        Runs until it is closed, whatever happens to the API server."""
+        reader = _Reader(self._caches[namespace], silent=namespace not in self._listed_once)
         async with aclosing(self._watches.open(self._records.selection(namespace))) as batches:
             async for reports in batches:
                 changed = reader.changed(reports)
-                for name in [name for name in changed if not self._locks[namespace, name].locked()]:  # else it was us
+                for name in [
+                    name for name in changed if not self._locks[namespace, name].locked()
+                ]:  # otherwise it was us
                     yield name
 
-    async def _look(self, namespace: str) -> None:
-        async with self._looking:
-            if namespace not in self._trusted:
+    async def _ensure_listed(self, namespace: str) -> None:
+        async with self._listing_lock:
+            if namespace not in self._fresh:
                 await self.heads(namespace)
 
-    async def _look_elsewhere(self, namespace: str) -> dict[str, ReleaseHistory]:
-        ledger, kind = RevisionCache(), self._others.kind
+    async def _list_other_kind(self, namespace: str) -> dict[str, ReleaseHistory]:
+        cache, kind = RevisionCache(), self._others.kind
         try:
-            ledger.relisted(*await self._others.list_revisions(namespace))
+            cache.replace(*await self._others.list_revisions(namespace))
         except Denied:
-            if not any(head.owned for head in self._ledgers[namespace].heads().values()):
-                hint = f"if an earlier life had another --helm-driver, let it get, list and delete {kind}s"
-                _LOG.info(f"records of releases that are {kind}s are not looked for: no right to list them", hint=hint)
-        return {name: ReleaseHistory(name, namespace, ledger, self._others, self.unreadable) for name in ledger.heads()}
+            if not any(head.owned for head in self._caches[namespace].heads().values()):
+                hint = f"if an earlier process had another --helm-driver, grant get, list and delete of {kind}s"
+                _LOG.info(f"release records in {kind}s are not read: no right to list them", hint=hint)
+        return {name: ReleaseHistory(name, namespace, cache, self._others, self.unreadable) for name in cache.heads()}
 
     def _release(self, name: str, namespace: str) -> ReleaseHistory:
-        return ReleaseHistory(name, namespace, self._ledgers[namespace], self._records, self.unreadable)
+        return ReleaseHistory(name, namespace, self._caches[namespace], self._records, self.unreadable)
 
 
 class _Reader:
-    """Takes the facts of a watch into a ledger. A list counts when it is complete; a `silent` first one is no news."""
+    """Takes the facts of a watch into a cache. A list counts when it is complete; a `silent` first list reports
+    nothing."""
 
-    def __init__(self, ledger: RevisionCache, silent: bool) -> None:
-        self._ledger = ledger
+    def __init__(self, cache: RevisionCache, silent: bool) -> None:
+        self._cache = cache
         self._silent = silent
         self._listed: dict[ObjectKey, Revision] = {}
         self._informer = Informer(self._listed)
@@ -137,7 +140,7 @@ class _Reader:
     def _take_in(self, fact: Fact) -> set[str]:
         match fact:
             case Synced(version):
-                changed = self._ledger.relisted(self._listed.values(), int(version))
+                changed = self._cache.replace(self._listed.values(), int(version))
                 self._listed.clear()
                 silent, self._silent = self._silent, False
                 return set() if silent else changed
@@ -152,4 +155,4 @@ class _Reader:
         if self._informer.is_relisting:
             self._listed[seen.key] = revision
             return set()
-        return {revision.name} if self._ledger.hear(seen.change, revision) else set()
+        return {revision.name} if self._cache.observe(seen.change, revision) else set()

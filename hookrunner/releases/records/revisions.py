@@ -25,7 +25,7 @@ DIGEST = "hookrunner.io/digest"
 NOTE = "hookrunner.io/note"
 CHECKSUM = "moduleChecksum"
 UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
-"""The last two are addon-operator's (addon-operator.md §6.3, §6.7)."""
+"""The last two are addon-operator's."""
 
 HOME = "hookrunner.io/home"
 """On records in other namespaces than the operator's: that namespace, so that it finds them again."""
@@ -47,7 +47,7 @@ class Revision:
 
     @property
     def head(self) -> Head:
-        """What it says of its release if it is the latest."""
+        """The head of its release, if this is the latest revision."""
         digest, _, number = self.labels.get(DIGEST, "").rpartition(".v")
         valid = number == str(self.number)
         return Head(
@@ -62,8 +62,8 @@ class Revision:
         )
 
 
-def labelled(head: Head, checksum: str) -> dict[str, str]:
-    """The labels that tell of a revision what `Revision.head` reads, and what addon-operator needs to take it back."""
+def release_labels(head: Head, checksum: str) -> dict[str, str]:
+    """The labels that `Revision.head` reads, and those that addon-operator needs to take the release back."""
     labels = {
         DIGEST: f"{head.digest}.v{head.revision}",
         CHECKSUM: checksum,
@@ -73,7 +73,7 @@ def labelled(head: Head, checksum: str) -> dict[str, str]:
 
 
 def revision_of(metadata: JSON) -> Revision | None:
-    """The revision whose record has this metadata; None if it is none that Helm would find."""
+    """The revision of a record with this metadata; None if Helm would not find it as a record."""
     labels = metadata.get("labels") or {}
     number = labels.get("version", "")
     if not labels.get("name") or not number.isdecimal():
@@ -89,25 +89,25 @@ def revision_of(metadata: JSON) -> Revision | None:
 
 
 class RevisionCache:
-    """The records of one namespace. A record that we removed is remembered until the watch has told of it, so that
-    older news of it do not bring it back."""
+    """The revisions of one namespace. A record that we deleted is remembered until the watch reports its deletion, so
+    that older watch events do not bring it back."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[int, Revision]] = {}
         self._removed: dict[tuple[str, int], int] = {}
 
-    def relisted(self, revisions: Iterable[Revision], version: int) -> set[str]:
-        """These were all there were at this resourceVersion. Which releases' heads has somebody else changed?"""
+    def replace(self, revisions: Iterable[Revision], version: int) -> set[str]:
+        """Replace the cache by a list at this resourceVersion. Names of the releases whose heads other clients have
+        changed."""
         listed = {(revision.name, revision.number): revision for revision in revisions}
         relist = Relist[tuple[str, int]]()
-        relist.begin(
-            key for key, revision in self._revisions() if revision.version <= version
-        )  # newer ones: our writes
+        # Newer ones are our own writes.
+        relist.begin(key for key, revision in self._revisions() if revision.version <= version)
         for key in listed:
             relist.see(key)
         gone = [self._known[name][number] for name, number in sorted(relist.end())]
-        changed = {revision.name for revision in gone if self.hear(Change.DELETED, revision)}
-        return changed | {revision.name for revision in listed.values() if self.hear(None, revision)}
+        changed = {revision.name for revision in gone if self.observe(Change.DELETED, revision)}
+        return changed | {revision.name for revision in listed.values() if self.observe(None, revision)}
 
     def _revisions(self) -> Iterator[tuple[tuple[str, int], Revision]]:
         for name, known in self._known.items():
@@ -115,11 +115,11 @@ class RevisionCache:
                 yield (name, number), revision
 
     def keep(self, revision: Revision) -> None:
-        """It was written, or heard of."""
+        """Note that a record was written or seen."""
         self._known.setdefault(revision.name, {})[revision.number] = revision
 
     def remove(self, name: str, number: int) -> None:
-        """We removed it."""
+        """Note that we deleted a record."""
         if gone := self._drop(name, number):
             self._removed[name, number] = gone.version
 
@@ -134,14 +134,14 @@ class RevisionCache:
         return known[max(known)].head if known else None
 
     def heads(self) -> dict[str, Head]:
-        """Of all releases."""
+        """The latest revisions of all releases, by name."""
         return {name: known[max(known)].head for name, known in self._known.items()}
 
-    def hear(self, change: Change | None, revision: Revision) -> bool:
-        """Take in what a watch told of one record. Has somebody else changed the release's head?
+    def observe(self, change: Change | None, revision: Revision) -> bool:
+        """Take in a watch event of one record. Has another client changed the release's head?
 
-        Our own writes are known already, with their resourceVersions or higher ones. What is pending is at work: that
-        is told when it has come to an end.
+        Our own writes are known already, with their resourceVersions or higher ones. A pending revision is still in
+        progress: the change counts when it has ended.
         """
         before = self.head(revision.name)
         self._take_in(change, revision)
@@ -170,17 +170,17 @@ class RevisionCache:
 _UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
 
 
-def fits(history: Sequence[Revision], wanted: Wanted) -> bool:
-    """Is the head what is wanted? What is unmanaged, and stays so, is left alone whatever is wanted (§6.7)."""
+def is_in_sync(history: Sequence[Revision], wanted: Wanted) -> bool:
+    """Is the head in sync with the desired release? An unmanaged release that stays unmanaged always is."""
     if not history or history[-1].status != RevisionStatus.DEPLOYED:
         return False
     head, unmanaged = history[-1].head, wanted.terms.unmanaged
     return head.unmanaged == unmanaged and (unmanaged or head.digest == wanted.digest)
 
 
-def needed(history: Sequence[Revision]) -> Sequence[Revision]:
-    """Those whose objects may be in the cluster: from the last deployed one on. A `helm` that died between two writes
-    leaves none; then the one that was superseded last was the last."""
+def live_revisions(history: Sequence[Revision]) -> Sequence[Revision]:
+    """The revisions whose objects may be in the cluster: from the last deployed one on. A `helm` that died between two
+    writes leaves no deployed revision; then the last superseded one was the last deployed."""
     for status in (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED):
         for index in range(len(history) - 1, -1, -1):
             if history[index].status == status:
@@ -189,31 +189,32 @@ def needed(history: Sequence[Revision]) -> Sequence[Revision]:
 
 
 def leftovers(history: Sequence[Revision]) -> list[Revision]:
-    """Revisions before a deployed head whose records say that they are deployed, or at work."""
+    """Revisions before a deployed head whose records say that they are deployed, pending or uninstalling."""
     deployed = history and history[-1].status == RevisionStatus.DEPLOYED
     return unfinished(history, history[-1].number) if deployed else []
 
 
 def unfinished(history: Sequence[Revision], head: int) -> list[Revision]:
-    """Revisions that are none of this when a later one is the head that is deployed."""
+    """Older revisions still marked deployed, pending or uninstalling although a later one is deployed."""
     return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
 
 
-def mended(record: ReleaseRecord) -> ReleaseRecord:
-    """The record of a leftover as it should be."""
+def corrected(record: ReleaseRecord) -> ReleaseRecord:
+    """The corrected record of a leftover."""
     if record.status == RevisionStatus.DEPLOYED:
-        return record.turned(RevisionStatus.SUPERSEDED, record.document["info"].get("description", ""))
-    return record.turned(RevisionStatus.FAILED, f"Interrupted while {record.status}")
+        return record.with_status(RevisionStatus.SUPERSEDED, record.document["info"].get("description", ""))
+    return record.with_status(RevisionStatus.FAILED, f"Interrupted while {record.status}")
 
 
 def surplus(history: Sequence[Revision], keep: int) -> list[Revision]:
-    """What goes when `keep` revisions (0 is all) are to stay: the oldest, but never the last deployed nor the head."""
-    kept = {revision.number for revision in (*needed(history)[:1], *history[-1:])}
+    """The revisions to delete if `keep` (0 is all) should stay: the oldest, but never the last deployed nor the
+    head."""
+    kept = {revision.number for revision in (*live_revisions(history)[:1], *history[-1:])}
     spare = [revision for revision in history if revision.number not in kept]
     return spare[: max(0, len(history) - keep)] if keep else []
 
 
-def earlier(history: Sequence[Revision], name: str, number: int | None) -> Revision:
+def find_earlier(history: Sequence[Revision], name: str, number: int | None) -> Revision:
     """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
     deployed = (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED)
     for revision in reversed(history):

@@ -20,7 +20,7 @@ async def damage(world: World, **body: object) -> None:
 async def test_a_record_that_cannot_be_read_is_told_at_the_start_until_it_is_gone(world: World) -> None:
     """Its release is applied anew, so that its objects are known and followed again."""
     await damage(world, data={"release": "AAAA"})
-    await told(world, "RecordUnreadable", f"Secret default/{RECORD}: no release record of Helm")
+    await told(world, "RecordUnreadable", f"Secret default/{RECORD}: not a valid Helm release record")
     await world.until(world.releases, ["a.v1 deployed", "a.v2 deployed"], "records")
     assert RECORD in world.modules()["a"]["records"][0]
     assert f"a: Secret default/{RECORD}: no release" in conditions(world)["modules"]

@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import HelmHook, Rendered, Wanted
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now, packed, recorded, unpacked
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record, now, packed, unpacked
 
 MANIFEST = (
     "---\n# Source: demo/templates/cm.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  on: y\n"
@@ -72,7 +72,7 @@ def test_a_record_of_helm_is_read() -> None:
 
 
 def test_what_is_not_known_here_is_kept() -> None:
-    record = ReleaseRecord(unpacked(helms_text(HELMS))).turned(RevisionStatus.SUPERSEDED, "Upgraded")
+    record = ReleaseRecord(unpacked(helms_text(HELMS))).with_status(RevisionStatus.SUPERSEDED, "Upgraded")
     again = unpacked(packed(record.document))
     assert again["of a later helm"] == 1
     assert again["info"] == HELMS["info"] | {"status": "superseded", "description": "Upgraded"}
@@ -89,12 +89,12 @@ def test_the_first_helm_3_did_not_pack() -> None:
     ids=["empty", "not base64", "not JSON", "half", "list", "nothing", "no revision", "no info"],
 )  # fmt: skip
 def test_what_is_no_record_is_refused(text: str) -> None:
-    with pytest.raises(ReleaseFailed, match="no release record of Helm"):
+    with pytest.raises(ReleaseFailed, match="not a valid Helm release record"):
         unpacked(text)
 
 
 def test_a_new_revision_has_what_helm_shows() -> None:
-    document = recorded(wanted(), 4, RevisionStatus.PENDING_UPGRADE, "2026-01-01T00:00:00Z").document
+    document = new_record(wanted(), 4, RevisionStatus.PENDING_UPGRADE, "2026-01-01T00:00:00Z").document
     assert document["info"]["status"] == "pending-upgrade"
     assert document["info"]["first_deployed"] == "2026-01-01T00:00:00Z"
     assert (document["version"], document["config"], document["info"]["notes"]) == (4, {"global": {}}, "Hi")
@@ -102,7 +102,7 @@ def test_a_new_revision_has_what_helm_shows() -> None:
 
 def test_hooks_come_back_as_they_were_written() -> None:
     hook = HelmHook("h", "Job", "p", "kind: Job\n", {"kind": "Job"}, ("pre-install",), -5, ("hook-succeeded",))
-    assert recorded(wanted(hooks=(hook,)), 1, RevisionStatus.PENDING_INSTALL).hooks == (hook,)
+    assert new_record(wanted(hooks=(hook,)), 1, RevisionStatus.PENDING_INSTALL).hooks == (hook,)
 
 
 def test_helm_leaves_out_what_is_usual() -> None:

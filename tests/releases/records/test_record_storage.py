@@ -10,7 +10,7 @@ import pytest
 from hookrunner.errors import Denied, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import Rendered, Wanted
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, recorded
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from hookrunner.releases.records.revisions import Revision
 from kubesandbox.faults import Fault
@@ -21,7 +21,7 @@ SECRETS = "/api/v1/namespaces/default/secrets"
 
 def record(number: int = 1, name: str = "a", chart: Any = None) -> ReleaseRecord:
     rendered = Rendered("---\nkind: A\n", (), (), "", chart or {"metadata": {"name": name}})
-    return recorded(Wanted(name, "default", rendered, {}, "d"), number, RevisionStatus.DEPLOYED)
+    return new_record(Wanted(name, "default", rendered, {}, "d"), number, RevisionStatus.DEPLOYED)
 
 
 @pytest.mark.parametrize("driver", ["secret", "configmap"])
@@ -50,7 +50,7 @@ async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it
     theirs, ours = RecordStorage(client, "secret"), RecordStorage(client, "secret")
     known = await theirs.create(record())
     assert [(await ours.read(known)).status for _ in range(2)] == ["deployed"] * 2
-    changed = await theirs.update(record().turned(RevisionStatus.FAILED, ""), known)
+    changed = await theirs.update(record().with_status(RevisionStatus.FAILED, ""), known)
     sandbox.faults.requests.clear()
     assert [(await ours.read(changed)).status for _ in range(2)] == ["failed"] * 2
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.a.v1"]
@@ -81,7 +81,7 @@ async def test_an_update_changes_status_and_labels(client: Client) -> None:
     records = RecordStorage(client, "secret")
     known = await records.create(ReleaseRecord(record().document, {"old": "label"}))
     updated = await records.update(
-        ReleaseRecord(record().turned(RevisionStatus.SUPERSEDED, "").document, {"new": "label"}), known
+        ReleaseRecord(record().with_status(RevisionStatus.SUPERSEDED, "").document, {"new": "label"}), known
     )
     assert (updated.status, updated.labels) == ("superseded", {"new": "label"})
     assert (await records.read(updated)).status == "superseded"

@@ -16,7 +16,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, recorded
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import RecordStorage
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
@@ -53,7 +53,7 @@ async def told(changes: AsyncGenerator[str, None]) -> str:
 
 async def marked(client: Client, name: str) -> None:
     """A release of another name, so that what was told before it is known to be all."""
-    document = recorded(wanted("d"), 1, RevisionStatus.DEPLOYED).document
+    document = new_record(wanted("d"), 1, RevisionStatus.DEPLOYED).document
     await RecordStorage(client, "secret").create(ReleaseRecord(document | {"name": name}))
 
 

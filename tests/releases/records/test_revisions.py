@@ -13,7 +13,7 @@ from hookrunner.releases.records.revisions import (
     UNMANAGED,
     Revision,
     RevisionCache,
-    labelled,
+    release_labels,
     revision_of,
 )
 
@@ -43,7 +43,7 @@ def test_labels_tell_of_a_revision(labels: dict[str, str], expected: dict[str, A
 @pytest.mark.parametrize("unmanaged", [True, False])
 def test_a_head_is_read_as_it_was_written(note: str, unmanaged: bool) -> None:
     head = Head("a", "ns", 7, "deployed", "d1", True, unmanaged, note)
-    assert Revision("a", "ns", 7, "deployed", labelled(head, "c")).head == head
+    assert Revision("a", "ns", 7, "deployed", release_labels(head, "c")).head == head
 
 
 @pytest.mark.parametrize("labels", [None, {}, {"name": "a"}, {"name": "a", "version": "x"}, {"version": "1"}])
@@ -84,21 +84,21 @@ def test_the_latest_revision_is_the_head() -> None:
     ],
 )
 def test_what_others_did_to_the_head_is_told(change: Change | None, heard: Revision, told: bool) -> None:
-    assert known(revision(1, version=1)).hear(change, heard) is told
+    assert known(revision(1, version=1)).observe(change, heard) is told
 
 
 def test_old_news_do_not_undo_what_was_written_since() -> None:
     ledger = known()
     ledger.keep(revision(1, version=9))
-    assert not ledger.hear(Change.ADDED, revision(1, "pending-install", 7))
+    assert not ledger.observe(Change.ADDED, revision(1, "pending-install", 7))
     assert ledger.heads()["a"].status == "deployed"
 
 
 def test_a_record_that_we_removed_does_not_come_back() -> None:
     ledger = known(revision(1, version=9))
     ledger.remove("a", 1)
-    assert not ledger.hear(Change.MODIFIED, revision(1, version=9))
-    assert not ledger.hear(Change.DELETED, revision(1, version=10))
+    assert not ledger.observe(Change.MODIFIED, revision(1, version=9))
+    assert not ledger.observe(Change.DELETED, revision(1, version=10))
     assert ledger.heads() == {}
 
 
@@ -106,19 +106,19 @@ def test_one_that_was_written_again_since_is_not_lost_by_news_of_its_removal() -
     ledger = known(revision(1, version=9))
     ledger.remove("a", 1)
     ledger.keep(revision(1, version=12))
-    assert not ledger.hear(Change.DELETED, revision(1, version=10))
+    assert not ledger.observe(Change.DELETED, revision(1, version=10))
     assert "a" in ledger.heads()
 
 
 def test_helms_rollback_is_told_once_when_it_is_done() -> None:
     ledger = known(revision(1, "superseded", 1), revision(2, version=2))
-    told = [ledger.hear(Change.ADDED, revision(3, "pending-rollback", 3))]
-    told += [ledger.hear(Change.MODIFIED, revision(2, "superseded", 4))]
-    told += [ledger.hear(Change.MODIFIED, revision(3, "deployed", 5))]
+    told = [ledger.observe(Change.ADDED, revision(3, "pending-rollback", 3))]
+    told += [ledger.observe(Change.MODIFIED, revision(2, "superseded", 4))]
+    told += [ledger.observe(Change.MODIFIED, revision(3, "deployed", 5))]
     assert told == [False, False, True]
 
 
 def test_a_new_list_takes_away_what_is_gone_but_not_what_is_newer() -> None:
     ledger = known(Revision("gone", "ns", 1, "deployed", {}, 3), revision(1, "superseded", 4), revision(2, version=9))
-    assert ledger.relisted([revision(1, version=2), Revision("new", "ns", 1, "deployed", {}, 5)], 7) == {"gone", "new"}
+    assert ledger.replace([revision(1, version=2), Revision("new", "ns", 1, "deployed", {}, 5)], 7) == {"gone", "new"}
     assert {name: head.revision for name, head in ledger.heads().items()} == {"a": 2, "new": 1}
