@@ -28,7 +28,6 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.environment import private_directory, shared
 from hookrunner.kube.loading import Loading
 from hookrunner.kube.outage import Outage
-from hookrunner.kube.pace import Pace
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.bounds import Bounds
 from hookrunner.metrics.hooks import HookMetrics
@@ -36,6 +35,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
 from hookrunner.options import Compat
+from hookrunner.pacing import TokenBucket
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings, WebSettings
@@ -239,8 +239,10 @@ async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading
 
 async def _connect(settings: Settings, connection: Connection, metrics: Metrics, stack: AsyncExitStack) -> Kube:
     kube, credentials, outage = settings.kube, Credentials(settings.kube, connection), Outage()
-    reader = Client(credentials, Requests(metrics), Pace(kube.qps, kube.burst), kube.log_requests, outage)
-    pace = Pace(kube.patch_qps, kube.patch_burst)
+    reader = Client(
+        credentials, Requests(metrics), TokenBucket.per_second(kube.qps, kube.burst), kube.log_requests, outage
+    )
+    pace = TokenBucket.per_second(kube.patch_qps, kube.patch_burst)
     patcher = Client(credentials, Requests(metrics, "object_patcher"), pace, kube.log_requests, outage)
     await stack.enter_async_context(reader)
     await stack.enter_async_context(patcher)

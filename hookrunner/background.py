@@ -12,7 +12,7 @@ from contextvars import Context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from hookrunner import log
+from hookrunner import log, pacing
 from hookrunner.errors import internal
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
@@ -113,7 +113,7 @@ class Background:
                 return
             kept.fail(loop.time(), internal(error) if error else "it ended, which it never should")
             self.crashes[kept.name] = self.crashes.get(kept.name, 0) + 1
-            pause = min(FIRST_PAUSE * 2 ** min(kept.failures - 1, 9), LONGEST_PAUSE)
+            pause = pacing.exponential(FIRST_PAUSE, LONGEST_PAUSE, kept.failures - 1)
             what = f"{kept.name} {'failed' if error else 'ended'}"
             _log.error(f"{what} unexpectedly, starting it again in {pause:g}s: please report this", exc_info=error)
             del error  # or its traceback would hold what the task has seen

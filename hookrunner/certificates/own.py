@@ -18,7 +18,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 
-from hookrunner import log
+from hookrunner import log, pacing
 from hookrunner.certificates.issuing import issue, made, renewal
 from hookrunner.certificates.latest import REMINDER, Latest
 from hookrunner.certificates.material import OVERLAP, Material, checked, doubts, lacking, lingering, overlap
@@ -199,8 +199,8 @@ class _Own:
     def _pause(self) -> None:
         now = _now()
         self._attempts = 1 if now - self._next_attempt > _QUIET else self._attempts + 1
-        pause = min(_FIRST_PAUSE * 2 ** min(self._attempts - 1, 10), _LONGEST_PAUSE)
-        self._next_attempt = now + pause * random.uniform(0.75, 1.25)
+        pause = pacing.exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self._attempts - 1)
+        self._next_attempt = now + pacing.jitter(pause)
 
 
 def _data(material: Material, previous: bytes) -> dict[str, str]:

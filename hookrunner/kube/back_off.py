@@ -5,10 +5,10 @@ each for itself, so that a server in trouble is spared however its errors change
 """
 
 import asyncio
-import random
 from typing import TypeAlias
 
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreachable
+from hookrunner.pacing import exponential, jitter
 
 _FIRST, _LONGEST, _CHEAP = 0.1, 20.0, 2.0
 """Seconds between attempts: growing from the first to the longest, but to the last where to ask costs little: for a
@@ -40,7 +40,7 @@ class BackOff:
         """Count one more; seconds until the next attempt."""
         before = self.failures(error, accepted)
         self._failures[_kind(error, accepted)] = (before + 1, _now())
-        return _spread(min(_FIRST * 2 ** min(before, 10), _CHEAP if _is_cheap(error) else _LONGEST))
+        return jitter(exponential(_FIRST, _CHEAP if _is_cheap(error) else _LONGEST, before))
 
     def note_acceptance(self) -> None:
         """The server has begun to send: what kept it from doing so is over."""
@@ -53,7 +53,7 @@ class BackOff:
 
 def moment() -> float:
     """The shortest pause, so that what ends at once for all watches does not begin at once for all."""
-    return _spread(_FIRST)
+    return jitter(_FIRST)
 
 
 def _kind(error: KubeError, accepted: bool) -> _Kind:
@@ -63,10 +63,6 @@ def _kind(error: KubeError, accepted: bool) -> _Kind:
 def _is_cheap(error: KubeError) -> bool:
     """Does another attempt cost the server next to nothing?"""
     return isinstance(error, UnknownKind | NotFound) or type(error) is Unreachable
-
-
-def _spread(seconds: float) -> float:
-    return seconds * random.uniform(0.75, 1.25)
 
 
 def _now() -> float:

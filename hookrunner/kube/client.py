@@ -33,9 +33,9 @@ from hookrunner.errors import ApiError, Cut, Denied, KubeError, Silent, Throttle
 from hookrunner.kube import access
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.outage import Outage
-from hookrunner.kube.pace import Pace
 from hookrunner.kube.refusals import without_values
 from hookrunner.model.resources import JSON
+from hookrunner.pacing import TokenBucket
 
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}
 _CONNECT_TIMEOUT = 10.0
@@ -94,14 +94,14 @@ class Client:
         self,
         credentials: Credentials,
         meter: RequestMeter,
-        pace: Pace | None = None,
+        pace: TokenBucket | None = None,
         loud: bool = False,
         outage: Outage | None = None,
     ) -> None:
         self.outage = outage or Outage()
         self._credentials = credentials
         self._meter = meter
-        self._pace = pace or Pace(0, 1)
+        self._pace = pace or TokenBucket(0, 1)
         self._level = "info" if loud else "debug"
         self._tls: tuple[tuple[object, ...], ssl.SSLContext | bool] = ((), True)
 

@@ -11,7 +11,6 @@ snapshot could never be written back. Writes that depend on the current state re
 """
 
 import asyncio
-import random
 from dataclasses import replace
 
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound
@@ -22,6 +21,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import JSON, Resource
+from hookrunner.pacing import jitter
 from kubetypes import json_values
 
 _CONFLICT_PAUSES = (0.01, 0.05, 0.25)
@@ -119,7 +119,7 @@ class Objects:
             except Conflict:
                 if pause is None:
                     raise
-                await asyncio.sleep(pause * random.uniform(1, 1.1))
+                await asyncio.sleep(jitter(pause))
 
     async def _wanted(self, resource: Resource, operation: ObjectOperation, current: JSON) -> JSON:
         if operation.verb is Verb.JQ_PATCH:

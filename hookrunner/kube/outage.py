@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from http import HTTPStatus
 
-from hookrunner.kube.pace import Pace
+from hookrunner.pacing import TokenBucket
 
 _FIRST_LOOK, _LONGEST_LOOK = 0.1, 1.0
 """Seconds between two looks of the line, doubled at each: a refused connection costs next to nothing."""
@@ -43,7 +43,7 @@ class Outage:
         self._look = _FIRST_LOOK
         self._next_look = 0.0
         self._line = asyncio.Lock()
-        self._pace = Pace(_RELEASED, _AT_ONCE)
+        self._pace = TokenBucket.per_second(_RELEASED, _AT_ONCE)
         self._news = asyncio.Event()
 
     def note_failure(self) -> None:

@@ -9,9 +9,8 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import orjson
-
 from hookrunner.model.resources import JSON
+from kubetypes import json_values
 
 GENERATION = "hookrunner.io/generation"
 WANTED = "hookrunner.io/wanted"
@@ -63,4 +62,4 @@ def without(metadata: JSON, place: str, *keys: str) -> JSON:
 
 def digest(wanted: JSON) -> str:
     """A short text that is the same for the same wish."""
-    return hashlib.sha256(orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+    return hashlib.sha256(json_values.canonical(wanted)).hexdigest()[:16]

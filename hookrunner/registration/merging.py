@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import orjson
-
 from hookrunner.model.paths import ADMISSION, addon_of
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.registration.claims import digest, without
 from hookrunner.registration.trust import Trust
 from hookrunner.registration.wanted import Target, Wish
+from kubetypes import json_values
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 US = "hookrunner"
@@ -201,9 +200,7 @@ def _trusting(present: JSON, wanted: JSON, trust: Trust, injected: bool) -> JSON
 
 def _same(one: JSON, other: JSON) -> bool:
     """Equal as the API server sees it, which leaves out what is empty."""
-    return orjson.dumps(_filled(one), option=orjson.OPT_SORT_KEYS) == orjson.dumps(
-        _filled(other), option=orjson.OPT_SORT_KEYS
-    )
+    return json_values.equal(_filled(one), _filled(other))
 
 
 def _filled(value: JSON) -> JSON:

@@ -9,7 +9,6 @@ who it is.
 """
 
 import asyncio
-import random
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -21,6 +20,7 @@ from hookrunner.kube.informer import ObjectState, follow_object
 from hookrunner.kube.watch import Watches
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import WatchLost, WatchRestored
+from hookrunner.pacing import exponential, jitter
 from hookrunner.registration.challenge import Challenge
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import Registration
@@ -80,12 +80,12 @@ class Registered:
         """Return when it is right, or when a person or another process has to act; what it was before each write.
         `by_hand` is against any other process."""
         overwritten: list[JSON] = []
-        pause = _FIRST_PAUSE
+        failures = 0
         claim = replace(self._claim, by_hand=True) if by_hand else self._claim
         async with self._writing:
             while not await self._settled(overwritten, claim):
-                await self._client.outage.sleep(pause * random.uniform(0.75, 1.25))
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                await self._client.outage.sleep(jitter(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures)))
+                failures += 1
         return overwritten
 
     async def follow(self, watches: Watches) -> None:

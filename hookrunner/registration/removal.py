@@ -9,6 +9,7 @@ from typing import TypeAlias
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube.client import Client
+from hookrunner.pacing import exponential
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.merging import CONVERSION, DEFINITION, US, Definition, Registration, registrations
 from hookrunner.registration.reading import read_live
@@ -58,7 +59,7 @@ async def _stands(client: Client, one: Registration) -> bool:
 
 async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:
     """Take all of it away, as soon as that can be done. Who lacks the right to look has never registered anything."""
-    pause = _FIRST_PAUSE
+    failures = 0
     while True:
         try:
             async for one in unwanted(client, wish):
@@ -70,5 +71,5 @@ async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:
                 return
         else:
             return
-        await client.outage.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        await client.outage.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
+        failures += 1

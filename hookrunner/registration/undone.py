@@ -8,6 +8,7 @@ import asyncio
 
 from hookrunner.kube.writes import FIELD_MANAGER
 from hookrunner.model.resources import JSON
+from hookrunner.pacing import exponential
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _FORGOTTEN = 60.0
@@ -28,7 +29,7 @@ class Undone:
     def pause(self) -> float:
         """Seconds to wait before the next repair."""
         times = self._recent()
-        return min(_FIRST_PAUSE * 2 ** min(times - 1, 10), _LONGEST_PAUSE) if times else 0.0
+        return exponential(_FIRST_PAUSE, _LONGEST_PAUSE, times - 1) if times else 0.0
 
     @property
     def problem(self) -> str:

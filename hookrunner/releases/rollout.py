@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-import orjson
-
 from hookrunner.model.releases import Head, HelmHook, Terms, Wanted
 from hookrunner.model.resources import JSON
 from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
@@ -24,6 +22,7 @@ from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, RevisionStatus, new_record, now
 from hookrunner.releases.records.release_history import PreviousRevisions
 from hookrunner.releases.records.revisions import OURS, Revision, release_labels
+from kubetypes import json_values
 
 PINNED = "pinned"
 ROLLED_BACK = "rolled-back"
@@ -148,7 +147,7 @@ def _keys(objects: Iterable[JSON]) -> set[tuple[str, ...]]:
 
 def _objects(record: ReleaseRecord) -> list[bytes]:
     """The objects in an order that does not depend on the manifest."""
-    return sorted(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS) for obj in record.objects)
+    return sorted(map(json_values.canonical, record.objects))
 
 
 def _hooks(record: ReleaseRecord) -> list[tuple[JSON, ...]]:

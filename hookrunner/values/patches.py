@@ -12,14 +12,13 @@ In a changed document an operation may not fit any more. It is skipped and kept:
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-import orjson
-
 from hookrunner import redaction
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL, PatchOperation
 from hookrunner.values import pointers
 from hookrunner.values.pointers import Misfit, Pointer
+from kubetypes import json_values
 
 _FLAGS = {True: True, False: False, "true": True, "false": False}
 
@@ -59,16 +58,9 @@ def changed(document: JSON, operation: PatchOperation) -> JSON:
         return pointers.added(document, pointer, operation.value)
     if operation.op == "remove":
         return pointers.removed(document, pointer)
-    if not same(pointers.found(document, pointer), operation.value):
+    if not json_values.equal(pointers.found(document, pointer), operation.value):
         raise Misfit(f"{operation.path} has another value")
     return document
-
-
-def same(one: JSON, other: JSON) -> bool:
-    """Are they one JSON value? (For Python `true` is 1.)"""
-    return one is other or orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(
-        other, option=orjson.OPT_SORT_KEYS
-    )
 
 
 def document_of(operation: PatchOperation) -> JSON:

@@ -17,6 +17,7 @@ from hookrunner.values import config_sections, layers, patches, pointers
 from hookrunner.values.layers import Schemas
 from hookrunner.values.patches import Patches
 from hookrunner.values.pointers import Misfit, Pointer
+from kubetypes import json_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Section:
 
     def configured(self, plain: JSON, secret: JSON, checks: bool) -> "Section":
         """The section with another config, checked if `checks` and if it is not empty. Raises BadValues."""
-        same = patches.same(plain, self.plain) and patches.same(secret, self.secret)
+        same = json_values.equal(plain, self.plain) and json_values.equal(secret, self.secret)
         config = _both(plain, secret)
         if checks and config and not (same and self.checked):
             self.check(config)
@@ -70,7 +71,7 @@ class Section:
         whole = patches.applied({self.key: self.config or {}}, operations, self.key)
         wanted = config_sections.without_nulls(whole[self.key])
         self._encoded(wanted)
-        if patches.same(wanted, self.config or {}):
+        if json_values.equal(wanted, self.config or {}):
             return None
         self.check(wanted)
         try:
@@ -126,7 +127,7 @@ def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, p
         if isinstance(hidden, dict) and isinstance(there, dict):
             inner = _less(there, hidden, old.get(name), (*place, name))
             kept |= {name: inner} if inner or name in old else {}
-        elif name not in wanted or not patches.same(there, hidden):
+        elif name not in wanted or not json_values.equal(there, hidden):
             raise Misfit(f"{pointers.text((*place, name))} is set in the Secret, which hooks cannot change")
         elif name in old:
             kept[name] = old[name]

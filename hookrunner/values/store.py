@@ -20,6 +20,7 @@ from hookrunner.values.config_sections import Config
 from hookrunner.values.last_runs import Free, LastRun, LastRuns
 from hookrunner.values.layers import Schemas
 from hookrunner.values.section import Origin, Section, origins
+from kubetypes import json_values
 
 _log = log.get("values")
 
@@ -104,7 +105,7 @@ class Store:
         for key, section in self._sections.items():
             try:
                 new = _configured(section, config, secret or Config(), key in validated)
-                is_new = not patches.same(new.config or {}, section.config or {})
+                is_new = not json_values.equal(new.config or {}, section.config or {})
             except BadValues as error:
                 refused[key] = error
             except Exception as error:

@@ -13,9 +13,9 @@ from aiohttp.test_utils import RawTestServer
 from hookrunner.errors import ApiError, Conflict, Cut, Denied, KubeError, NotFound, Silent, Throttled, Unreachable
 from hookrunner.kube.client import Call, Client, template
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.kube.pace import Pace
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
+from hookrunner.pacing import TokenBucket
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Options
@@ -222,7 +222,7 @@ def test_a_template_names_no_object(path: str, expected: str) -> None:
 
 
 async def test_a_pace_lets_a_burst_through_and_then_so_many_a_second() -> None:
-    pace, loop = Pace(5, 10), asyncio.get_running_loop()
+    pace, loop = TokenBucket.per_second(5, 10), asyncio.get_running_loop()
     began = loop.time()
     for _ in range(20):
         await pace.turn()
@@ -230,7 +230,7 @@ async def test_a_pace_lets_a_burst_through_and_then_so_many_a_second() -> None:
 
 
 async def test_a_pace_of_zero_is_no_limit() -> None:
-    pace, loop = Pace(0, 0), asyncio.get_running_loop()
+    pace, loop = TokenBucket.per_second(0, 0), asyncio.get_running_loop()
     began = loop.time()
     for _ in range(1000):
         await pace.turn()

@@ -24,8 +24,8 @@ from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import CONFIG, Asks, Documents, Facts, Recalculation, contradicts, flagged, uncertain
 from hookrunner.modules.statics import Flag
 from hookrunner.values.config_sections import Config, parse
-from hookrunner.values.patches import same
 from hookrunner.values.store import Store
+from kubetypes import json_values
 
 _log = log.get("config")
 _NOTHING = object()
@@ -244,7 +244,7 @@ class ModuleDecisions:
         """Has the module an `enabled` script, and another config than when it was decided about last?"""
         key = state.module.key
         last = self._decided_by.get(key, _NOTHING)
-        return last is not _NOTHING and not same(last, self._store.config(key))
+        return last is not _NOTHING and not json_values.equal(last, self._store.config(key))
 
     async def contradicts(self, state: ModuleState) -> bool:
         """Would the decision about this module be another one now? Asks its script again, after decisions under way:
