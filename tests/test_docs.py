@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -47,5 +47,23 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_ci_script_is_readable_by_bash() -> None:
-    subprocess.run(["bash", "-n", ROOT / ".ci" / "run"], check=True)
+@pytest.mark.parametrize("script", ["run", "renew", "release"])
+def test_the_ci_scripts_are_readable_by_bash(script: str) -> None:
+    subprocess.run(["bash", "-n", ROOT / ".ci" / script], check=True)
+
+
+INSIDE = ("how-it-works.md", "where-to-look.md", "webhooks-inside.md", "fragile.md", "testing.md")
+"""Pages for contributors. They name files of hookrunner by their path below it, others by that below the checkout."""
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_pages_for_contributors_name_files_that_exist(name: str) -> None:
+    paths = re.findall(r"`((?:[\w.-]+/)+(?:[\w.-]+)?|[\w-]+\.py)`", (DOCS / name).read_text())
+    names = {file.name for package in ("hookrunner", "kubesandbox", "kubetypes", "tests") for file in _python(package)}
+    homes = (ROOT, ROOT / "hookrunner", ROOT / "kubesandbox")
+    found = {path: path in names or any((home / path).exists() for home in homes) for path in paths}
+    assert [path for path, is_there in found.items() if not is_there] == []
+
+
+def _python(package: str) -> Iterator[Path]:
+    return (ROOT / package).rglob("*.py")

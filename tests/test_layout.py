@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,41 @@ def test_only_the_settings_read_the_environment_and_no_import_hides() -> None:
     found = {named(file): set(READS.findall(file.read_text())) for file in CODE}
     allowed = {name: {"os.environ"} for name in found if name.startswith(SETTINGS)}
     assert {name: words for name, words in found.items() if words - allowed.get(name, set())} == {}
+
+
+def documented() -> list[str]:
+    """The rooms of CONTRIBUTING's tables."""
+    tables = re.findall(r"^\| (`.*?) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    return sorted(name for cell in tables for name in re.findall(r"`([^`]+)`", cell))
+
+
+def test_contributing_has_each_room_once() -> None:
+    """A room that is new, moved or gone changes the table."""
+    package = ROOT / "hookrunner"
+    rooms = [f"{path.name}/" for path in package.iterdir() if path.is_dir() and any(path.glob("[!_]*.*"))]
+    files = [path.name for path in package.glob("[!_]*.py")]
+    packages = [f"{path.parent.name}/" for path in ROOT.glob("*/py.typed") if path.parent != package]
+    assert documented() == sorted([*rooms, *files, *packages])
+
+
+def test_each_protected_library_is_imported_by_the_rooms_of_its_contract() -> None:
+    """A fence around a room that no longer imports the library is stale."""
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    contracts = [section for section in config.values() if section.get("type") == "protected"]
+    stale = [
+        f"{contract['name']}: {importer}"
+        for contract in contracts
+        for importer in contract["allowed_importers"].split()
+        if not any(imports(file, contract["protected_modules"].strip()) for file in files_of(importer))
+    ]
+    assert stale == []
+
+
+def files_of(module: str) -> list[Path]:
+    path = ROOT.joinpath(*module.split("."))
+    return [*path.rglob("*.py")] if path.is_dir() else [path.with_suffix(".py")]
+
+
+def imports(file: Path, module: str) -> bool:
+    return re.search(rf"^\s*(from|import) {module}\b", file.read_text(), re.MULTILINE) is not None

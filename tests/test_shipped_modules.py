@@ -220,6 +220,10 @@ def test_each_has_test_cases_and_they_pass(capsys: pytest.CaptureFixture[str]) -
     assert run(["module", "test", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
 
 
+def test_the_linter_finds_nothing_in_the_modules(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["module", "lint", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
+
+
 def test_the_linter_has_nothing_to_tell_about_their_hooks(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "lint", "--strict", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
 
