@@ -25,8 +25,6 @@ DIALECT = re.compile(
 CITATION = re.compile(
     r"\b(?:shell-operator|addon-operator|user-pains|design|cluster-addons|cloud-controller-manager)\.md\b"
 )
-    r"\b(?:shell-operator|addon-operator|user-pains|design|cluster-addons|cloud-controller-manager)\.md\b"
-)
 PARTICIPLE = re.compile(
     r"_?(?:[a-z]+_)*"
     r"(?:[a-z]+ed|done|gone|told|kept|held|sent|found|made|taken|given|seen|read_in|put_away|sought|lent|met|begun|written"
