@@ -1,0 +1,263 @@
+"""Which modules are on and with which values, as edits come in: what an edit changes, what it decides, what is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
+from hookrunner.convergence.decisions.module_decisions import Edit, Extenders, ModuleDecisions
+from hookrunner.convergence.state import ModuleStates
+from hookrunner.errors import ScriptFailed
+from hookrunner.model.modules import Choice, Module
+from hookrunner.model.releases import Capabilities
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
+from hookrunner.modules.enabled import Answer, Documents
+from hookrunner.modules.statics import Flag
+from hookrunner.settings.modules import EXTENDERS
+from hookrunner.values.schemas import Schemas, load
+from hookrunner.values.store import Store
+from tests.convergence.site import NOWHERE, module
+
+pytestmark = pytest.mark.looptime
+
+ON = {"aEnabled": "true", "bEnabled": "true"}
+
+
+class Source(ConfigObject):
+    """The ConfigMap or the Secret, as the test writes it."""
+
+    def __init__(self, kind: str) -> None:
+        self.contents, self.grace = Contents(), Grace(30.0)
+        self.unseen, self.is_known = "", True
+        self._kind = kind
+
+    def __str__(self) -> str:
+        return f"{self._kind} default/{self._kind.lower()}"
+
+    def write(self, data: Mapping[str, str]) -> None:  # type: ignore[override]
+        self.contents = Contents(data, "1")
+
+
+class CountedFlags(dict[str, Flag]):
+    """Static flags; counts how often each is looked at."""
+
+    looks = 0
+
+    def get(self, key: str, default: object = None) -> Flag | None:  # type: ignore[override]
+        self.looks += 1
+        return super().get(key)
+
+
+class Scripts:
+    """`answers` by module; an error is raised. `asked` remembers whose script was asked with which config."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, bool | Exception] = {}
+        self.asked: list[tuple[str, JSON]] = []
+
+    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+        self.asked.append((module.name, documents.config))
+        answer = self.answers.get(module.name, True)
+        if isinstance(answer, Exception):
+            raise answer
+        return Answer(answer, "the script says so")
+
+
+class World:
+    """Modules `a`, whose value `n` is a number, and `b`, which requires it; `c` has a script."""
+
+    def __init__(self, directory: Path) -> None:
+        self.config, self.secret = Source("ConfigMap"), Source("Secret")
+        modules = [module("a", 10), module("b", 20, "a"), replace(module("c", 30), script=NOWHERE / "enabled")]
+        self.states = ModuleStates(modules)
+        schemas = {name: Schemas() for name in (GLOBAL, "b", "c")} | {"a": _schemas(directory)}
+        self.store, self.static, self.scripts = Store({}, schemas), CountedFlags(), Scripts()
+        self.dynamic: dict[str, bool] = {}
+        extenders = Extenders(EXTENDERS, self.static, lambda: self.dynamic, self.scripts)
+        sources = ConfigSources(self.config, self.secret)
+        self.decisions = ModuleDecisions(extenders, self.states, self.store, self._capabilities, sources)
+
+    def edit(self, **data: str) -> Edit:
+        """Replace what the ConfigMap holds."""
+        self.config.write(data)
+        return self.decisions.adopt()
+
+    async def start(self, **data: str) -> None:
+        """With this ConfigMap, and all that is on installed."""
+        self.edit(**data)
+        await self.decisions.decide()
+        for state in self.states.enabled:
+            state.mark_live()
+
+    @property
+    def choices(self) -> str:
+        return " ".join(f"{state.module.name}:{state.decision.choice}" for state in self.states)
+
+    async def reasons(self) -> list[str]:
+        return [notice.reason for notice in await self.states.notices.next_batch()]
+
+    async def _capabilities(self) -> Capabilities:
+        return Capabilities("v1.35.0", ())
+
+
+def _schemas(directory: Path) -> Schemas:
+    openapi = directory / "openapi"
+    openapi.mkdir()
+    (openapi / "config-values.yaml").write_text("type: object\nproperties: {n: {type: integer}}\n")
+    return load(directory, "a")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+async def test_an_edit_of_values_changes_its_section_and_decides_nothing(world: World) -> None:
+    await world.start(**ON)
+    assert world.choices == "a:on b:on c:off"
+    assert world.edit(**ON, a="n: 1") == Edit(frozenset({"a"}))
+    assert world.edit(**ON, a="n: 1") == Edit()
+    assert world.edit(**ON, a="n: 1", aMaintenance="NoResourceReconciliation").changed == {"a"}
+    assert world.decisions.is_maintained("a")
+
+
+async def test_a_flag_is_decisive_and_no_change_of_values(world: World) -> None:
+    await world.start(**ON)
+    assert world.edit(aEnabled="false", bEnabled="true") == Edit(is_decisive=True)
+    assert world.choices == "a:on b:on c:off", "until it is decided"
+    assert await world.decisions.decide()
+    assert world.choices == "a:off b:off c:off"
+    assert not await world.decisions.decide()
+
+
+async def test_flags_are_judged_once_for_an_edit(world: World) -> None:
+    await world.start(**ON)
+    world.static.looks = 0
+    world.edit(**ON, a="n: 1")
+    assert world.static.looks == len(world.states) * len(EXTENDERS)
+
+
+async def test_what_the_flags_of_global_hooks_say_is_compared_with_the_last_decision(world: World) -> None:
+    await world.start(aEnabled="true")
+    assert not world.decisions.has_changed_flags()
+    world.dynamic["c"] = True
+    assert world.decisions.has_changed_flags()
+
+
+async def test_a_section_that_is_refused_leaves_the_last_good_one_in_force(world: World) -> None:
+    await world.start(**ON, a="n: 1")
+    assert world.edit(**ON, a="n: many") == Edit()
+    assert (world.store.effective("a"), set(world.decisions.bad)) == ({"n": 1}, {"a"})
+    assert await world.reasons() == ["ConfigRejected"]
+    world.edit(**ON, a="n: many")
+    assert world.edit(**ON, a="n: 2") == Edit(frozenset({"a"}), is_decisive=True)
+    assert await world.reasons() == ["ConfigAccepted"], "and nothing twice"
+
+
+async def test_a_module_whose_section_was_refused_from_the_start_is_undecided_for_the_present_reason(
+    world: World,
+) -> None:
+    await world.start(**ON, a="n: many")
+    assert world.choices == "a:undecided b:undecided c:off"
+    assert world.decisions.failures == 1
+    world.edit(**ON, a="n: more")
+    first = world.states["a"].decision.reason
+    world.edit(**ON, a="n: [1]")
+    assert world.states["a"].decision.reason != first
+    assert world.edit(**ON, a="n: 1").is_decisive
+    await world.decisions.decide()
+    assert world.choices == "a:on b:on c:off"
+
+
+async def test_a_module_that_is_turned_off_keeps_the_values_that_it_ran_with(world: World) -> None:
+    await world.start(**ON, a="n: 1")
+    world.store.begin_run("a")
+    world.edit(aEnabled="false")
+    await world.decisions.decide()
+    assert world.store.is_held("a")
+    files = world.store.files("a")
+    assert b'"n":1' in files.values.replace(b" ", b"")
+
+
+async def test_a_script_that_fails_leaves_its_module_undecided_and_is_worth_asking_again(world: World) -> None:
+    world.scripts.answers["c"] = ScriptFailed("no")
+    await world.start(cEnabled="true")
+    assert (world.choices, world.decisions.is_unsure) == ("a:off b:off c:undecided", True)
+    del world.scripts.answers["c"]
+    assert await world.decisions.decide()
+    assert (world.choices, world.decisions.is_unsure) == ("a:off b:off c:on", False)
+
+
+async def test_a_script_is_outdated_by_another_config_of_its_module_only(world: World) -> None:
+    await world.start(cEnabled="true", c="x: 1")
+    state = world.states["c"]
+    assert not world.decisions.is_outdated(state)
+    world.edit(cEnabled="true", c="x: 1", a="n: 1")
+    assert not world.decisions.is_outdated(state)
+    world.edit(cEnabled="true", c="x: 2")
+    assert world.decisions.is_outdated(state)
+    assert not await world.decisions.contradicts(state)
+    assert not world.decisions.is_outdated(state)
+    world.scripts.answers["c"] = False
+    assert await world.decisions.contradicts(state)
+    assert world.choices.endswith("c:on"), "the round decides"
+
+
+async def test_nothing_is_adopted_before_everything_was_read_once(world: World) -> None:
+    world.secret.unseen, world.secret.is_known = "forbidden", False
+    assert not world.edit(**ON).changed
+    await world.decisions.decide()
+    assert world.choices == "a:undecided b:undecided c:undecided"
+    assert world.decisions.doubt == "the configuration cannot be read: Secret default/secret: forbidden"
+    world.secret.unseen, world.secret.is_known = "", True
+    assert world.edit(**ON).is_decisive
+    await world.decisions.decide()
+    assert world.choices == "a:on b:on c:off"
+
+
+async def test_the_secret_turns_modules_on_as_well(world: World) -> None:
+    world.secret.write({"aEnabled": "true"})
+    await world.start()
+    assert world.choices == "a:on b:off c:off"
+
+
+async def test_a_missing_configuration_is_reported_with_what_will_go(world: World) -> None:
+    """With the modules that require those that go, and the sections that lose values."""
+    world.dynamic = {"b": True}
+    await world.start(aEnabled="true", b="x: 1")
+    world.config.grace.begin()
+    forecast = world.decisions.forecast(world.config)
+    assert forecast.startswith("ConfigMap default/configmap is deleted; unless it is created before ")
+    assert forecast.endswith("uninstalled: a, b")
+    assert world.decisions.adopt() == Edit()
+    world.decisions.adopt()
+    assert await world.reasons() == ["ConfigDeleted"]
+    world.config.grace.end()
+    world.decisions.adopt()
+    assert await world.reasons() == ["ConfigRestored"]
+
+
+async def test_a_source_that_never_existed_is_waited_for_only_if_something_is_installed(world: World) -> None:
+    """That only it can have turned on."""
+    for installed in (False, True):
+        world.config.grace.begin()
+        world.decisions.adopt()
+        assert "does not exist" in world.decisions.doubt
+        if installed:
+            world.states["a"].mark_live()
+        world.decisions.weigh_missing()
+        assert world.config.grace.running is installed
+        assert bool(world.decisions.doubt) is installed
+
+
+async def test_decisions_are_reported_when_they_change(world: World) -> None:
+    world.scripts.answers["c"] = ScriptFailed("no")
+    await world.start(cEnabled="true")
+    assert await world.reasons() == ["ModuleUndecided"]
+    since = world.states["c"].since
+    await world.decisions.decide()
+    assert world.states["c"].since == since
+    assert world.states["c"].decision.choice is Choice.UNDECIDED

@@ -1,0 +1,271 @@
+"""The steps of a run and of a deletion: their order, that each is done once, and that a retry continues where the last
+attempt failed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hookrunner.convergence.notices import Notices
+from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
+from hookrunner.convergence.runs.module_runner import MOST_REPEATS, ModuleDefinitions, ModuleRemover, ModuleRunner
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
+from hookrunner.convergence.state import ModuleState
+from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
+from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind
+from hookrunner.model.modules import Phase
+from hookrunner.model.releases import Head
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import PatchOperation
+from hookrunner.values.store import Store
+from tests.convergence.site import NO_SCHEMAS, NOWHERE, module
+
+
+class Steps:
+    """Remembers steps; one that is in `fails` fails once."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.fails: dict[str, Exception] = {}
+
+    def do(self, step: str) -> None:
+        self.seen.append(step)
+        if error := self.fails.pop(step, None):
+            raise error
+
+    def take(self) -> list[str]:
+        seen, self.seen = self.seen, []
+        return seen
+
+
+class Hooks(ModuleHooks):
+    """One hook. `changes` is how many times its afterHelm run still changes the module's values."""
+
+    def __init__(self, steps: Steps, store: Store, config: HookConfig) -> None:
+        self.compiled = CompiledHooks(Notices())
+        self.changes, self.config = 0, config
+        self._steps, self._store = steps, store
+
+    async def load(self, state: ModuleState) -> None:
+        self._steps.do("load")
+        state.load_hooks([Hook("m/h", NOWHERE, self.config, "m")])
+
+    async def run(self, state: ModuleState, type: BindingType) -> None:
+        self._steps.do(type)
+        if type is BindingType.AFTER_HELM and self.changes:
+            self.changes -= 1
+            self._store.patch("m", [PatchOperation("add", "/m", {"n": self.changes})])
+
+    async def run_once(self, state: ModuleState, type: BindingType) -> None:
+        self._steps.do(type)
+
+    async def synchronize(self, state: ModuleState) -> None:
+        self._steps.do("synchronize")
+
+    async def wait_until_synchronized(self, state: ModuleState) -> None:
+        self._steps.do("wait")
+
+    async def listen(self, state: ModuleState, *types: BindingType) -> None:
+        self._steps.do("listen")
+
+    def arm_schedules(self, state: ModuleState) -> None:
+        self._steps.do("arm")
+
+    def forget(self, state: ModuleState) -> None:
+        self._steps.do("forget")
+
+
+class Webhooks(ModuleWebhooks):
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    async def register(self, state: ModuleState, kind: ReviewKind) -> None:
+        self._steps.do(f"register {kind}")
+
+    async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
+        self._steps.do(f"withdraw {kind}")
+
+
+class Definitions(ModuleDefinitions):
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    async def apply(self, state: ModuleState) -> None:
+        self._steps.do("define")
+
+
+class Charts(ReleaseReconciler):
+    """`installed` says that there is a release, with the values that stand there."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.installed: JSON = None
+        self._steps = steps
+
+    async def head(self, state: ModuleState) -> Head | None:
+        return Head("m", "default", 1, "deployed", owned=True) if self.installed is not None else None
+
+    async def reconcile(self, state: ModuleState) -> None:
+        self._steps.do("release")
+
+    async def last_values(self, state: ModuleState) -> JSON:
+        return self.installed
+
+    async def uninstall(self, state: ModuleState) -> None:
+        self._steps.do("uninstall")
+
+
+class World:
+    """The module `m` with a chart and a hook that watches objects."""
+
+    def __init__(self, chart: bool = True) -> None:
+        self.steps, self.store = Steps(), Store({}, {"m": NO_SCHEMAS})
+        self.state = ModuleState(replace(module("m", 10), chart=chart))
+        config = HookConfig("v1", kubernetes=(Kubernetes("cms", "ConfigMap"),))
+        self.hooks, webhooks = Hooks(self.steps, self.store, config), Webhooks(self.steps)
+        self.charts = Charts(self.steps)
+        self.runner = ModuleRunner(self.hooks, webhooks, Definitions(self.steps), self.charts, self.store)
+        self.remover = ModuleRemover(self.hooks, webhooks, self.charts, self.store)
+
+    async def run(self) -> list[str]:
+        """The steps of one successful attempt."""
+        await self.runner.run(self.state)
+        return self.steps.take()
+
+
+START = ["load", "onStartup"]
+LISTEN = ["register conversion", "synchronize", "wait", "arm"]
+RELEASE = ["define", "register conversion", "register admission", "beforeHelm", "release", "afterHelm"]
+DELETION = [
+    "load",
+    "withdraw admission",
+    "listen",
+    "beforeDeleteHelm",
+    "uninstall",
+    "afterDeleteHelm",
+    "withdraw conversion",
+    "forget",
+]
+
+
+async def test_the_first_run_has_all_steps_and_a_later_one_only_those_of_the_release() -> None:
+    world = World()
+    assert await world.run() == [*START, *LISTEN, *RELEASE]
+    assert (world.state.phase, world.state.live, world.state.last_success > 0) == (Phase.READY, True, True)
+    assert await world.run() == ["arm", *RELEASE]
+
+
+async def test_a_module_without_chart_or_watches_leaves_these_steps_out() -> None:
+    world = World(chart=False)
+    world.hooks.config = HookConfig("v1")
+    steps = await world.run()
+    assert {"synchronize", "wait", "release"}.isdisjoint(steps)
+
+
+@pytest.mark.parametrize("step", ["load", "synchronize", "wait", "define", "beforeHelm", "release", "afterHelm"])
+async def test_a_retry_continues_with_the_phase_that_failed(step: str) -> None:
+    world = World()
+    whole = await World().run()
+    world.steps.fails[step] = HookFailed("no")
+    with pytest.raises(HookFailed):
+        await world.run()
+    failed = world.steps.take()
+    assert failed == whole[: whole.index(step) + 1]
+    first = START[0] if step in START else RELEASE[0] if step in RELEASE else step
+    assert await world.run() == whole[whole.index(first) :]
+    assert world.state.phase is Phase.READY
+
+
+async def test_after_helm_hooks_that_change_values_bring_one_more_pass() -> None:
+    world = World()
+    await world.run()
+    world.hooks.changes = 2
+    assert await world.run() == ["arm", *RELEASE * 3]
+
+
+async def test_after_helm_hooks_that_always_change_values_fail_their_module() -> None:
+    """Also across attempts; what they change again later is counted anew."""
+    world = World()
+    await world.run()
+    for _ in range(2):
+        world.hooks.changes = 100
+        with pytest.raises(ReleaseFailed, match=f"changed its values {MOST_REPEATS + 1} times in a row"):
+            await world.run()
+        assert world.steps.take().count("afterHelm") == MOST_REPEATS + 1
+
+
+async def test_values_that_are_requested_to_be_looked_at_again_bring_no_pass_of_this_run() -> None:
+    """The next run looks again."""
+    world = World()
+    await world.run()
+    world.hooks.changes = 1
+    world.state.begin(0.0, "")
+    world.state.request(1.0)
+    assert await world.run() == ["arm", *RELEASE]
+
+
+async def test_compiled_hooks_can_keep_a_module_from_running() -> None:
+    world = World()
+    world.hooks.compiled = CompiledHooks(Notices(), ("a.go",), parks=True)
+    with pytest.raises(BadModule, match="to run it without them: --on-compiled-hooks warn"):
+        await world.run()
+    assert world.steps.take() == []
+
+
+async def test_a_deletion_has_its_steps_in_order_and_leaves_nothing() -> None:
+    world = World()
+    await world.run()
+    world.charts.installed = {}
+    await world.remover.run(world.state)
+    assert world.steps.take() == DELETION
+    assert (world.state.live, world.state.phase, world.state.last_success) == (False, Phase.STARTUP, 0.0)
+
+
+async def test_a_deletion_without_a_release_has_no_steps_before_helm() -> None:
+    world = World()
+    await world.remover.run(world.state)
+    assert world.steps.take() == [step for step in DELETION if step not in ("beforeDeleteHelm", "uninstall")]
+
+
+async def test_a_hook_without_a_config_keeps_no_module_alive() -> None:
+    world = World()
+    world.charts.installed = {}
+    world.steps.fails["load"] = BadHookConfig("m/h", ["no"])
+    await world.remover.run(world.state)
+    assert world.steps.take() == DELETION
+
+
+async def test_delete_hooks_see_the_values_of_the_release_in_another_process() -> None:
+    world = World()
+    world.charts.installed = {"m": {"n": 7}, "global": {}}
+    world.steps.fails["beforeDeleteHelm"] = HookFailed("no")
+    with pytest.raises(HookFailed):
+        await world.remover.run(world.state)
+    assert world.store.is_held("m")
+    assert b'"n":7' in world.store.files("m").values.replace(b" ", b"")
+
+
+async def test_definitions_are_applied_once(tmp_path: Path) -> None:
+    """And again when they were lost."""
+    (tmp_path / "crds").mkdir()
+    (tmp_path / "crds" / "thing.yaml").write_text(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.a}\n"
+    )
+    ensured: list[list[str]] = []
+
+    class Ensured:
+        async def ensure(self, definitions: list[JSON], labels: dict[str, str]) -> list[str]:
+            ensured.append([one["metadata"]["name"] for one in definitions])
+            return ["a/v1/Thing"]
+
+    class Served:
+        def forget(self) -> None: ...
+
+    definitions = ModuleDefinitions(Ensured(), Served(), {}, ())  # type: ignore[arg-type]
+    state = ModuleState(replace(module("m", 10), directory=tmp_path))
+    await definitions.apply(state)
+    await definitions.apply(state)
+    assert (ensured, set(state.kinds)) == ([["things.a"]], {"a/v1/Thing"})
+    state.lose_definitions()
+    await definitions.apply(state)
+    assert len(ensured) == 2

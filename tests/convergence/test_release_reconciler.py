@@ -1,0 +1,305 @@
+"""From values to a release: when nothing is done, when something is rendered, and when it is rolled out."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.charts.renderer import Renderer
+from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
+from hookrunner.convergence.state import ModuleState
+from hookrunner.errors import ReleaseFailed
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.modules import Choice, Decision, Module, Traits
+from hookrunner.model.releases import Adoption, Capabilities, Finding, Head, Render, Rendered, Settled, Wanted
+from hookrunner.model.values import PatchOperation
+from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.releases import Releases
+from hookrunner.settings import ModulesSettings
+from hookrunner.values.store import Store
+from tests.convergence.site import NO_SCHEMAS
+
+pytestmark = pytest.mark.looptime
+
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+GONE = Finding("a", "default", "v1", "ConfigMap", "a")
+CHANGED = replace(GONE, fields=("/data/k",))
+ADOPTION = Adoption("default/ConfigMap/a")
+
+
+class Renders(Renderer):
+    """Remembers what was rendered; the manifest is the number of the render if `counts`."""
+
+    def __init__(self) -> None:
+        self.orders: list[Render] = []
+        self.prewarmed = 0
+        self.counts = False
+
+    async def render(self, order: Render) -> Rendered:
+        self.orders.append(order)
+        return Rendered(f"# {len(self.orders) if self.counts else 0}", (CONFIG,), (), "", {})
+
+    def expect(self) -> None:
+        self.prewarmed += 1
+
+
+class Records(Releases):
+    """The release `a`: each rollout is a new revision. It takes `takes` seconds, and fails with `fails`."""
+
+    def __init__(self) -> None:
+        self.latest: dict[str, Head] = {}
+        self.wanted: list[Wanted] = []
+        self.repaired: list[Finding] = []
+        self.unreadable_ones: set[int] = set()
+        self.takes, self.fails = 0.0, ""
+        self.at_once = self.most_at_once = 0
+
+    async def heads(self, namespace: str) -> dict[str, Head]:
+        return {name: head for name, head in self.latest.items() if head.namespace == namespace}
+
+    async def strays(self) -> dict[str, Head]:
+        return {name: head for name, head in self.latest.items() if head.namespace != "default"}
+
+    async def head(self, name: str, namespace: str) -> Head | None:
+        return (await self.heads(namespace)).get(name)
+
+    async def settle(self, wanted: Wanted) -> Settled:
+        self.wanted.append(wanted)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(self.takes)
+        self.at_once -= 1
+        if self.fails:
+            raise ReleaseFailed(self.fails)
+        revision = self.latest[wanted.name].revision + 1 if wanted.name in self.latest else 1
+        unmanaged = wanted.terms.unmanaged
+        head = Head(wanted.name, wanted.namespace, revision, "deployed", wanted.digest, True, unmanaged)
+        self.latest[wanted.name] = head
+        return Settled(head, 1)
+
+    def adopted(self, name: str, namespace: str) -> tuple[Adoption, ...]:
+        return (ADOPTION,)
+
+    def broken(self, head: Head) -> bool:
+        return head.revision in self.unreadable_ones
+
+    async def repair(self, name: str, namespace: str, findings: Collection[Finding], terms: Any) -> int:
+        self.repaired += findings
+        return len(findings)
+
+    async def uninstall(self, name: str, namespace: str, timeout: float = 0) -> bool:
+        return self.latest.pop(name, None) is not None
+
+
+class Drifts(Drift):
+    """What has drifted."""
+
+    def __init__(self) -> None:
+        self.findings_: tuple[Finding, ...] = ()
+
+    def pause(self, identity: object) -> None: ...
+
+    def forget(self, identity: object) -> None: ...
+
+    def found(self, identity: object) -> tuple[Finding, ...]:
+        return self.findings_
+
+    def repaired(self, identity: object, findings: Iterable[Finding]) -> None:
+        self.findings_ = tuple(one for one in self.findings_ if one not in tuple(findings))
+
+
+class Served(KnownCapabilities):
+    """What the cluster serves."""
+
+    def __init__(self) -> None:
+        self.api_versions: tuple[str, ...] = ("v1",)
+
+    def serve(self, *api_versions: str) -> None:
+        self.api_versions = api_versions
+
+    async def get(self) -> Capabilities:
+        return Capabilities("v1.35.0", self.api_versions)
+
+
+@dataclass(eq=False)
+class World:
+    """The module `a`, whose chart has one template."""
+
+    directory: Path
+    renders: Renders = field(default_factory=Renders)
+    records: Records = field(default_factory=Records)
+    drift: Drifts = field(default_factory=Drifts)
+    served: Served = field(default_factory=Served)
+    maintained: set[str] = field(default_factory=set)
+    store: Store = field(default_factory=lambda: Store({}, {name: NO_SCHEMAS for name in ("a", "b", "c")}))
+    metrics: Metrics = field(default_factory=lambda: Metrics(""))
+
+    def __post_init__(self) -> None:
+        helm = Helm(self.renders, self.records, self.drift, self.served, "default")
+        settings = ModulesSettings(concurrency=2)
+        self.releases = ReleaseReconciler(settings, helm, self.store, self.metrics, self.maintained.__contains__)
+
+    def module(self, name: str = "a", template: str = "{{ .Values.a }}", **traits: Any) -> ModuleState:
+        templates = self.directory / name / "templates"
+        templates.mkdir(parents=True, exist_ok=True)
+        (templates / "a.yaml").write_text(template)
+        found = Module(name, name, 1, self.directory / name, self.directory, chart=True, traits=Traits(**traits))
+        return ModuleState(found)
+
+    def set(self, value: int) -> None:
+        self.store.patch("a", [PatchOperation("add", "/a", {"n": value})])
+
+    async def reconcile(self, state: ModuleState) -> tuple[int, int]:
+        """How many renders and rollouts that took."""
+        before = len(self.renders.orders), len(self.records.wanted)
+        await self.releases.reconcile(state)
+        return len(self.renders.orders) - before[0], len(self.records.wanted) - before[1]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+async def test_the_same_digest_renders_nothing(world: World) -> None:
+    state = world.module()
+    assert await world.reconcile(state) == (1, 1)
+    assert await world.reconcile(state) == (0, 0)
+    world.set(1)
+    assert await world.reconcile(state) == (1, 1)
+    assert (state.revision, state.adopted) == (2, (ADOPTION, ADOPTION))
+    assert [order.install for order in world.renders.orders] == [True, False]
+
+
+async def test_the_digest_is_that_of_the_record_also_in_another_process(world: World, tmp_path: Path) -> None:
+    await world.reconcile(world.module())
+    later = World(tmp_path, records=world.records)
+    assert await later.reconcile(later.module()) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda world: world.module(template="other: {{ .Values.a }}"), (1, 1)),
+        (lambda world: world.served.serve("v1", "apps/v1"), (0, 0)),
+        (lambda world: world.records.unreadable_ones.add(1), (1, 1)),
+    ],
+    ids=["template", "capabilities that no template reads", "record that cannot be read"],
+)
+async def test_what_else_is_a_reason_for_a_rollout(
+    world: World, change: Callable[[World], object], expected: tuple[int, int]
+) -> None:
+    state = world.module()
+    await world.reconcile(state)
+    change(world)
+    assert await world.reconcile(state) == expected
+
+
+async def test_a_template_that_reads_capabilities_is_rendered_when_these_change(world: World) -> None:
+    state = world.module(template="{{ .Capabilities.APIVersions }}")
+    await world.reconcile(state)
+    assert world.releases.reads_capabilities(state)
+    world.served.serve("v1", "apps/v1")
+    assert await world.reconcile(state) == (1, 1)
+
+
+async def test_a_template_that_looks_into_the_cluster_is_rendered_each_time(world: World) -> None:
+    """Only the result tells whether there is something to roll out."""
+    state = world.module(template='{{ lookup "v1" "Secret" "a" "b" }}')
+    assert await world.reconcile(state) == (1, 1)
+    assert await world.reconcile(state) == (1, 0)
+    world.renders.counts = True
+    assert await world.reconcile(state) == (1, 1)
+
+
+async def test_a_maintained_release_is_labelled_once_and_then_left_alone(world: World) -> None:
+    state = world.module()
+    await world.reconcile(state)
+    world.maintained.add("a")
+    assert await world.reconcile(state) == (1, 1)
+    assert "maintenance.deckhouse.io/no-resource-reconciliation" in world.renders.orders[-1].labels
+    world.set(1)
+    assert await world.reconcile(state) == (0, 0)
+    assert not world.releases.tracker.tracks(state.module)
+    world.maintained.clear()
+    assert await world.reconcile(state) == (1, 1)
+
+
+async def test_a_release_does_not_move_to_another_namespace(world: World) -> None:
+    await world.reconcile(world.module())
+    with pytest.raises(ReleaseFailed, match="installed in default, and objects do not move along"):
+        await world.releases.reconcile(world.module(namespace="elsewhere"))
+
+
+async def test_a_release_that_was_rolled_back_fails_until_something_changes(world: World) -> None:
+    state = world.module()
+    await world.reconcile(state)
+    world.records.latest["a"] = replace(world.records.latest["a"], note="rolled-back")
+    with pytest.raises(ReleaseFailed, match="the last upgrade failed and was rolled back"):
+        await world.releases.reconcile(state)
+    world.set(1)
+    assert await world.reconcile(state) == (1, 1)
+
+
+@pytest.mark.parametrize(("mode", "repaired"), [("missing", [GONE]), ("repair", [GONE, CHANGED])])
+async def test_objects_that_drifted_are_repaired_without_a_rollout(
+    world: World, mode: str, repaired: list[Finding]
+) -> None:
+    state = world.module(drift=mode)
+    await world.reconcile(state)
+    world.drift.findings_ = (GONE, CHANGED)
+    assert await world.reconcile(state) == (0, 0)
+    assert world.records.repaired == repaired
+    assert await world.reconcile(state) == (0, 0)
+    assert world.records.repaired == repaired
+
+
+async def test_what_a_rollout_took_over_is_known_though_it_fails(world: World) -> None:
+    state = world.module()
+    world.records.fails = "no"
+    with pytest.raises(ReleaseFailed):
+        await world.releases.reconcile(state)
+    assert (state.adopted, state.revision) == ((ADOPTION,), 0)
+    world.records.fails = ""
+    assert await world.reconcile(state) == (1, 1)
+
+
+async def test_only_so_many_are_rolled_out_at_once_as_the_settings_allow(world: World) -> None:
+    world.records.takes = 10.0
+    await asyncio.gather(*(world.releases.reconcile(world.module(name)) for name in "abc"))
+    assert (world.records.most_at_once, asyncio.get_running_loop().time()) == (2, 20)
+
+
+async def test_the_render_worker_is_started_ahead_only_if_no_release_is_ours(world: World) -> None:
+    await world.releases.prewarm_if_new()
+    assert (world.renders.prewarmed, await world.releases.has_releases()) == (1, False)
+    await world.reconcile(world.module())
+    await world.releases.prewarm_if_new()
+    assert (world.renders.prewarmed, await world.releases.has_releases()) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "finding", "needed"),
+    [("missing", GONE, True), ("missing", CHANGED, False), ("repair", CHANGED, True), ("warn", CHANGED, False)],
+)
+def test_drift_is_counted_and_repaired_as_the_module_wants(
+    world: World, mode: str, finding: Finding, needed: bool
+) -> None:
+    state = world.module(drift=mode)
+    assert not world.releases.needs_repair(state, finding), "it is not on"
+    state.decide(Decision(Choice.ON))
+    assert world.releases.needs_repair(state, finding) is needed
+    counted = 'modules_absent_resources_total{module="a",resource="default/ConfigMap/a"} 2'
+    assert (counted in world.metrics.exposition().decode()) is finding.missing
+
+
+async def test_a_release_is_uninstalled_where_it_is(world: World) -> None:
+    state = world.module(namespace="elsewhere")
+    await world.reconcile(state)
+    await world.releases.uninstall(state)
+    assert world.records.latest == {}
+    await world.releases.uninstall(state)
