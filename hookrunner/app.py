@@ -22,12 +22,12 @@ from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog, writable
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
+from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials, loaded
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.environment import private_directory, shared
 from hookrunner.kube.loading import Loading
-from hookrunner.kube.outage import Outage
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.bounds import Bounds
 from hookrunner.metrics.hooks import HookMetrics

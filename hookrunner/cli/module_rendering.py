@@ -11,10 +11,9 @@ from hookrunner.cli.module_cluster import Wanted
 from hookrunner.cli.module_files import Files
 from hookrunner.cli.module_offline import asked, opened
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.kube.capabilities import capabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
-from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.discovery import Discovery, read_capabilities
 from hookrunner.kube.environment import shared
 from hookrunner.kube.loading import Loading
 from hookrunner.kube.watch import Watches
@@ -43,7 +42,7 @@ async def manifests(files: Files, name: str, wanted: Wanted, debug: bool) -> str
     settings = _settings(files, wanted)
     if wanted.live:
         async with _cluster(settings) as live:
-            known = await capabilities(live.client)
+            known = await read_capabilities(live.client)
             rendered = await _rendered(files, name, _placed(settings, live), known, live)
     else:
         rendered = await _rendered(files, name, settings, stock(wanted.version, wanted.api_versions))
@@ -55,7 +54,7 @@ async def difference(files: Files, name: str, wanted: Wanted) -> str:
     settings = _settings(files, wanted)
     async with _cluster(settings) as live:
         settings = _placed(settings, live)
-        rendered = await _rendered(files, name, settings, await capabilities(live.client), live)
+        rendered = await _rendered(files, name, settings, await read_capabilities(live.client), live)
         if rendered is None:
             return ""
         traits = opened(files).module(name).traits

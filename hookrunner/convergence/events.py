@@ -20,7 +20,7 @@ from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
@@ -35,7 +35,7 @@ LONGEST = 1024
 """Characters of a message."""
 
 _EVENTS = Resource("v1", "Event", "events", True)
-_RULE = rights.rule(_EVENTS, ["create", "patch"])
+_RULE = refusals.rbac_rule(_EVENTS, ["create", "patch"])
 _COMPONENT = "hookrunner"
 _OPTIONS = WriteOptions(timeout=10.0)
 _log = log.get("events")
@@ -126,7 +126,7 @@ class EventWriter:
                 thread.remember(event)
             self._refused = False
         except KubeError as error:
-            explained = rights.explained(error, "write Events", _RULE) if isinstance(error, Denied) else error
+            explained = refusals.explain_rights(error, "write Events", _RULE) if isinstance(error, Denied) else error
             _log.log("debug" if self._refused else "warn", "an Event cannot be written", reason=reason, error=explained)
             self._refused = True
 

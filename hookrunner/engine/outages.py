@@ -2,7 +2,7 @@
 
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Clock
-from hookrunner.kube.outage import Outage
+from hookrunner.kube.back_off import Outage
 
 _MARGIN = 5.0
 """Seconds by which a hook may notice an outage before us: we learn of it by our own next request."""

@@ -30,10 +30,9 @@ from yarl import URL
 
 from hookrunner import __version__, log
 from hookrunner.errors import ApiError, Cut, Denied, KubeError, Silent, Throttled, Unreachable, api_error
-from hookrunner.kube import access
+from hookrunner.kube import refusals
+from hookrunner.kube.back_off import Outage
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.kube.outage import Outage
-from hookrunner.kube.refusals import without_values
 from hookrunner.model.resources import JSON
 from hookrunner.pacing import TokenBucket
 
@@ -154,7 +153,7 @@ class Client:
             except TimeoutError as error:
                 raise Silent(f"GET {path}: nothing heard for {idle:g} s") from error
             except (aiohttp.ClientError, OSError) as error:
-                raise Cut(f"GET {path}: {access.words(error)}") from error
+                raise Cut(f"GET {path}: {refusals.describe_error(error)}") from error
 
     async def _repeated(self, call: Call) -> bytes:
         for pause in _PAUSES:
@@ -176,7 +175,7 @@ class Client:
             try:
                 return await response.read()
             except (aiohttp.ClientError, OSError) as error:
-                raise Cut(f"{call.method} {call.path}: {access.words(error)}") from error
+                raise Cut(f"{call.method} {call.path}: {refusals.describe_error(error)}") from error
 
     @asynccontextmanager
     async def _answered(self, call: Call, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -208,14 +207,14 @@ class Client:
             code = str(response.status)
         except (aiohttp.ClientError, OSError) as error:
             self.outage.note_failure()
-            raise Unreachable(access.unreachable(error, connection)) from error
+            raise Unreachable(refusals.describe_unreachable(error, connection)) from error
         finally:
             host, seconds = URL(connection.server).authority, time.monotonic() - started
             self._meter.request_finished(call.method, template(call.path), host, code, seconds)
             _LOG.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
         self.outage.note_answer(response.status)
         if response.status >= 300:
-            raise access.explained(await _refusal(call, response), connection)
+            raise refusals.explain_credentials(await _refusal(call, response), connection)
         return response
 
     async def _request(
@@ -313,10 +312,10 @@ async def _refusal(call: Call, response: aiohttp.ClientResponse) -> ApiError:
     try:
         status = orjson.loads(body)
         reason, raw = status.get("reason", ""), status.get("message", "")
-        message = without_values(raw, call.body)
+        message = refusals.without_values(raw, call.body)
         pause = (status.get("details") or {}).get("retryAfterSeconds")
     except (orjson.JSONDecodeError, AttributeError):
-        text = without_values(body[:_SHOWN].decode(errors="replace").strip(), call.body)
+        text = refusals.without_values(body[:_SHOWN].decode(errors="replace").strip(), call.body)
         message = raw = f"{call.method} {call.path}: HTTP {response.status} {response.reason}: {text}"
         reason, pause = "", None
     header = response.headers.get("Retry-After", "")

@@ -10,14 +10,16 @@ The error then names what is served instead, for which all groups are asked, no 
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hookrunner import log
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
+from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.model import kind_hints
+from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import JSON, Resource
 
 _LOG = log.get("kube.discovery")
@@ -200,3 +202,42 @@ def _listed(answer: JSON) -> Iterable[Resource]:
 
 def _where(api_version: str) -> str:
     return f"apiVersion '{api_version}'" if api_version else "any preferred apiVersion"
+
+
+async def may_list(client: Client, path: str, selector: str = "") -> bool:
+    """Whether the server allows to list; False only if it refuses. Other errors show when the watch begins."""
+    try:
+        await client.get(path, {"limit": "1"} | ({"labelSelector": selector} if selector else {}))
+    except KubeError as error:
+        return not refusals.is_forbidden(error)
+    return True
+
+
+async def read_capabilities(client: Client) -> Capabilities:
+    """What the cluster serves now; versions `group/version` and `group/version/Kind`, sorted. Raises KubeError."""
+    version, core, groups = await asyncio.gather(
+        client.get("/version"), _versions_and_kinds(client, "/api"), _versions_and_kinds(client, "/apis")
+    )
+    return Capabilities(version["gitVersion"], tuple(sorted(set(core) | set(groups))))
+
+
+async def _versions_and_kinds(client: Client, root: str) -> list[str]:
+    answer = await client.get(root, accept=_AGGREGATED)
+    if answer["kind"] == "APIGroupDiscoveryList":
+        return [name for group in answer["items"] for name in _names_in(group)]
+    versions = answer.get("versions") or [one for group in answer.get("groups", ()) for one in group["versions"]]
+    names = [one if isinstance(one, str) else one["groupVersion"] for one in versions]
+    lists = await asyncio.gather(*(client.get(f"{root}/{name}") for name in names))
+    return [*names, *(f"{one['groupVersion']}/{resource['kind']}" for one in lists for resource in one["resources"])]
+
+
+def _names_in(group: JSON) -> Iterator[str]:
+    """The versions of one group and the kinds in each."""
+    name = group["metadata"].get("name", "")
+    for version in group["versions"]:
+        api_version = f"{name}/{version['version']}" if name else version["version"]
+        yield api_version
+        resources = version.get("resources", ())
+        every = (one for resource in resources for one in (resource, *resource.get("subresources", ())))
+        kinds = (one.get("responseKind", {}).get("kind") for one in every)
+        yield from (f"{api_version}/{kind}" for kind in kinds if kind)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound
 from hookrunner.jq.program import Jq
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
@@ -164,10 +164,10 @@ class Objects:
 
 def _explained(error: Denied, resource: Resource, operation: ObjectOperation) -> Denied:
     verbs, part = _RIGHTS.get(operation.verb, ("delete",)), operation.subresource.strip("/")
-    rules = [rights.rule(resource, verbs, part)]
+    rules = [refusals.rbac_rule(resource, verbs, part)]
     if part and operation.verb in (Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH):
-        rules.append(rights.rule(resource, ("get",)))
-    return rights.explained(error, f"{operation.verb.value} {resource.plural}", *rules)
+        rules.append(refusals.rbac_rule(resource, ("get",)))
+    return refusals.explain_rights(error, f"{operation.verb.value} {resource.plural}", *rules)
 
 
 def _ref(resource: Resource, operation: ObjectOperation, name: str) -> ObjectRef:

@@ -34,7 +34,7 @@ from hookrunner.errors import (
     Silent,
     Throttled,
 )
-from hookrunner.kube import rights
+from hookrunner.kube import refusals
 from hookrunner.kube.back_off import BackOff, moment
 from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, Client
 from hookrunner.kube.discovery import Discovery
@@ -263,7 +263,7 @@ class _Watch:
 
     def _is_polled(self, error: KubeError) -> bool:
         """Was a list read just now that cannot be followed by a watch, for want of a right?"""
-        return self._cursor.lists > self._lists and self._accepted is None and rights.is_forbidden(error)
+        return self._cursor.lists > self._lists and self._accepted is None and refusals.is_forbidden(error)
 
     def _note_polling(self, error: KubeError) -> None:
         """Without a right to watch, the list is read again after each pause: late, but not lost."""
@@ -291,7 +291,9 @@ class _Watch:
         if not (isinstance(error, Denied) and self._resource):
             return error
         plural = self._resource.plural
-        return rights.explained(error, f"{verbs} {plural}", rights.rule(self._resource, ["list", "watch"]))
+        return refusals.explain_rights(
+            error, f"{verbs} {plural}", refusals.rbac_rule(self._resource, ["list", "watch"])
+        )
 
     async def _pause(self, error: KubeError | None) -> None:
         """Wait: longer after each failure of a kind; a moment between lists and after a very short watch."""
@@ -311,7 +313,7 @@ def _now() -> float:
 
 def _refused(error: KubeError) -> bool:
     """Will the same watch be refused again? Not if credentials may be renewed, or a pause may be over."""
-    passing = isinstance(error, Throttled) or (isinstance(error, Denied) and not rights.is_forbidden(error))
+    passing = isinstance(error, Throttled) or (isinstance(error, Denied) and not refusals.is_forbidden(error))
     return isinstance(error, ApiError) and 400 <= error.status < 500 and not passing
 
 

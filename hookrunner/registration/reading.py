@@ -6,7 +6,7 @@ we. Who has `get` instead is asked for the object itself. A list by `metadata.na
 """
 
 from hookrunner.errors import Denied, NotFound
-from hookrunner.kube import rights
+from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.model.resources import JSON, Resource
 
@@ -16,7 +16,7 @@ async def read_live(client: Client, resource: Resource, name: str) -> JSON:
     try:
         listed = await client.get(resource.path(), {"fieldSelector": f"metadata.name={name}"})
     except Denied as error:
-        if not rights.is_forbidden(error):
+        if not refusals.is_forbidden(error):
             raise
         return await _get(client, resource, name, error)
     head = {"apiVersion": resource.api_version, "kind": resource.kind}

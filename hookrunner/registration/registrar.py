@@ -15,8 +15,8 @@ from contextlib import aclosing
 
 from hookrunner import log
 from hookrunner.errors import RegistrationFailed
-from hookrunner.kube import rights
 from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import may_list
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
@@ -142,7 +142,7 @@ class Registrar:
     async def _free(self, watches: Watches) -> None:
         """CRDs that we have set a conversion on, and that no hook speaks of. Without a right to list them there is
         nothing that we could have set."""
-        if not await rights.may_list(self._client, DEFINITION.path(), CONVERSION):
+        if not await may_list(self._client, DEFINITION.path(), CONVERSION):
             return
         selection = Selection(DEFINITION.api_version, DEFINITION.kind, labels=CONVERSION)
         async with aclosing(watches.open(selection)) as story:

@@ -7,7 +7,7 @@ rights that users of shell-operator have given.
 from dataclasses import replace
 
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON
@@ -51,7 +51,7 @@ async def _write(client: Client, registration: Registration, write: Write, exist
     try:
         await _send(client, registration, write)
     except Denied as error:
-        if write.method == "DELETE" and rights.is_forbidden(error):
+        if write.method == "DELETE" and refusals.is_forbidden(error):
             return await _empty(client, registration, existing)
         raise _explained(registration, _VERBS[write.method], error) from error
     return write
@@ -82,4 +82,6 @@ async def _send(client: Client, registration: Registration, write: Write) -> Non
 def _explained(registration: Registration, verb: str, error: Denied) -> Denied:
     resource = registration.resource
     verbs = ["list", "update"] if resource == DEFINITION else ["create", "list", "update"]
-    return rights.explained(error, f"{verb} {resource.kind} '{registration.name}'", rights.rule(resource, verbs))
+    return refusals.explain_rights(
+        error, f"{verb} {resource.kind} '{registration.name}'", refusals.rbac_rule(resource, verbs)
+    )

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
@@ -112,8 +112,8 @@ class Crds:
         try:
             await self._ensure(crd)
         except Denied as error:
-            rule, status = rights.rule(DEFINITION, _VERBS), rights.rule(DEFINITION, ["update"], "status")
-            return rights.explained(error, "install definitions", rule, status)
+            rule, status = refusals.rbac_rule(DEFINITION, _VERBS), refusals.rbac_rule(DEFINITION, ["update"], "status")
+            return refusals.explain_rights(error, "install definitions", rule, status)
         except (KubeError, ReleaseFailed) as error:
             return error
         return None
@@ -173,7 +173,7 @@ class Crds:
             body = found | {"status": found["status"] | status}
             answer = await writes.replace(self._client, ref, body, _OPTIONS)
         except Denied as error:
-            if not rights.is_forbidden(error):
+            if not refusals.is_forbidden(error):
                 raise
             body = {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "status": status}
             answer = await writes.merge_patch(self._client, ref, body, _OPTIONS)

@@ -17,7 +17,7 @@ from typing import Literal
 
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
@@ -98,7 +98,7 @@ class HelmHooks:
         try:
             await writes.apply(self._client, await self._ref(step), obj, options)
         except Denied as error:
-            if not rights.is_forbidden(error):
+            if not refusals.is_forbidden(error):
                 raise
             await self._create(step)
         if (obj["apiVersion"].rpartition("/")[0], obj["kind"]) in _COMPLETE:
@@ -112,7 +112,7 @@ class HelmHooks:
         try:
             await writes.create(self._client, ObjectRef(resource, one.namespace), step.hook.obj, options)
         except Denied as error:
-            raise rights.explained(error, f"run {step}", rights.rule(resource, _VERBS)) from error
+            raise refusals.explain_rights(error, f"run {step}", refusals.rbac_rule(resource, _VERBS)) from error
 
     async def _clean(self, steps: Iterable["_Step"], policy: str) -> None:
         """Delete the hooks that this policy deletes. A failed deletion neither undoes a success nor hides a failure."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed, UnknownKind
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.releases import Terms
@@ -202,7 +202,7 @@ def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
 
 
 def _explained(error: Denied, resource: Resource) -> Denied:
-    return rights.explained(error, f"keep {resource.plural} of a module", rights.rule(resource, _VERBS))
+    return refusals.explain_rights(error, f"keep {resource.plural} of a module", refusals.rbac_rule(resource, _VERBS))
 
 
 def _same(one: JSON, other: JSON) -> bool:

@@ -8,7 +8,7 @@ from hookrunner.background import Background
 from hookrunner.engine.outages import retry_after
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Queue
-from hookrunner.kube.outage import Outage
+from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType

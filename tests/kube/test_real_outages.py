@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack, aclosing
 
 import pytest
 
+from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Loading
-from hookrunner.kube.outage import Outage
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests

@@ -16,7 +16,7 @@ from typing import Literal
 from hookrunner import log
 from hookrunner.engine.progress import Progress
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
 from hookrunner.kube.writes import Answer, ObjectRef
@@ -196,7 +196,7 @@ class ConfigObject:
             answer = await (self._patch(version, key, text) if version else self._create(key, text))
             self.contents = self._contents(answer.json)
         except Denied as error:
-            if not (version and rights.is_forbidden(error)):
+            if not (version and refusals.is_forbidden(error)):
                 raise self._explained(error) from error
             self.contents = self._contents(await self._put(key, text))
         except (AlreadyExists, NotFound) as error:
@@ -234,7 +234,7 @@ class ConfigObject:
         """The error; of a missing right with all that are needed."""
         if not isinstance(error, Denied):
             return error
-        return rights.explained(error, f"read and write {self}", rights.rule(self._resource, _VERBS))
+        return refusals.explain_rights(error, f"read and write {self}", refusals.rbac_rule(self._resource, _VERBS))
 
     def _contents(self, obj: JSON) -> Contents:
         data = obj.get("data") or {}

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 
 from hookrunner.errors import KubeError
-from hookrunner.kube import rights
-from hookrunner.kube.capabilities import capabilities
 from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import may_list, read_capabilities
 from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import Resource, Selection
@@ -43,7 +42,7 @@ class KnownCapabilities:
         async with self._asking:
             if self._last is None or self._asked_at != self._news:
                 news = self._news
-                self._last = await capabilities(self._client)
+                self._last = await read_capabilities(self._client)
                 self._asked_at, self._told = news, self._told or self._last
             return self._last
 
@@ -57,7 +56,7 @@ class KnownCapabilities:
         with suppress(KubeError):
             if source.api_version not in (await self.get()).api_versions:
                 return
-        while not await rights.may_list(self._client, source.path()):
+        while not await may_list(self._client, source.path()):
             await asyncio.sleep(_UNSEEN)
             self._suspect()
         selection = Selection(source.api_version, source.kind, metadata_only=True)

@@ -20,7 +20,7 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound, ReleaseFailed
-from hookrunner.kube import rights, writes
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import METADATA_LIST, Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource, Selection
@@ -176,8 +176,8 @@ class RecordStorage:
         try:
             yield
         except Denied as error:
-            rule = rights.rule(self._resource, _VERBS)
-            raise rights.explained(error, "keep records of releases", rule) from error
+            rule = refusals.rbac_rule(self._resource, _VERBS)
+            raise refusals.explain_rights(error, "keep records of releases", rule) from error
 
     def _body(self, record: ReleaseRecord, text: str, known: Revision | None) -> JSON:
         system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}

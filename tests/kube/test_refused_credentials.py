@@ -3,7 +3,7 @@
 import pytest
 
 from hookrunner.errors import ApiError, api_error
-from hookrunner.kube import access
+from hookrunner.kube import refusals
 from hookrunner.kube.credentials import Connection
 
 SERVER = "https://cluster.example.com:6443"
@@ -30,7 +30,7 @@ def refused(status: int = 401, message: str = "Unauthorized", reason: str = "Una
     ],
 )
 def test_refused_credentials_are_named_with_what_to_do(means: str, advice: str) -> None:
-    told = str(access.explained(refused(), connection(means)))
+    told = str(refusals.explain_credentials(refused(), connection(means)))
     shown = f" ({means})" if means else ""
     assert told.startswith(f"{SERVER} does not accept the credentials of {ORIGIN}, user 'me'{shown}: ")
     assert advice in told
@@ -38,38 +38,38 @@ def test_refused_credentials_are_named_with_what_to_do(means: str, advice: str) 
 
 
 def test_a_token_file_is_named() -> None:
-    told = str(access.explained(refused(), connection("token file", token_file="/run/token")))
+    told = str(refusals.explain_credentials(refused(), connection("token file", token_file="/run/token")))
     assert "(token file '/run/token')" in told
 
 
 def test_a_pod_is_told_of_its_service_account() -> None:
     pod = Connection(SERVER, origin="service account of this pod", means="token file", token_file="/t", in_pod=True)
-    told = str(access.explained(refused(), pod))
+    told = str(refusals.explain_credentials(refused(), pod))
     assert "the credentials of service account of this pod (token file '/t'): was the ServiceAccount deleted" in told
 
 
 def test_whoever_is_taken_for_nobody_is_told_so() -> None:
     message = 'configmaps is forbidden: User "system:anonymous" cannot list resource "configmaps"'
-    told = str(access.explained(refused(403, message, "Forbidden"), connection("client certificate")))
+    told = str(refusals.explain_credentials(refused(403, message, "Forbidden"), connection("client certificate")))
     assert told.startswith(f"{SERVER} does not accept the credentials of {ORIGIN}, user 'me' (client certificate): ")
     assert told.endswith(f"({message})")
 
 
 def test_a_refusal_that_names_nobody_says_who_we_are() -> None:
-    told = str(access.explained(refused(403, "GET /api: HTTP 403 Forbidden: no", ""), connection("token")))
+    told = str(refusals.explain_credentials(refused(403, "GET /api: HTTP 403 Forbidden: no", ""), connection("token")))
     assert told.startswith(f"{SERVER} forbids this to {ORIGIN}, user 'me' (token); see `kubectl auth can-i --list`")
 
 
 @pytest.mark.parametrize("message", ['pods "a" is forbidden: exceeded quota', 'User "me" cannot list resource "pods"'])
 def test_what_says_enough_stays_as_it_is(message: str) -> None:
     error = refused(403, message, "Forbidden")
-    assert access.explained(error, connection("token")) is error
+    assert refusals.explain_credentials(error, connection("token")) is error
 
 
 def test_a_status_and_its_reason_stay() -> None:
-    error = access.explained(refused(), connection("token"))
+    error = refusals.explain_credentials(refused(), connection("token"))
     assert (type(error), error.status, error.reason) == (type(refused()), 401, "Unauthorized")
 
 
 def test_a_server_that_cannot_be_reached_is_named_with_where_it_stands() -> None:
-    assert access.unreachable(OSError("no route"), connection("token")) == f"{SERVER}: no route ({ORIGIN})"
+    assert refusals.describe_unreachable(OSError("no route"), connection("token")) == f"{SERVER}: no route ({ORIGIN})"

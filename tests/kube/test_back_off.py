@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from hookrunner.kube.outage import Outage
+from hookrunner.kube.back_off import Outage
 
 pytestmark = pytest.mark.looptime
 
