@@ -10,8 +10,8 @@ from hookrunner import controls
 from hookrunner.cli.output import echo, echo_styled, style, styled
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
-from hookrunner.testing.cases import junit
-from hookrunner.testing.cases.told import Told
+from hookrunner.testing.cases import case_reports
+from hookrunner.testing.cases.case_reports import CaseReport
 
 
 def options(what: str) -> list[click.Parameter]:
@@ -31,12 +31,12 @@ def options(what: str) -> list[click.Parameter]:
     ]
 
 
-def is_fine(told: Told, update: bool) -> bool:
+def is_fine(told: CaseReport, update: bool) -> bool:
     """It passed, or is updated."""
     return told.passed or (update and told.stale)
 
 
-def show(told: Told, update: bool, first: bool) -> None:
+def show(told: CaseReport, update: bool, first: bool) -> None:
     """Print how a case went: whether those that are stale are updated, whether it is the first of its file."""
     if first:
         echo_styled(style(str(told.path), bold=True))
@@ -50,7 +50,7 @@ def show(told: Told, update: bool, first: bool) -> None:
         echo_styled(f"     {line}")
 
 
-def summary(all_told: Sequence[Told], update: bool, seconds: float) -> str:
+def summary(all_told: Sequence[CaseReport], update: bool, seconds: float) -> str:
     """How many passed, were updated, and failed."""
     updated = sum(update and told.stale for told in all_told)
     failed = sum(not is_fine(told, update) for told in all_told)
@@ -59,7 +59,7 @@ def summary(all_told: Sequence[Told], update: bool, seconds: float) -> str:
     return style(f"{words} in {seconds:.2f} s", "red" if failed else "green", bold=True)
 
 
-def document(all_told: Sequence[Told], results: Sequence[JSON], seconds: float) -> JSON:
+def document(all_told: Sequence[CaseReport], results: Sequence[JSON], seconds: float) -> JSON:
     """All of it for programs; `results` are what came of each."""
     cases = [
         {
@@ -78,10 +78,10 @@ def document(all_told: Sequence[Told], results: Sequence[JSON], seconds: float) 
     return {"passed": passed, "failed": len(cases) - passed, "seconds": round(seconds, 4), "cases": cases}
 
 
-def write_junit(path: Path | None, all_told: Sequence[Told], seconds: float) -> None:
+def write_junit(path: Path | None, all_told: Sequence[CaseReport], seconds: float) -> None:
     """Nothing without a path. Raises BadInput."""
     if path:
         try:
-            path.write_bytes(junit.document(all_told, seconds))
+            path.write_bytes(case_reports.document(all_told, seconds))
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None

@@ -11,9 +11,9 @@ from hookrunner.cli import ending
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.resources import JSON
-from hookrunner.testing import shown
+from hookrunner.testing import display
 from hookrunner.testing.bench import bench
-from hookrunner.testing.diffs import as_yaml
+from hookrunner.testing.display import as_yaml
 
 HOOK_PATH = click.Path(exists=True, path_type=Path)
 
@@ -32,7 +32,9 @@ def hook_config(ctx: click.Context, paths: tuple[Path, ...], output: str) -> int
     Each hook is run with --config, as at the start. Durations are in seconds. It ends with 1 if a hook is refused.
     """
     catalogs = ending.run(_catalogs(paths, ctx.find_root().info_name or ""))
-    found: list[JSON] = [{"hook": hook.name, **shown.config(hook.config)} for one in catalogs for hook in one.hooks]
+    found: list[JSON] = [
+        {"hook": hook.name, **display.config_document(hook.config)} for one in catalogs for hook in one.hooks
+    ]
     match output:
         case "json":
             echo_json(found)

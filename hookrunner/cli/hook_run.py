@@ -11,12 +11,11 @@ from hookrunner.cli import ending
 from hookrunner.cli.output import echo_styled, show, styled
 from hookrunner.model.resources import JSON
 from hookrunner.options import duration
-from hookrunner.testing import asking, manifests
-from hookrunner.testing.asking import Words
-from hookrunner.testing.bench import NO_EFFECTS, Bench, Effects, Result, bench
-from hookrunner.testing.diffs import as_yaml
-from hookrunner.testing.happenings import Given, NotRun
-from hookrunner.testing.report import as_json, as_text
+from hookrunner.testing import happenings, manifests
+from hookrunner.testing.bench import Bench, bench
+from hookrunner.testing.display import as_yaml
+from hookrunner.testing.happenings import Given, HappeningOptions, NotRun
+from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json, as_text
 
 
 def seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
@@ -89,9 +88,9 @@ hook_run = _Run(
         click.Argument(["path"], type=click.Path(exists=True, dir_okay=False, path_type=Path)),
         click.Option(
             ["-e", "--event"],
-            type=click.Choice(asking.EVENTS, case_sensitive=False),
+            type=click.Choice(happenings.EVENTS, case_sensitive=False),
             metavar="EVENT",
-            help=f"What happens: {', '.join(asking.EVENTS)}.",
+            help=f"What happens: {', '.join(happenings.EVENTS)}.",
         ),
         _text("-b", "--binding", help="The binding that it happens to, if more than one fits."),
         _text("--group", help="Something happens to a binding of this group."),
@@ -132,7 +131,7 @@ async def _run(ctx: click.Context) -> _Ran | JSON:
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
     async with bench(shared, ctx.params["timeout"], ctx.params["kubeconfig"] or "") as tools:
         hook = await tools.load(ctx.params["path"])
-        given, happening = _given(ctx), asking.happening(hook, _words(ctx))
+        given, happening = _given(ctx), happenings.parse_happening(hook, _words(ctx))
         if not ctx.params["context_only"]:
             result = await tools.run(hook, given, happening)
             return _Ran(result, await _effects(tools, result))
@@ -151,10 +150,10 @@ async def _effects(tools: Bench, result: Result) -> Effects:
     return await effects(result.objects, result.carried_out, tools.jq)
 
 
-def _words(ctx: click.Context) -> Words:
+def _words(ctx: click.Context) -> HappeningOptions:
     said = ctx.params
     here = Path.cwd()
-    return Words(
+    return HappeningOptions(
         event=said["event"] or "",
         binding=said["binding"],
         group=said["group"],

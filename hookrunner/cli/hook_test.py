@@ -14,10 +14,10 @@ from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.cli.output import echo_json, echo_styled
 from hookrunner.testing.bench import bench
-from hookrunner.testing.cases import golden, suite
-from hookrunner.testing.cases.reading import CaseFile
-from hookrunner.testing.cases.suite import Outcome
-from hookrunner.testing.report import as_json
+from hookrunner.testing.cases import case_runner, golden
+from hookrunner.testing.cases.case_files import CaseFile
+from hookrunner.testing.cases.case_runner import Outcome
+from hookrunner.testing.results import as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Test(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         said = ctx.params
         paths = said["paths"] or (settings.load({}, ctx.find_root().info_name or "").hooks.directory,)
-        files = suite.load(suite.find(relative(path) for path in paths))
+        files = case_runner.load(case_runner.find(relative(path) for path in paths))
         asked = _Asked(files, said["named"], said["at_once"], said["timeout"], said["update"])
         began = time.perf_counter()
         outcomes = ending.run(_run(ctx, asked, quiet=said["output"] == "json"))
@@ -47,8 +47,8 @@ class _Test(click.Command):
         if said["update"]:
             rewrite(outcomes)
         _tell(said["output"], outcomes, said["update"], seconds)
-        cases.write_junit(said["junit"], [one.told for one in outcomes], seconds)
-        return 0 if all(cases.is_fine(one.told, said["update"]) for one in outcomes) else 1
+        cases.write_junit(said["junit"], [one.report for one in outcomes], seconds)
+        return 0 if all(cases.is_fine(one.report, said["update"]) for one in outcomes) else 1
 
 
 hook_test = _Test(
@@ -77,19 +77,19 @@ async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
     async with (
         bench(shared, asked.timeout, ctx.params["kubeconfig"] or "") as tools,
-        aclosing(suite.run(tools, asked.files, asked.named, asked.at_once)) as going,
+        aclosing(case_runner.run(tools, asked.files, asked.named, asked.at_once)) as going,
     ):
         async for outcome in going:
             if not quiet:
                 first = not outcomes or outcomes[-1].file is not outcome.file
-                cases.show(outcome.told, asked.update, first)
+                cases.show(outcome.report, asked.update, first)
             outcomes.append(outcome)
     return outcomes
 
 
 def rewrite(outcomes: Sequence[Outcome]) -> None:
     """Rewrite the files of cases that are stale. Raises BadInput."""
-    stale = [one for one in outcomes if one.told.stale]
+    stale = [one for one in outcomes if one.report.stale]
     for file in {id(one.file): one.file for one in stale}.values():
         updates = {
             one.case.path: golden.expectation(one.case.expect, one.wrong, one.result, one.effects)
@@ -100,7 +100,7 @@ def rewrite(outcomes: Sequence[Outcome]) -> None:
 
 
 def _tell(output: str, outcomes: Sequence[Outcome], update: bool, seconds: float) -> None:
-    told = [outcome.told for outcome in outcomes]
+    told = [outcome.report for outcome in outcomes]
     if output == "json":
         document = cases.document(told, [as_json(outcome.result) for outcome in outcomes], seconds)
         echo_json(document)

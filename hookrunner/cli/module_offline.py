@@ -22,7 +22,7 @@ from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
-from hookrunner.testing.diffs import as_yaml
+from hookrunner.testing.display import as_yaml
 
 _DRAWINGS = {"text": drawn.text, "mermaid": drawn.mermaid, "dot": drawn.dot}
 

@@ -20,15 +20,14 @@ from hookrunner.errors import BadInput
 from hookrunner.modules.paths import modules_in
 from hookrunner.settings import Settings
 from hookrunner.testing.bench import bench
-from hookrunner.testing.cases import golden, suite
-from hookrunner.testing.cases.reading import CaseFile
-from hookrunner.testing.cases.suite import Outcome
-from hookrunner.testing.modules import reading
-from hookrunner.testing.modules import suite as module_suite
-from hookrunner.testing.modules.expect import updated
-from hookrunner.testing.modules.reading import ModuleFile
-from hookrunner.testing.modules.suite import ModuleOutcome
-from hookrunner.testing.report import as_json
+from hookrunner.testing.cases import case_runner, golden
+from hookrunner.testing.cases.case_files import CaseFile
+from hookrunner.testing.cases.case_runner import Outcome
+from hookrunner.testing.modules import module_case_files, module_case_runner
+from hookrunner.testing.modules.module_case_files import ModuleFile
+from hookrunner.testing.modules.module_case_runner import ModuleOutcome
+from hookrunner.testing.modules.module_expectations import updated
+from hookrunner.testing.results import as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ class _Test(click.Command):
             rewrite_hooks([one for one in outcomes if isinstance(one, Outcome)])
             _rewrite([one for one in outcomes if isinstance(one, ModuleOutcome)])
         _tell(outcomes, asked, seconds)
-        cases.write_junit(said["junit"], [one.told for one in outcomes], seconds)
-        return 0 if all(cases.is_fine(one.told, asked.update) for one in outcomes) else 1
+        cases.write_junit(said["junit"], [one.report for one in outcomes], seconds)
+        return 0 if all(cases.is_fine(one.report, asked.update) for one in outcomes) else 1
 
 
 module_test = _Test(
@@ -94,15 +93,15 @@ def _asked(ctx: click.Context) -> _Asked:
     if not paths:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
     modules = list(dict.fromkeys(module for path in paths for module in modules_in(relative(path))))
-    files = reading.read_all(modules)
-    hooks = [file for module in modules for file in suite.below(module / "hooks")]
+    files = module_case_files.read_all(modules)
+    hooks = [file for module in modules for file in case_runner.below(module / "hooks")]
     if not files and not hooks:
         raise BadInput(f"{', '.join(map(str, paths))}: no test cases: there is no tests/*.test.yaml in any module")
     for module in modules:
-        if not reading.test_files(module):
-            echo(f"note: {module} has no test cases: {module / reading.TESTS}/*.test.yaml", err=True)
+        if not module_case_files.test_files(module):
+            echo(f"note: {module} has no test cases: {module / module_case_files.TESTS}/*.test.yaml", err=True)
     quiet = said["output"] == "json"
-    return _Asked(loaded, files, suite.load(hooks), said["named"], said["at_once"], said["update"], quiet)
+    return _Asked(loaded, files, case_runner.load(hooks), said["named"], said["at_once"], said["update"], quiet)
 
 
 async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOutcome | Outcome]:
@@ -112,14 +111,14 @@ async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOut
     limits = Limits(modules.render_timeout, modules.render_memory)
     async with (
         Renderer(limits) as renderer,
-        aclosing(module_suite.run(modules, renderer, asked.files, asked.named, asked.at_once)) as going,
+        aclosing(module_case_runner.run(modules, renderer, asked.files, asked.named, asked.at_once)) as going,
     ):
         async for outcome in going:
             _show(outcome, outcomes, asked)
             outcomes.append(outcome)
     async with (
         bench(asked.settings.hooks, timeout, kubeconfig) as tools,
-        aclosing(suite.run(tools, asked.hooks, asked.named, asked.at_once)) as running,
+        aclosing(case_runner.run(tools, asked.hooks, asked.named, asked.at_once)) as running,
     ):
         async for one in running:
             _show(one, outcomes, asked)
@@ -129,19 +128,19 @@ async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOut
 
 def _show(one: ModuleOutcome | Outcome, before: Sequence[ModuleOutcome | Outcome], asked: _Asked) -> None:
     if not asked.quiet:
-        cases.show(one.told, asked.update, first=not before or before[-1].file is not one.file)
+        cases.show(one.report, asked.update, first=not before or before[-1].file is not one.file)
 
 
 def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
     """Rewrite golden files, and the test files of cases that are stale. Raises BadInput."""
-    stale = [one for one in outcomes if one.told.stale]
+    stale = [one for one in outcomes if one.report.stale]
     for file in {id(one.file): one.file for one in stale}.values():
         updates = {one.case.path: updated(one.case, file, one.made) for one in stale if one.file is file}
         golden.rewrite(file, updates)
 
 
 def _tell(outcomes: Sequence[ModuleOutcome | Outcome], asked: _Asked, seconds: float) -> None:
-    told = [one.told for one in outcomes]
+    told = [one.report for one in outcomes]
     if not asked.quiet:
         echo_styled(cases.summary(told, asked.update, seconds))
         return

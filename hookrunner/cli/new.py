@@ -7,8 +7,7 @@ from shlex import quote
 import click
 
 from hookrunner.cli.output import echo
-from hookrunner.testing.modules.starting import module_starter
-from hookrunner.testing.starting import KINDS, LANGUAGES, starter
+from hookrunner.testing.starters.starters import KINDS, LANGUAGES, module_starter, starter
 
 
 @click.group()

@@ -4,19 +4,23 @@
         hook = await tools.load(Path("hooks/copy.sh"))
         result = await tools.run(hook, Given(), Changed(Change.ADDED, secret))
 
-A bad run, and no run at all, are results; only what cannot be understood is an error.
+A failed run, and no run at all, are results. Only a request that makes no sense is an error.
+
+A module's hook gets the files of values and patches that it has in a running hookrunner (docs/modules.md).
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import orjson
 
-from hookrunner.errors import HookFailed
-from hookrunner.hooks import catalog, discovery, places
+from hookrunner.engine.reviews import conversion
+from hookrunner.engine.reviews.chains import Chains, Step
+from hookrunner.errors import BadOutput, HookFailed, ReviewFailed
+from hookrunner.hooks import catalog, discovery, places, value_patches, verdicts
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.hooks.run import ExitedBadly, answered, command, refuse, refuses_patches, rendered, write
@@ -25,84 +29,27 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
 from hookrunner.model.casing import camel
-from hookrunner.model.operations import Answer, ObjectOperation
+from hookrunner.model.contexts import ContextType
+from hookrunner.model.operations import Answer
 from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.reviews import ConversionReview, Converted, Verdict
+from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
 from hookrunner.process.pipes import Stream
 from hookrunner.settings import HooksSettings
-from hookrunner.testing import shown, verdicts
+from hookrunner.testing import display
 from hookrunner.testing.happenings import Given, Happening, NotRun
 from hookrunner.testing.plan import Plan, plan
-from hookrunner.testing.values import Patched, ValuesFiles, values_files
+from hookrunner.testing.results import Patched, Result
+from kubesandbox.errors import PatchRefused
+from kubesandbox.patches import patched
 
 MOST_LINES = 10_000
 """Lines of a run that are kept: a hook that prints in an endless loop must not take all memory."""
 
 KILL_AFTER = 2.0
 """Seconds from SIGTERM to SIGKILL for a hook whose time is up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What came of a happening.
-
-    `reason` says why the hook would not run; then nothing else is set. `failure` says why the run counts as failed:
-    a failed hook's operations are those marked `ignoreHookError`. `logs` are the lines that it printed on either
-    stream. `contexts` is what it read. `mutated` is the reviewed object with the verdict's patch. `objects` are those
-    there were when it began. `dry_run` says that it was about a dry-run review, which carries no operation out. `notes`
-    say what could not be found out about whether it would come to the run.
-    """
-
-    reason: str = ""
-    failure: str = ""
-    exit_code: int | None = None
-    seconds: float = 0.0
-    contexts: JSON = None
-    logs: tuple[str, ...] = ()
-    operations: tuple[ObjectOperation, ...] = ()
-    metrics: tuple[JSON, ...] = ()
-    verdict: JSON = None
-    mutated: JSON = None
-    values: Patched | None = None
-    config_values: Patched | None = None
-    objects: tuple[JSON, ...] = ()
-    dry_run: bool = False
-    notes: tuple[str, ...] = ()
-
-    @property
-    def ran(self) -> bool:
-        """Whether the hook ran at all."""
-        return not self.reason
-
-    @property
-    def ok(self) -> bool:
-        """Whether it ran or rightly did not, and nothing failed."""
-        return not self.failure
-
-    @property
-    def carried_out(self) -> tuple[ObjectOperation, ...]:
-        """The operations that are done."""
-        return () if self.dry_run else self.operations
-
-    @property
-    def patches(self) -> list[JSON]:
-        """The operations as documents of the patch file."""
-        return [shown.patch(operation) for operation in self.operations]
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What a hook's operations do to the objects: those in the end, in the order of their names; (before, after) of
-    those that changed, None for one that is not there; and what the API refuses, in words. Found by `effects.py`."""
-
-    objects: Sequence[JSON] = ()
-    changes: Sequence[tuple[JSON, JSON]] = ()
-    refusal: str = ""
-
-
-NO_EFFECTS = Effects()
 
 
 @dataclass(slots=True)
@@ -123,6 +70,30 @@ class _Lines:
     def all(self) -> tuple[str, ...]:
         """Said at the end if not all are there."""
         return (*self.lines, *[f"… and {self.lost} lines more"] * bool(self.lost))
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesFiles:
+    """The four files; `environment` names them for the hook."""
+
+    directory: Path
+    values: JSON
+    config_values: JSON
+    key: str
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables for the hook's process."""
+        names = ("VALUES_PATH", "CONFIG_VALUES_PATH", "VALUES_JSON_PATCH_PATH", "CONFIG_VALUES_JSON_PATCH_PATH")
+        return {name: str(self.directory / f"{name.lower()}.json") for name in names}
+
+    def read(self) -> tuple[Patched, Patched]:
+        """What the hook wrote about values and about config values. Raises BadOutput."""
+        where = self.environment
+        return (
+            Patched(self.values, _read(where["VALUES_JSON_PATCH_PATH"], "values"), self.key),
+            Patched(self.config_values, _read(where["CONFIG_VALUES_JSON_PATCH_PATH"], "config values"), self.key),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +181,13 @@ async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFi
     patched, config_patched = values.read() if values else (None, None)
     for one in filter(None, (patched, config_patched)):
         _ = one.after  # operations that cannot be applied fail the run
-    verdict = await verdicts.verdict(hook, result.contexts[0], answer)
+    verdict = await _decide(hook, result.contexts[0], answer)
     return replace(
         result,
         operations=answer.objects,
-        metrics=tuple(shown.metric(operation) for operation in answer.metrics),
+        metrics=tuple(display.metric_document(operation) for operation in answer.metrics),
         verdict=verdict,
-        mutated=verdicts.mutated(result.contexts[0], verdict),
+        mutated=_mutate(result.contexts[0], verdict),
         values=patched,
         config_values=config_patched,
     )
@@ -234,3 +205,81 @@ async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str 
                 yield Bench(replace(settings, tmp_dir=Path(directory), environ=environ), children, jq, timeout)
             finally:
                 await children.stop(grace=0.0)
+
+
+async def _decide(hook: Hook, context: JSON, answer: Answer) -> JSON:
+    """What the hook decided in a context; None for a context that asks for nothing. Raises BadOutput."""
+    match context.get("type"):
+        case ContextType.CONVERSION:
+            return await _converted(hook, context, verdicts.converted(answer))
+        case ContextType.VALIDATING | ContextType.MUTATING:
+            return _shown(verdicts.decided(answer, ContextType(context["type"])))
+    return None
+
+
+def _mutate(context: JSON, verdict: JSON) -> JSON:
+    """The reviewed object with the verdict's patch; None without one. Raises BadOutput if it does not apply."""
+    if not verdict or not verdict.get("allowed") or not verdict.get("patch"):
+        return None
+    obj = context["review"]["request"]["object"]
+    if obj is None:
+        raise BadOutput("`patch` of the admission response: there is no object that could be changed")
+    for place, step in enumerate(verdict["patch"]):
+        try:
+            obj = patched(obj, step)
+        except PatchRefused:
+            told = f"patch[{place}] of the admission response, `{step['op']} {step['path']}`, cannot be applied to the "
+            raise BadOutput(f"{told}object: is all there that its path leads through?") from None
+    return obj
+
+
+def _shown(found: Verdict) -> JSON:
+    """Nothing that is empty; the code where the API server heeds it."""
+    said = {
+        "code": None if found.allowed else found.code,
+        "message": found.message,
+        "warnings": list(found.warnings),
+        "auditAnnotations": dict(found.audit),
+        "patch": list(found.patch),
+    }
+    return {"allowed": found.allowed} | {key: value for key, value in said.items() if value}
+
+
+async def _converted(hook: Hook, context: JSON, found: Converted) -> JSON:
+    """The objects as the API server gets them, or why there are none."""
+    if found.failure:
+        return {"failedMessage": found.failure}
+    rule = (context["fromVersion"], context["toVersion"])
+    named = (one for one in hook.config.conversions if one.name == context["binding"] and rule in one.rules)
+    binding = replace(next(named), rules=(rule,))
+    alone = replace(hook, config=replace(hook.config, conversions=(binding,)))
+    review = ConversionReview(binding.crd, context["review"]["apiVersion"], context["review"]["request"], 0.0)
+
+    async def answered(step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
+        return found
+
+    try:
+        return {"convertedObjects": list(await conversion.convert(review, Chains([alone]), answered))}
+    except ReviewFailed as error:
+        raise BadOutput(str(error)) from None
+
+
+@contextmanager
+def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[ValuesFiles]:
+    """Make the files. Config values that nobody gave are an empty section for each key of the values. `key` is that of
+    the hook's module, if it is known."""
+    if config_values is None:
+        config_values = {key: {} for key in values}
+    with TemporaryDirectory(prefix="hookrunner-values-") as directory:
+        files = ValuesFiles(Path(directory), values, config_values, key)
+        contents = (orjson.dumps(values), orjson.dumps(config_values), b"", b"")
+        for path, content in zip(files.environment.values(), contents, strict=True):
+            Path(path).write_bytes(content)
+        yield files
+
+
+def _read(path: str, what: str) -> tuple[PatchOperation, ...]:
+    try:
+        return value_patches.parse(read(path))
+    except BadOutput as error:
+        raise BadOutput(f"got bad {what} patch: {error}") from None

@@ -24,8 +24,8 @@ from hookrunner.metrics.requests import Requests
 from hookrunner.model.operations import ObjectOperation
 from hookrunner.model.resources import JSON
 from hookrunner.settings import KubeSettings
-from hookrunner.testing.bench import Effects
-from hookrunner.testing.kinds import plural
+from hookrunner.testing.matching import plural
+from hookrunner.testing.results import Effects
 from kubesandbox.contents import Contents, Key
 from kubesandbox.errors import ObjectRefused
 from kubesandbox.sandbox import Options, Sandbox, serving

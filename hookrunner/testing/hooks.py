@@ -22,8 +22,8 @@ from hookrunner.kube.environment import with_kubeconfig
 from hookrunner.model.bindings import Change, Hook
 from hookrunner.model.resources import JSON
 from hookrunner.settings import load
-from hookrunner.testing import manifests, shown
-from hookrunner.testing.bench import Bench, Effects, Result, bench
+from hookrunner.testing import display, manifests
+from hookrunner.testing.bench import Bench, bench
 from hookrunner.testing.happenings import (
     Changed,
     Conversion,
@@ -35,6 +35,7 @@ from hookrunner.testing.happenings import (
     Synchronization,
     Tick,
 )
+from hookrunner.testing.results import Effects, Result
 
 __tracebackhide__ = True  # by pytest: what fails is the line in the test
 
@@ -113,7 +114,7 @@ class HookUnderTest:
     @property
     def config(self) -> JSON:
         """What the hook declares, every default written out."""
-        return shown.config(self.hook.config)
+        return display.config_document(self.hook.config)
 
     def given(self, *objects: Object) -> "HookUnderTest":
         """The same hook in a cluster with these objects, too; every binding takes those that match."""

@@ -15,7 +15,8 @@ from hookrunner.model.contexts import Context, Snapshots, wanted
 from hookrunner.model.events import Ticked
 from hookrunner.model.resources import JSON, ObjectKey, key_of
 from hookrunner.model.tasks import HookRun
-from hookrunner.testing import choosing, reviews
+from hookrunner.testing import reviews
+from hookrunner.testing.binding_monitors import BindingMonitors, listed
 from hookrunner.testing.happenings import (
     Changed,
     Conversion,
@@ -28,9 +29,10 @@ from hookrunner.testing.happenings import (
     Startup,
     Synchronization,
     Tick,
+    find_binding,
+    find_only_binding,
 )
 from hookrunner.testing.matching import mismatch
-from hookrunner.testing.world import World, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def _combined(runs: Sequence[HookRun]) -> HookRun:
     return first.merged(others)
 
 
-async def _run(world: World, happening: Happening) -> HookRun:
+async def _run(world: BindingMonitors, happening: Happening) -> HookRun:
     match happening:
         case Review():
             return reviews.admission(world.hook, happening, world.objects)
@@ -114,7 +116,7 @@ def _in_lifecycle(hook: Hook, wanted: str) -> HookRun:
 
 
 def _synchronized(hook: Hook, binding: str) -> HookRun:
-    run = dispatch.synchronizations(hook, 0.0)[choosing.named(hook.config.kubernetes, binding, "kubernetes")]
+    run = dispatch.synchronizations(hook, 0.0)[find_binding(hook.config.kubernetes, binding, "kubernetes")]
     if not run.contexts:
         raise NotRun("executeHookOnSynchronization is false: the hook does not want to hear of it")
     return run
@@ -123,7 +125,7 @@ def _synchronized(hook: Hook, binding: str) -> HookRun:
 def _ticked(hook: Hook, wanted: str) -> HookRun:
     schedules = hook.config.schedules
     by_crontab = [place for place, schedule in enumerate(schedules) if schedule.crontab == wanted]
-    place = by_crontab[0] if by_crontab else choosing.named(schedules, wanted, "schedule")
+    place = by_crontab[0] if by_crontab else find_binding(schedules, wanted, "schedule")
     tick = Ticked(schedules[place].crontab, 0.0, schedules[place].timezone)
     return next(run for run in dispatch.for_tick([hook], tick) if run.place == place)
 
@@ -141,11 +143,11 @@ def _grouped(hook: Hook, group: str) -> HookRun:
     raise BadInput(f"no binding is in group '{group}'; groups are {sorted(groups) or 'not used by the hook'}")
 
 
-def _watching(world: World, happening: Changed) -> int:
+def _watching(world: BindingMonitors, happening: Changed) -> int:
     """The binding that a change is for."""
     bindings = world.hook.config.kubernetes
     if happening.binding:
-        return choosing.named(bindings, happening.binding, "kubernetes")
+        return find_binding(bindings, happening.binding, "kubernetes")
     states = [state for state in (happening.obj, happening.old) if state is not None]
 
     def misfit(place: int) -> str:
@@ -155,7 +157,7 @@ def _watching(world: World, happening: Changed) -> int:
     listening = [place for place in range(len(bindings)) if happening.change in bindings[place].changes]
     if len(one := [place for place in listening if not misfit(place)]) == 1:
         return one[0]
-    return choosing.only(bindings, "kubernetes", misfit)
+    return find_only_binding(bindings, "kubernetes", misfit)
 
 
 def _before(changes: Sequence[Changed], given: Sequence[JSON]) -> tuple[JSON, ...]:

@@ -1,19 +1,24 @@
-"""Questions of the API server to a hook: the run for an admission or conversion review (shell-operator.md §5.3, §8)."""
+"""The run of a hook for an admission or conversion review, and whether the API server would ask for it.
 
-from collections.abc import Callable, Sequence
+Rules: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from hookrunner.engine import dispatch
 from hookrunner.engine.reviews.chains import Chains, completed, matches
 from hookrunner.errors import BadInput
+from hookrunner.hooks.config import selectors
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook
 from hookrunner.model.bindings import Conversion as ConversionBinding
 from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import HookRun
-from hookrunner.testing import choosing, webhooks
-from hookrunner.testing.happenings import Conversion, NotRun, Review
-from hookrunner.testing.kinds import plural
+from hookrunner.testing.happenings import Conversion, NotRun, Review, find_binding, find_only_binding
+from hookrunner.testing.matching import failed_label, labels_of_namespace, plural
+from kubetypes import cel, match_conditions
+from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.match_conditions import MASTERS
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -38,7 +43,7 @@ def admission(hook: Hook, review: Review, given: Sequence[JSON]) -> HookRun:
     """The run for an admission review. Raises NotRun if the API server would not call the webhook, or the hook wants no
     dry runs; BadInput if the review makes no sense."""
     request = _request(_complete(review), given)
-    place = _place(hook, review.binding, lambda binding: webhooks.misfit(binding, request, given))
+    place = _place(hook, review.binding, lambda binding: _webhook_misfit(binding, request, given))
     if review.dry_run and hook.config.settings.on_dry_run == "skip":
         raise NotRun("settings.onDryRun is skip: the hook is not run for a dry run, which is allowed")
     extra, others = contexts.admission_review(ADMISSION_API, request), len(hook.config.validating)
@@ -52,8 +57,8 @@ def _place(hook: Hook, wanted: str, misfit: Callable[[Admission], str]) -> int:
     bindings = (*hook.config.validating, *hook.config.mutating)
     if not wanted:
         kinds = "kubernetesValidating or kubernetesMutating"
-        return choosing.only(bindings, kinds, lambda place: misfit(bindings[place]))
-    place = choosing.named(bindings, wanted, "kubernetesValidating")
+        return find_only_binding(bindings, kinds, lambda place: misfit(bindings[place]))
+    place = find_binding(bindings, wanted, "kubernetesValidating")
     if reason := misfit(bindings[place]):
         raise NotRun(reason)
     return place
@@ -68,7 +73,7 @@ def unknown(hook: Hook, run: HookRun) -> str:
     if run.binding_type not in bindings:
         return ""
     request = run.contexts[0].extra["review"]["request"]
-    return webhooks.unknown(bindings[run.binding_type][run.place], request)
+    return _unevaluated(bindings[run.binding_type][run.place], request)
 
 
 def conversion(hook: Hook, wanted: Conversion) -> HookRun:
@@ -78,7 +83,7 @@ def conversion(hook: Hook, wanted: Conversion) -> HookRun:
     versions = sorted({obj.get("apiVersion", "") for obj in wanted.objects})
     if len(versions) > 1:
         raise BadInput(f"objects of one version are converted at a time, these have {', '.join(versions)}")
-    place = choosing.named(hook.config.conversions, wanted.binding, "kubernetesCustomResourceConversion")
+    place = find_binding(hook.config.conversions, wanted.binding, "kubernetesCustomResourceConversion")
     binding = hook.config.conversions[place]
     rule = _rule(hook, binding, versions[0], wanted.to)
     desired = completed(rule[1], binding.crd)
@@ -162,3 +167,80 @@ def _no_step(hook: Hook, binding: ConversionBinding, version: str, to: str) -> s
             f"the way from {version} to {to} has {len(chain)} steps ({way}), each a run: convert to {chain[0].target}"
         )
     return f"no rule leads from {version} to {to or 'anywhere'}"
+
+
+_EXEMPT = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+
+
+def _webhook_misfit(binding: Admission, request: JSON, given: Sequence[JSON]) -> str:
+    """Why the API server would not call this webhook for an AdmissionRequest, empty if it would."""
+    if request["resource"]["resource"] in _EXEMPT:
+        return f"the API server asks no webhook about {request['resource']['resource']}"
+    reasons = [_outside(rule, request) for rule in binding.rules]
+    if all(reasons):
+        return "rules: " + ("; ".join(reasons) or "the binding has none")
+    return next(_deselections(binding, request, given), "") or _conditions(binding, request)[0]
+
+
+def _unevaluated(binding: Admission, request: JSON) -> str:
+    """What could not be found out about the binding's matchConditions, empty if nothing."""
+    return _conditions(binding, request)[1]
+
+
+def _outside(rule: JSON, request: JSON) -> str:
+    resource, part = request["resource"], request.get("subResource", "")
+    asked = {"apiGroups": resource["group"], "apiVersions": resource["version"], "operations": request["operation"]}
+    for key, value in asked.items():
+        if "*" not in rule[key] and value not in rule[key]:
+            return f"{key}: {value!r} is none of {rule[key]}"
+    if not any(_covers(one, resource["resource"], part) for one in rule["resources"]):
+        return f"resources: {'/'.join(filter(None, (resource['resource'], part)))!r} is none of {rule['resources']}"
+    scope = "Namespaced" if request.get("namespace") else "Cluster"
+    if rule.get("scope", "*") not in ("*", scope):
+        found = f"is {scope}" if request.get("namespace") else "has no metadata.namespace; kubectl would fill it in"
+        return f"scope: the rule is for {rule['scope']}, and the object {found}"
+    return ""
+
+
+def _covers(wanted: str, resource: str, part: str) -> bool:
+    """`pods/*` covers pods too; `pods` and `*` cover no subresource."""
+    name, _, inner = wanted.partition("/")
+    return name in ("*", resource) and inner in ("*", part)
+
+
+def _deselections(binding: Admission, request: JSON, given: Sequence[JSON]) -> Iterator[str]:
+    states = [state for state in (request["object"], request["oldObject"]) if state is not None]
+    wanted = selectors.labels(binding.object_selector or {})
+    failed = [failed_label(wanted, _labels(state)) for state in states]
+    if all(failed):
+        yield f"labelSelector: '{failed[0]}' does not hold for the labels of the object"
+    selector = selectors.labels(binding.namespace_selector or {})
+    is_namespace = request["kind"] == {"group": "", "version": "v1", "kind": "Namespace"}
+    name = request["name"] if is_namespace else request.get("namespace")
+    if selector and name:
+        labels = labels_of_namespace(name, states if is_namespace else given)
+        if labels is None:
+            yield f"namespace.labelSelector: Namespace '{name}' is not among the given objects"
+        elif broken := failed_label(selector, labels):
+            yield f"namespace.labelSelector: '{broken}' does not hold for the labels of Namespace '{name}'"
+
+
+def _labels(state: JSON) -> JSON:
+    return (state.get("metadata") or {}).get("labels") or {}
+
+
+def _conditions(binding: Admission, request: JSON) -> tuple[str, str]:
+    """Why matchConditions leave the request out, and what could not be found out."""
+    if not binding.match_conditions:
+        return "", ""
+    if not cel.available():
+        return "", f"matchConditions of {binding.name} are not evaluated: install hookrunner[cel]"
+    try:
+        name = match_conditions.failing(binding.match_conditions, request)
+    except WrongExpression as error:
+        return "", f"matchConditions of {binding.name} cannot be evaluated: {error}"
+    except NoValue as error:
+        refused = "leaves the webhook out" if binding.failure_policy == "Ignore" else "refuses the request"
+        return f"matchConditions: {error}; with failurePolicy {binding.failure_policy} the API server {refused}", ""
+    said = next((one["expression"] for one in binding.match_conditions if one["name"] == name), "")
+    return (f"matchConditions: '{name}' is false: {said}", "") if name is not None else ("", "")

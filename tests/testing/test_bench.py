@@ -8,8 +8,9 @@ import pytest
 
 from hookrunner.errors import BadHookConfig
 from hookrunner.settings import HooksSettings
-from hookrunner.testing.bench import Bench, Result, bench
+from hookrunner.testing.bench import Bench, bench
 from hookrunner.testing.happenings import Given, Lifecycle, Startup, Tick
+from hookrunner.testing.results import Result
 from tests.fakes.cluster import until
 from tests.testing.conftest import Author
 

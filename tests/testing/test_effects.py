@@ -8,8 +8,9 @@ import pytest
 from hookrunner.errors import BadInput
 from hookrunner.hooks import patches
 from hookrunner.model.operations import ObjectOperation
-from hookrunner.testing.bench import Bench, Effects
+from hookrunner.testing.bench import Bench
 from hookrunner.testing.effects import effects
+from hookrunner.testing.results import Effects
 from tests.fakes.cluster import configmap, namespace
 
 A, B = configmap("a", x="1"), configmap("b", x="2")

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.testing.bench import Bench, Result
+from hookrunner.testing.bench import Bench
 from hookrunner.testing.happenings import Conversion, Given, NotRun, Review
+from hookrunner.testing.results import Result
 from hookrunner.testing.reviews import UID
 from tests.fakes.cluster import namespace
 from tests.testing.conftest import Author

@@ -7,11 +7,11 @@ import orjson
 
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
-from hookrunner.testing.bench import Effects, Result
-from hookrunner.testing.cases.expect import Difference, actual
-from hookrunner.testing.cases.places import Place, Places
-from hookrunner.testing.cases.reading import Sheet, overwrite
-from hookrunner.testing.diffs import as_yaml
+from hookrunner.testing.cases.case_files import TestFile, overwrite
+from hookrunner.testing.cases.case_format import Position, Positions
+from hookrunner.testing.cases.expectations import Difference, actual
+from hookrunner.testing.display import as_yaml
+from hookrunner.testing.results import Effects, Result
 from kubetypes import yaml_values
 from kubetypes.yaml_values import BadDocument
 
@@ -37,22 +37,22 @@ def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, effec
     return {key: value for key, value in (kept | found).items() if value not in (None, "") or key in _FIRST}
 
 
-def rewrite(file: Sheet, updates: dict[str, JSON]) -> None:
+def rewrite(file: TestFile, updates: dict[str, JSON]) -> None:
     """Give cases other expectations, by their paths (`[0]`). Raises BadInput, and has changed nothing then."""
     try:
-        overwrite(file.path, rewritten(file.text, file.places, updates))
+        overwrite(file.path, rewritten(file.text, file.positions, updates))
     except BadInput as error:
         raise BadInput(f"{file.path} cannot be updated: {error}") from None
 
 
-def rewritten(text: str, places: Places, updates: dict[str, JSON]) -> str:
+def rewritten(text: str, positions: Positions, updates: dict[str, JSON]) -> str:
     """The text of a test file with other expectations, by the paths of their cases (`[0]`).
 
     Raises BadInput if that cannot be done without changing what else the file says.
     """
     lines = text.split("\n")
-    for path in sorted(updates, key=lambda path: places[path].start, reverse=True):
-        _rewrite(lines, places[path], places.get(f"{path}.expect"), updates[path])
+    for path in sorted(updates, key=lambda path: positions[path].start, reverse=True):
+        _rewrite(lines, positions[path], positions.get(f"{path}.expect"), updates[path])
     new = "\n".join(lines)
     wanted = [_with(case, updates.get(f"[{number}]")) for number, case in enumerate(_value(text))]
     try:
@@ -72,8 +72,8 @@ def _with(case: JSON, expect: JSON) -> JSON:
     return case if expect is None else {**case, "expect": expect}
 
 
-def _rewrite(lines: list[str], case: Place, old: Place | None, expect: JSON) -> None:
-    """From the bottom up, so that the places above stay true."""
+def _rewrite(lines: list[str], case: Position, old: Position | None, expect: JSON) -> None:
+    """From the bottom up, so that the positions above stay true."""
     if case.flow or (old and old.key and old.start[0] == old.key[0] and not _ends_its_line(lines, old)):
         _replace(
             lines, old.start if old else _inner_end(case), old.end if old else _inner_end(case), expect, old is None
@@ -94,12 +94,12 @@ def _block(before_key: str, indent: int, expect: JSON, comment: str) -> list[str
     return [f"{before_key}expect:{comment}", *body]
 
 
-def _ends_its_line(lines: list[str], place: Place) -> bool:
+def _ends_its_line(lines: list[str], place: Position) -> bool:
     """Whether nothing but a comment follows a value."""
     return re.fullmatch(r"\s*(#.*)?", lines[place.end[0]][place.end[1] :]) is not None
 
 
-def _inner_end(case: Place) -> tuple[int, int]:
+def _inner_end(case: Position) -> tuple[int, int]:
     """Before the closing brace."""
     return case.end[0], case.end[1] - 1
 

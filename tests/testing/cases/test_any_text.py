@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hookrunner.errors import BadInput
+from hookrunner.testing.cases.case_files import read
+from hookrunner.testing.cases.case_format import positions
 from hookrunner.testing.cases.golden import rewritten
-from hookrunner.testing.cases.places import places
-from hookrunner.testing.cases.reading import read
 from kubetypes import yaml_values
 
 KEYS = st.sampled_from(
@@ -71,11 +71,11 @@ def test_golden_mode_changes_expectations_and_nothing_else(
 ) -> None:
     text = yaml.safe_dump(cases, default_flow_style=flow, sort_keys=False, allow_unicode=True, width=width)
     chosen = data.draw(st.sets(st.integers(0, len(cases) - 1)))
-    changed = rewritten(text, places(text), {f"[{place}]": EXPECTED for place in chosen})
+    changed = rewritten(text, positions(text), {f"[{place}]": EXPECTED for place in chosen})
     wanted = [case | {"expect": EXPECTED} if place in chosen else case for place, case in enumerate(cases)]
     assert list(yaml_values.documents(changed.encode(), yaml_values.YAML_1_2)) == [wanted]
 
 
 @pytest.mark.parametrize("text", ["- name: a\n  when: &w\n    event: Startup\n- name: b\n  when: *w\n"])
 def test_aliases_have_places_too(text: str) -> None:
-    assert places(text)["[1].when"].start == (4, 8)
+    assert positions(text)["[1].when"].start == (4, 8)

@@ -4,10 +4,10 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.model.operations import ObjectOperation, Verb
-from hookrunner.testing.bench import Effects, Result
-from hookrunner.testing.cases.expect import differences
+from hookrunner.testing.cases.case_format import positions
+from hookrunner.testing.cases.expectations import differences
 from hookrunner.testing.cases.golden import expectation, rewritten
-from hookrunner.testing.cases.places import places
+from hookrunner.testing.results import Effects, Result
 
 DELETES = Result(exit_code=0, operations=(ObjectOperation(Verb.DELETE, "Pod", "p"),), logs=("bye",))
 PATCHES = [{"operation": "Delete", "kind": "Pod", "name": "p"}]
@@ -48,8 +48,8 @@ def test_what_is_used_elsewhere_is_not_lost() -> None:
         "- {name: b, when: {event: Startup}, expect: {patches: [*one]}}\n"
     )
     with pytest.raises(BadInput, match="an anchor"):
-        rewritten(text, places(text), {"[0]": {"exit": 2}})
-    assert "exit" in rewritten(text, places(text), {"[1]": {"exit": 2}})
+        rewritten(text, positions(text), {"[0]": {"exit": 2}})
+    assert "exit" in rewritten(text, positions(text), {"[1]": {"exit": 2}})
 
 
 BLOCK = """\
@@ -74,7 +74,7 @@ BLOCK = """\
 
 
 def test_only_the_expectation_changes() -> None:
-    text = rewritten(BLOCK, places(BLOCK), {"[0]": {"exit": 2}, "[1]": {"patches": []}, "[2]": {"exit": 3}})
+    text = rewritten(BLOCK, positions(BLOCK), {"[0]": {"exit": 2}, "[1]": {"patches": []}, "[2]": {"exit": 3}})
     assert text == (
         "# about the hook\n- name: one  # first\n  expect:\n    exit: 2\n\n"
         "  # when it starts\n  when: {event: Startup}\n"
@@ -97,4 +97,4 @@ def test_only_the_expectation_changes() -> None:
     ],
 )
 def test_each_style_of_yaml_is_kept(text: str, changed: str) -> None:
-    assert rewritten(text, places(text), {"[0]": {"exit": 2}}) == changed
+    assert rewritten(text, positions(text), {"[0]": {"exit": 2}}) == changed

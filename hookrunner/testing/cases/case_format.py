@@ -1,18 +1,25 @@
 """The format of `<hook>.test.yaml`: a list of cases, each with `name`, `given`, `when` and `expect`.
 
-The tables are what is accepted; `cases.schema.json` says the same to editors, and a test compares the two. What the
-objects in it are is for `reading.py`.
+The tables are what is accepted; `cases.schema.json` says the same to editors, and a test compares the two. Objects in
+the cases are read by `case_files.py`.
+
+`positions` finds the place of each value in the text: for errors that name a line, and for changing one value and
+nothing else. Paths are spelled as in `hooks/shapes`: `[0].when.object`.
 """
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import yaml
 
 from hookrunner.hooks.shapes import ANYTHING, FLAG, INTEGER, TEXT, Many, Problem, Table, Text, check
 from hookrunner.model.resources import JSON
-from hookrunner.testing.asking import EVENTS
-from hookrunner.testing.cases.expect import pattern
-from hookrunner.testing.cases.places import Places
+from hookrunner.testing.cases.expectations import pattern
+from hookrunner.testing.happenings import EVENTS
 from hookrunner.testing.reviews import OPERATIONS
+from kubetypes import yaml_values
 
 SUFFIX = ".test.yaml"
 
@@ -66,7 +73,23 @@ _LISTS = ("contexts", "patches", "metrics", "objects")
 _SHORT = ((".when[0]", ".when"), (".objects", ""), (".contain", ""))
 
 
-def problems(raw: JSON, found: Places) -> Iterator[Problem]:
+@dataclass(slots=True)
+class Position:
+    """A value, from its first character to behind its last; lines and columns count from 0. `key` is where the key
+    begins whose value it is, None in a list and at the root. `flow` values stand in brackets. `again`: the mapping has
+    the key twice, and this is the later one."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    key: tuple[int, int] | None = None
+    flow: bool = False
+    again: bool = False
+
+
+Positions = dict[str, Position]
+
+
+def problems(raw: JSON, found: Positions) -> Iterator[Problem]:
     """Everything that is wrong with the value of a test file, but for the objects in it; paths as they are written."""
     if not isinstance(raw, list):
         yield Problem("", "a test file is a list of cases: `- name: …`, each with given, when and expect")
@@ -95,7 +118,7 @@ def spelled_out(case: JSON) -> JSON:
     return case
 
 
-def as_written(path: str, found: Places, short_forms: Iterable[tuple[str, str]]) -> str:
+def as_written(path: str, found: Positions, short_forms: Iterable[tuple[str, str]]) -> str:
     """The path in the short form, if that is how it was written."""
     for long, short in short_forms:
         around, sign, rest = path.partition(long)
@@ -126,3 +149,67 @@ def _of_expectation(expect: JSON, path: str) -> Iterator[Problem]:
             pattern(wanted)
         except re.error as error:
             yield Problem(f"{path}.logs[{number}]", f"'{wanted}' is no regular expression: {error}; mend it, or add .*")
+
+
+def positions(text: str) -> Positions:
+    """The places of all values in the first document."""
+    events = (event for event in yaml_values.events(text) if isinstance(event, yaml.NodeEvent | _ENDS))
+    found: Positions = {}
+    for event in events:
+        _walk(event, events, "", found)
+        break
+    return found
+
+
+def line_of(path: str, found: Positions) -> int:
+    """The line (from 1) of the value at a path, or of the nearest one around it that is there."""
+    while path and path not in found:
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    place = found.get(path)
+    return (place.key or place.start)[0] + 1 if place else 1
+
+
+_ENDS = yaml.CollectionEndEvent
+
+
+def _walk(event: yaml.Event, events: Iterator[yaml.Event], path: str, found: Positions) -> Position:
+    place = Position(_mark(event.start_mark), _mark(event.end_mark))
+    found[path] = place
+    if isinstance(event, yaml.CollectionStartEvent):
+        place.flow = bool(event.flow_style)
+        inside = _mapping if isinstance(event, yaml.MappingStartEvent) else _sequence
+        last, end = inside(events, path, found)
+        # The end of a block is where the next thing begins, which may be lines below its last value.
+        place.end = _mark(end.end_mark) if place.flow or last is None else last
+    elif place.end[1] == 0 and place.end > place.start:
+        place.end = (place.end[0] - 1, 1 << 30)  # a block scalar ends with its last line
+    return place
+
+
+def _mapping(events: Iterator[yaml.Event], path: str, found: Positions) -> tuple[tuple[int, int] | None, yaml.Event]:
+    last, names = None, set[str]()
+    while not isinstance(key := next(events), _ENDS):
+        name = key.value if isinstance(key, yaml.ScalarEvent) else "?"
+        place = _walk(next(events), events, f"{path}.{name}" if path else name, found)
+        place.key = _mark(key.start_mark)
+        place.again = name in names and name != "<<"
+        names.add(name)
+        last = place.end
+    return last, key
+
+
+def _sequence(events: Iterator[yaml.Event], path: str, found: Positions) -> tuple[tuple[int, int] | None, yaml.Event]:
+    last, number = None, 0
+    while not isinstance(event := next(events), _ENDS):
+        last = _walk(event, events, f"{path}[{number}]", found).end
+        number += 1
+    return last, event
+
+
+class _Mark(Protocol):
+    line: int
+    column: int
+
+
+def _mark(mark: _Mark | None) -> tuple[int, int]:
+    return (mark.line, mark.column) if mark else (0, 0)

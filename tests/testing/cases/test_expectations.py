@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from hookrunner.model.values import PatchOperation
-from hookrunner.testing.bench import Effects, Result
-from hookrunner.testing.cases.expect import differences, same
-from hookrunner.testing.values import Patched
+from hookrunner.testing.cases.expectations import differences, same
+from hookrunner.testing.results import Effects, Patched, Result
 
 RAN = Result(
     exit_code=0,

@@ -7,8 +7,8 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import Bench
-from hookrunner.testing.cases import junit, suite
-from hookrunner.testing.cases.suite import Outcome
+from hookrunner.testing.cases import case_reports, case_runner
+from hookrunner.testing.cases.case_runner import Outcome
 from tests.testing.conftest import Author
 
 CONFIG = {"onStartup": 1, "kubernetes": [{"name": "cms", "kind": "ConfigMap"}]}
@@ -17,8 +17,8 @@ START = "when: {event: Startup}"
 
 
 async def outcomes(tools: Bench, *paths: Path, named: str = "", at_once: int = 4) -> list[Outcome]:
-    files = suite.load(suite.find(paths))
-    return [outcome async for outcome in suite.run(tools, files, named, at_once)]
+    files = case_runner.load(case_runner.find(paths))
+    return [outcome async for outcome in case_runner.run(tools, files, named, at_once)]
 
 
 def write_tests(hook: Path, *cases: str) -> Path:
@@ -37,10 +37,10 @@ async def test_each_case_passes_or_says_what_is_wrong(tools: Bench, write_hook: 
         f"{{name: not run, when: {{event: Added, object: {CM % 'a'}, binding: cms}}, expect: {{run: false}}}}",
     )
     found = await outcomes(tools, hook)
-    assert [outcome.told.passed for outcome in found] == [True, False, False, False]
-    assert found[1].told.lines == ["exit:", "  exit 0, expected 1", "the hook printed:", "  | hi"]
-    assert found[2].told.lines == [f"{hook}.test.yaml:3: the hook has no schedule binding"]
-    assert found[3].told.lines[:2] == ["run:", "  the hook ran"]
+    assert [outcome.report.passed for outcome in found] == [True, False, False, False]
+    assert found[1].report.lines == ["exit:", "  exit 0, expected 1", "the hook printed:", "  | hi"]
+    assert found[2].report.lines == [f"{hook}.test.yaml:3: the hook has no schedule binding"]
+    assert found[3].report.lines[:2] == ["run:", "  the hook ran"]
 
 
 async def test_the_objects_in_the_end(tools: Bench, write_hook: Author) -> None:
@@ -50,11 +50,11 @@ async def test_the_objects_in_the_end(tools: Bench, write_hook: Author) -> None:
     hook = write_hook(CONFIG, script)
     write_tests(hook, f"{{name: ok, given: [{CM % 'a'}, {CM % 'b'}], {START}, {expect}}}")
     (found,) = await outcomes(tools, hook)
-    assert found.told.lines == []
+    assert found.report.lines == []
     patch = "{operation: MergePatch, kind: cm, namespace: n, name: no, mergePatch: {data: {}}}"
     write_tests(write_hook(CONFIG, f"echo '{patch}' > $KUBERNETES_PATCH_PATH"), refused)
     (found,) = await outcomes(tools, hook)
-    assert 'configmaps "no" not found' in "".join(found.told.lines)
+    assert 'configmaps "no" not found' in "".join(found.report.lines)
 
 
 async def test_cases_run_side_by_side_and_are_told_in_order(tools: Bench, write_hook: Author, tmp_path: Path) -> None:
@@ -88,18 +88,18 @@ def test_paths_that_lead_to_no_tests_are_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "a.sh.test.yaml").touch()
     with pytest.raises(BadInput, match=r"no test cases: no \*.test.yaml below it"):
-        suite.find([tmp_path])
+        case_runner.find([tmp_path])
     with pytest.raises(BadInput, match="no such file or directory; name a hook"):
-        suite.find([tmp_path / "hooks"])
+        case_runner.find([tmp_path / "hooks"])
     with pytest.raises(BadInput, match=r"there is no a.sh.test.yaml beside it"):
-        suite.find([tmp_path / "a.sh"])
+        case_runner.find([tmp_path / "a.sh"])
 
 
 def test_the_problems_of_all_files_are_told(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.sh.test.yaml").write_text("{}")
     with pytest.raises(BadInput) as found:
-        suite.load(suite.find([tmp_path]))
+        case_runner.load(case_runner.find([tmp_path]))
     assert len(str(found.value).splitlines()) == 2
 
 
@@ -108,7 +108,7 @@ async def test_junit_counts_and_names_what_failed(tools: Bench, write_hook: Auth
     write_tests(
         hook, f"{{name: a, {START}}}", f"{{name: b, {START}, expect: {{exit: 1}}}}", "{name: c, when: {to: v1}}"
     )
-    root = Xml.fromstring(junit.document([one.told for one in await outcomes(tools, hook)], 1.5))
+    root = Xml.fromstring(case_reports.document([one.report for one in await outcomes(tools, hook)], 1.5))
     assert {key: root.get(key) for key in ("tests", "failures", "errors", "time")} == {
         "tests": "3",
         "failures": "1",

@@ -12,11 +12,11 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.model.releases import Rendered
 from hookrunner.settings import ModulesSettings, load
-from hookrunner.testing.modules import format, reading
-from hookrunner.testing.modules.expect import differences, updated
-from hookrunner.testing.modules.reading import Given, ModuleCase, ModuleFile
-from hookrunner.testing.modules.rendering import Made
-from hookrunner.testing.modules.suite import ModuleOutcome, run
+from hookrunner.testing.modules import module_case_files
+from hookrunner.testing.modules.module_bench import RenderedModule
+from hookrunner.testing.modules.module_case_files import Given, ModuleCase, ModuleFile
+from hookrunner.testing.modules.module_case_runner import ModuleOutcome, run
+from hookrunner.testing.modules.module_expectations import differences, updated
 
 TEMPLATE = """
 {{- range until (int .Values.dns.replicas) }}
@@ -87,7 +87,7 @@ def settings() -> ModulesSettings:
 
 async def outcomes(module: Path, named: str = "") -> list[ModuleOutcome]:
     async with Renderer() as renderer:
-        return [one async for one in run(settings(), renderer, reading.read_all([module]), named, 4)]
+        return [one async for one in run(settings(), renderer, module_case_files.read_all([module]), named, 4)]
 
 
 async def test_each_case_tells_what_is_not_as_expected(module: Path) -> None:
@@ -102,13 +102,13 @@ async def test_each_case_tells_what_is_not_as_expected(module: Path) -> None:
         "a wrong section": f"{module}/tests/dns.test.yaml:26: dnss: values are by section, here global and dns",
         "other objects": ["objects", "objects", "count"],
     }
-    assert "dns: replicas must be of type integer" in found["a failure that nobody expects"].told.lines[1]
+    assert "dns: replicas must be of type integer" in found["a failure that nobody expects"].report.lines[1]
 
 
 async def test_a_module_that_cannot_be_loaded_fails_every_case(module: Path) -> None:
     (module / "module.yaml").write_text("weight: heavy")
     [one] = await outcomes(module, "defaults")
-    assert [line for line in one.told.lines if "weight" in line]
+    assert [line for line in one.report.lines if "weight" in line]
 
 
 def case(expect: object) -> ModuleCase:
@@ -116,7 +116,9 @@ def case(expect: object) -> ModuleCase:
 
 
 OBJECT = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}
-MADE = Made(Rendered("kind: ConfigMap\n", (OBJECT,), (), "read me\n", None), {"global": {}, "dns": {"a": 1, "b": 2}})
+MADE = RenderedModule(
+    Rendered("kind: ConfigMap\n", (OBJECT,), (), "read me\n", None), {"global": {}, "dns": {"a": 1, "b": 2}}
+)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,10 @@ def test_a_case_that_expects_nothing_is_given_a_golden_file(tmp_path: Path) -> N
 
 
 def test_a_golden_file_holds_notes_of_any_kind(tmp_path: Path) -> None:
-    file, made = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ()), Made(Rendered("", (), (), "ä\r\nb", None))
+    file, made = (
+        ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ()),
+        RenderedModule(Rendered("", (), (), "ä\r\nb", None)),
+    )
     expect = updated(case({}), file, made)
     assert list(differences(case(expect), file, made)) == []
 
@@ -180,20 +185,20 @@ def test_a_golden_file_is_compared_as_text(text: str | None, line: str, tmp_path
 def test_problems_of_a_file_are_told_with_their_place(raw: str, said: str, tmp_path: Path) -> None:
     (path := tmp_path / "a.test.yaml").write_text(raw)
     with pytest.raises(BadInput) as refused:
-        reading.read(path, tmp_path)
+        module_case_files.read(path, tmp_path)
     assert said in str(refused.value)
     assert str(refused.value).startswith(f"{path}:")
 
 
 def test_test_files_are_beside_module_yaml_or_in_tests(module: Path) -> None:
     (module / "more.test.yaml").write_text(yaml.dump([{"name": "beside"}]))
-    assert [file.path.name for file in reading.read_all([module])] == ["more.test.yaml", "dns.test.yaml"]
+    assert [file.path.name for file in module_case_files.read_all([module])] == ["more.test.yaml", "dns.test.yaml"]
 
 
 def test_the_schema_for_editors_and_the_tables_know_the_same_keys() -> None:
-    schema = json.loads((Path(format.__file__).parent / "cases.schema.json").read_text())
+    schema = json.loads((Path(module_case_files.__file__).parent / "cases.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    tables = {"case": format.CASE, "given": format.GIVEN, "expect": format.EXPECT}
+    tables = {"case": module_case_files.CASE, "given": module_case_files.GIVEN, "expect": module_case_files.EXPECT}
     for name, table in tables.items():
         assert list(schema["$defs"][name]["properties"]) == list(table.keys), name
     jsonschema.validate(yaml.safe_load(CASES), schema)
@@ -205,6 +210,6 @@ def test_the_example_of_the_page_is_a_test_file(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "module-tools.md").read_text()
     [example] = re.findall(r"^```yaml\n(- name.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (path := tmp_path / "a.test.yaml").write_text(example)
-    assert len(reading.read(path, tmp_path).cases) == 3
-    rows = {key for key in format.EXPECT.keys if f"| `{key}` |" in page}
-    assert rows == set(format.EXPECT.keys)
+    assert len(module_case_files.read(path, tmp_path).cases) == 3
+    rows = {key for key in module_case_files.EXPECT.keys if f"| `{key}` |" in page}
+    assert rows == set(module_case_files.EXPECT.keys)

@@ -8,30 +8,32 @@ from dataclasses import dataclass, field
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.settings import ModulesSettings
-from hookrunner.testing.cases.expect import Difference
-from hookrunner.testing.cases.told import Told
-from hookrunner.testing.modules.expect import differences
-from hookrunner.testing.modules.reading import ModuleCase, ModuleFile
-from hookrunner.testing.modules.rendering import Made, Subject, subject
+from hookrunner.testing.cases.case_reports import CaseReport
+from hookrunner.testing.cases.expectations import Difference
+from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, subject
+from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
+from hookrunner.testing.modules.module_expectations import differences
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleOutcome:
-    """How one case went: as `Told`, and what came of it."""
+    """How one case went: as `CaseReport`, and what came of it."""
 
     file: ModuleFile
     case: ModuleCase
     seconds: float = 0.0
     problem: str = ""
-    made: Made = field(default_factory=Made)
+    made: RenderedModule = field(default_factory=RenderedModule)
     wrong: tuple[Difference, ...] = ()
 
     @property
-    def told(self) -> Told:
+    def report(self) -> CaseReport:
         """For whoever shows it."""
         case, subject = self.case, self.file.module.name
         expects = bool(case.expect)
-        return Told(self.file.path, subject, case.line, case.name, expects, self.seconds, self.problem, self.wrong)
+        return CaseReport(
+            self.file.path, subject, case.line, case.name, expects, self.seconds, self.problem, self.wrong
+        )
 
 
 async def run(
@@ -39,7 +41,7 @@ async def run(
 ) -> AsyncGenerator[ModuleOutcome, None]:
     """Every case whose name contains `named`, `at_once` of them side by side, in order."""
     turns = asyncio.Semaphore(at_once)
-    subjects: dict[object, Subject | str] = {}
+    subjects: dict[object, ModuleUnderTest | str] = {}
     going = list[asyncio.Task[ModuleOutcome]]()
     for file in files:
         if file.module not in subjects:
@@ -56,7 +58,7 @@ async def run(
         await asyncio.gather(*going, return_exceptions=True)
 
 
-def _subject(file: ModuleFile, settings: ModulesSettings) -> Subject | str:
+def _subject(file: ModuleFile, settings: ModulesSettings) -> ModuleUnderTest | str:
     """The module, or why there is none."""
     try:
         return subject(file.module, settings)
@@ -65,7 +67,7 @@ def _subject(file: ModuleFile, settings: ModulesSettings) -> Subject | str:
 
 
 async def _case(
-    turns: asyncio.Semaphore, about: Subject | str, renderer: Renderer, file: ModuleFile, case: ModuleCase
+    turns: asyncio.Semaphore, about: ModuleUnderTest | str, renderer: Renderer, file: ModuleFile, case: ModuleCase
 ) -> ModuleOutcome:
     if isinstance(about, str):
         return ModuleOutcome(file, case, problem=about)

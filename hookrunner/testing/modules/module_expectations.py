@@ -7,14 +7,14 @@ from pathlib import Path
 
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
-from hookrunner.testing.cases.expect import Difference, nearest, of_mapping, of_objects, of_text, projected
-from hookrunner.testing.modules.reading import ModuleCase, ModuleFile
-from hookrunner.testing.modules.rendering import Made
+from hookrunner.testing.cases.expectations import Difference, nearest, of_mapping, of_objects, of_text, projected
+from hookrunner.testing.modules.module_bench import RenderedModule
+from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
 
 GOLDEN = "golden"
 
 
-def differences(case: ModuleCase, file: ModuleFile, made: Made) -> Iterator[Difference]:
+def differences(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> Iterator[Difference]:
     """Everything in which a module is not as expected."""
     expect = case.expect
     if made.failure or "failure" in expect:
@@ -27,7 +27,7 @@ def differences(case: ModuleCase, file: ModuleFile, made: Made) -> Iterator[Diff
         yield from of_mapping("values", expect["values"], made.values)
 
 
-def updated(case: ModuleCase, file: ModuleFile, made: Made) -> JSON:
+def updated(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> JSON:
     """What the case should expect. Writes its golden file, and gives it one if it expects nothing yet. Raises
     BadInput."""
     if made.failure:
@@ -47,7 +47,7 @@ def _failure(expect: JSON, failure: str) -> Iterator[Difference]:
         yield from of_text("failure", expect["failure"], failure)
 
 
-def _rendered(expect: JSON, made: Made) -> Iterator[Difference]:
+def _rendered(expect: JSON, made: RenderedModule) -> Iterator[Difference]:
     rendered = made.rendered
     if "objects" in expect:
         yield from of_objects("objects", expect["objects"], rendered.objects)
@@ -60,7 +60,7 @@ def _rendered(expect: JSON, made: Made) -> Iterator[Difference]:
         yield Difference("count", (f"expected {expect['count']}, there are {len(rendered.objects)}: {kinds or '-'}",))
 
 
-def _golden(path: Path, shown: str, made: Made) -> Iterator[Difference]:
+def _golden(path: Path, shown: str, made: RenderedModule) -> Iterator[Difference]:
     try:
         expected = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def _golden(path: Path, shown: str, made: Made) -> Iterator[Difference]:
         yield Difference(GOLDEN, tuple(difflib.unified_diff(expected, found, *names, lineterm="")))
 
 
-def _now(key: str, expected: JSON, made: Made) -> JSON:
+def _now(key: str, expected: JSON, made: RenderedModule) -> JSON:
     """A key of `expect` as it would have to be."""
     rendered = made.rendered
     match key:

@@ -1,4 +1,4 @@
-"""Reads test files: their cases, with the objects that they name, and what is wrong with them."""
+"""Reads test files of hooks: their cases, with the objects that they name, and what is wrong with them."""
 
 import shutil
 from codecs import BOM_UTF8
@@ -11,38 +11,36 @@ from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Problem
 from hookrunner.model.resources import JSON
 from hookrunner.testing import manifests
-from hookrunner.testing.asking import Words
-from hookrunner.testing.cases.format import SUFFIX, problems, spelled_out
-from hookrunner.testing.cases.places import Places, line_of, places
-from hookrunner.testing.happenings import Given
+from hookrunner.testing.cases.case_format import SUFFIX, Positions, line_of, positions, problems, spelled_out
+from hookrunner.testing.happenings import Given, HappeningOptions
 from kubetypes import yaml_values
 from kubetypes.yaml_values import BadDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `words` say what happens, all in one
+    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `happenings` come all in one
     run; `expect` is as written."""
 
     name: str
     path: str
     line: int
     given: Given
-    words: tuple[Words, ...]
+    happenings: tuple[HappeningOptions, ...]
     expect: JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class TestFile:
     """A file of cases: its text, and where everything stands in it."""
 
     path: Path
     text: str
-    places: Places
+    positions: Positions
 
 
 @dataclass(frozen=True, slots=True)
-class CaseFile(Sheet):
+class CaseFile(TestFile):
     """One about a hook."""
 
     cases: tuple[Case, ...]
@@ -82,14 +80,14 @@ def read(path: Path) -> CaseFile:
     return CaseFile(path, text, found, cases)
 
 
-def loaded(path: Path, wrong: Callable[[JSON, Places], Iterable[Problem]]) -> tuple[str, JSON, Places]:
+def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) -> tuple[str, JSON, Positions]:
     """The text of a test file, its value, and where everything stands. `wrong` says what is wrong with a value.
 
     Raises BadInput with a line for every problem."""
     try:
         text = path.read_text("utf-8-sig")
         raw = _value(text)
-        found = places(text)
+        found = positions(text)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from None
     except BadDocument as error:
@@ -112,21 +110,21 @@ class _Reader:
     """Makes cases of values that are in order, and collects the problems of the objects in them."""
 
     path: Path
-    places: Places
+    positions: Positions
     problems: list[str] = field(default_factory=list)
 
     def case(self, raw: JSON, place: str) -> Case:
         case = spelled_out(raw)
         given = self._given(case.get("given", {}), f"{place}.given")
         several = isinstance(raw["when"], list)
-        words = tuple(
-            self._words(one, f"{place}.when[{number}]" if several else f"{place}.when")
+        happenings = tuple(
+            self._happening(one, f"{place}.when[{number}]" if several else f"{place}.when")
             for number, one in enumerate(case["when"])
         )
-        return Case(raw["name"], place, line_of(place, self.places), given, words, raw.get("expect") or {})
+        return Case(raw["name"], place, line_of(place, self.positions), given, happenings, raw.get("expect") or {})
 
     def _given(self, raw: JSON, place: str) -> Given:
-        short = f"{place}.objects" not in self.places
+        short = f"{place}.objects" not in self.positions
         return Given(
             self._objects(raw.get("objects", []), place if short else f"{place}.objects"),
             {
@@ -137,12 +135,12 @@ class _Reader:
             raw.get("configValues"),
         )
 
-    def _words(self, raw: JSON, place: str) -> Words:
+    def _happening(self, raw: JSON, place: str) -> HappeningOptions:
         own = self._loaded(raw["object"], f"{place}.object") if "object" in raw else []
         old = self._loaded(raw["oldObject"], f"{place}.oldObject") if "oldObject" in raw else [None]
         if len(old) != 1:
             self._bad(f"{place}.oldObject", f"one object is wanted here, not {len(old)}")
-        return Words(
+        return HappeningOptions(
             event=raw.get("event", ""),
             binding=raw.get("binding", ""),
             group=raw.get("group", ""),
@@ -173,4 +171,4 @@ class _Reader:
         return [item]
 
     def _bad(self, place: str, text: str) -> None:
-        self.problems.append(f"{self.path}:{line_of(place, self.places)}: {place} {text}")
+        self.problems.append(f"{self.path}:{line_of(place, self.positions)}: {place} {text}")

@@ -16,7 +16,7 @@ from hookrunner.modules.configured import Configured
 from hookrunner.modules.offline import Offline, offline
 from hookrunner.modules.shelf import Shelf
 from hookrunner.settings import ModulesSettings
-from hookrunner.testing.modules.reading import Given
+from hookrunner.testing.modules.module_case_files import Given
 from hookrunner.values import pointers
 
 NOTHING = Rendered("", (), (), "", None)
@@ -24,7 +24,7 @@ _NAMESPACE = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RenderedModule:
     """What came of it: `failure` says why nothing was rendered, `values` are the effective ones by section, as far as
     they were reached."""
 
@@ -45,14 +45,14 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ModuleUnderTest:
     """One module, with what its directory and the common values say."""
 
     module: Module
     shelf: Shelf
     settings: ModulesSettings
 
-    async def made(self, given: Given, renderer: Renderer) -> Made:
+    async def made(self, given: Given, renderer: Renderer) -> RenderedModule:
         """Its objects with these values. Raises BadInput for values of which nobody knows what they mean."""
         self._check(given)
         values: JSON = None
@@ -62,16 +62,16 @@ class Subject:
             self._patch(found, given)
             values = found.values(self.module.name, whole=True)
             if not self.module.chart:
-                return Made(values=values)
+                return RenderedModule(values=values)
             capabilities = stock(given.kube_version, given.api_versions)
             order = found.order(
                 self.module.name, given.namespace or _NAMESPACE, self.settings.extra_labels, capabilities
             )
-            return Made(await renderer.render(replace(order, install=not given.upgrade)), values)
+            return RenderedModule(await renderer.render(replace(order, install=not given.upgrade)), values)
         except BadInput:
             raise
         except HookrunnerError as error:
-            return Made(values=values, failure=str(error))
+            return RenderedModule(values=values, failure=str(error))
 
     def _check(self, given: Given) -> None:
         key = self.module.key
@@ -95,7 +95,7 @@ def _added(value: JSON, there: JSON, place: tuple[str, ...]) -> Iterator[PatchOp
         yield PatchOperation("add", pointers.text(place), value)
 
 
-def subject(directory: Path, settings: ModulesSettings) -> Subject:
+def subject(directory: Path, settings: ModulesSettings) -> ModuleUnderTest:
     """A module by its directory. Raises BadInput if it is none."""
     try:
         found = shelf.read(replace(settings, directories=(directory.absolute().parent,)))
@@ -106,7 +106,7 @@ def subject(directory: Path, settings: ModulesSettings) -> Subject:
     if module is None:
         why = next((one.problem for one in found.loaded.found.rejected if one.directory.resolve() == real), "no module")
         raise BadInput(f"{directory}: {why}")
-    return Subject(module, _alone(found, module), settings)
+    return ModuleUnderTest(module, _alone(found, module), settings)
 
 
 def _alone(found: Shelf, module: Module) -> Shelf:

@@ -25,7 +25,7 @@ from hookrunner.testing.matching import mismatch
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class BindingMonitors:
     """A hook's monitors by the places of their bindings, all listed; the objects that there are; and by the same
     places what the first filter that failed has said."""
 
@@ -55,7 +55,7 @@ class World:
         raise NotRun(_silence(self.monitors[index].binding, happening, self.objects))
 
 
-async def listed(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> World:
+async def listed(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> BindingMonitors:
     """A world in which every binding has listed what it watches of these objects. Raises BadInput for a snapshot of
     no binding and for an object that cannot be in it."""
     names = [binding.name for binding in hook.config.kubernetes]
@@ -66,7 +66,7 @@ async def listed(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> W
     failures = {index: failure for index, monitor in enumerate(monitors) if (failure := await _failure(monitor))}
     for monitor in monitors:
         monitor.unlock()
-    return World(hook, tuple(monitors), tuple(objects), failures)
+    return BindingMonitors(hook, tuple(monitors), tuple(objects), failures)
 
 
 async def _failure(monitor: Monitor) -> str:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hookrunner.model.resources import JSON
-from hookrunner.testing.bench import NO_EFFECTS, Effects, Result
-from hookrunner.testing.diffs import unified
-from hookrunner.testing.values import Patched
+from hookrunner.testing.display import yaml_diff
+from hookrunner.testing.results import NO_EFFECTS, Effects, Patched, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ def of_text(key: str, expected: str, found: str) -> Iterator[Difference]:
 
 def _shown(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:
     if not same(expected, found):
-        yield Difference(key, tuple(unified(expected, found, f"{key}: expected", f"{key}: actual")))
+        yield Difference(key, tuple(yaml_diff(expected, found, f"{key}: expected", f"{key}: actual")))
 
 
 def projected(found: JSON, expected: JSON) -> JSON:

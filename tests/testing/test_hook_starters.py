@@ -8,8 +8,8 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import Bench
-from hookrunner.testing.cases import suite
-from hookrunner.testing.starting import KINDS, LANGUAGES, starter
+from hookrunner.testing.cases import case_runner
+from hookrunner.testing.starters.starters import KINDS, LANGUAGES, starter
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -18,9 +18,12 @@ async def test_a_starter_passes_its_own_tests(language: str, kind: str, tools: B
     made = starter("10-teams/label", language, kind, tmp_path / "hooks")
     made.write()
     assert made.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
-    outcomes = [outcome async for outcome in suite.run(tools, suite.load(suite.find([tmp_path / "hooks"])), "", 2)]
+    outcomes = [
+        outcome
+        async for outcome in case_runner.run(tools, case_runner.load(case_runner.find([tmp_path / "hooks"])), "", 2)
+    ]
     assert len(outcomes) > 2
-    assert [outcome.told.lines for outcome in outcomes if not outcome.told.passed] == []
+    assert [outcome.report.lines for outcome in outcomes if not outcome.report.passed] == []
 
 
 @pytest.mark.usefixtures("launcher")

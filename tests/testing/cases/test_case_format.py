@@ -10,8 +10,8 @@ import pytest
 import hookrunner.testing.cases
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Many, Shape, Table, Text
-from hookrunner.testing.cases import format
-from hookrunner.testing.cases.reading import overwrite, read
+from hookrunner.testing.cases import case_format
+from hookrunner.testing.cases.case_files import overwrite, read
 
 NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"
 SCHEMA = json.loads((Path(hookrunner.testing.cases.__file__).parent / "cases.schema.json").read_text())
@@ -38,7 +38,7 @@ def test_a_case_says_what_is_given_and_what_happens(tmp_path: Path) -> None:
     one, two = found.cases
     assert found.hook == tmp_path / "hook.sh"
     assert [obj["kind"] for obj in one.given.objects] == ["Namespace", "Pod"]
-    (words,) = one.words
+    (words,) = one.happenings
     assert (words.event, words.binding, words.old["kind"], one.expect) == ("Modified", "b", "Pod", {})
     assert (two.line, two.given.snapshots["b"][0]["kind"], two.given.values) == (5, "Namespace", {"global": {}})
     assert two.expect == {"exit": 1}
@@ -133,7 +133,7 @@ def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf- name: a\r\n  when: {event: Startup}\r\n")
     path.chmod(0o640)
     found = read(path)
-    assert found.places["[0].name"].start == (0, 8)
+    assert found.positions["[0].name"].start == (0, 8)
     overwrite(found.path, found.text + "  expect: {}\n")
     assert path.read_bytes() == b"\xef\xbb\xbf- name: a\r\n  when: {event: Startup}\r\n  expect: {}\r\n"
     assert path.stat().st_mode & 0o777 == 0o640
@@ -166,8 +166,13 @@ def test_the_schema_accepts_good_cases_and_refuses_unknown_keys() -> None:
 
 def test_the_schema_and_the_tables_know_the_same_keys_and_words() -> None:
     definitions = SCHEMA["$defs"]
-    tables = {"case": format.CASE, "given": format.GIVEN, "when": format.WHEN, "expect": format.EXPECT}
-    tables |= {"listing": format.LISTING, "objects": format.OBJECTS}
+    tables = {
+        "case": case_format.CASE,
+        "given": case_format.GIVEN,
+        "when": case_format.WHEN,
+        "expect": case_format.EXPECT,
+    }
+    tables |= {"listing": case_format.LISTING, "objects": case_format.OBJECTS}
     for name, table in tables.items():
         properties = definitions[name]["properties"]
         assert list(properties) == list(table.keys), name

@@ -1,4 +1,4 @@
-"""Runs test files: finds them, runs their cases side by side, and tells of each in the order of the files."""
+"""Finds test files of hooks, runs their cases side by side, and yields the outcomes in the order of the files."""
 
 import asyncio
 import time
@@ -8,12 +8,13 @@ from pathlib import Path
 
 from hookrunner.errors import BadHookConfig, BadInput
 from hookrunner.model.bindings import Hook
-from hookrunner.testing import asking
-from hookrunner.testing.bench import NO_EFFECTS, Bench, Effects, Result
-from hookrunner.testing.cases.expect import Difference, differences
-from hookrunner.testing.cases.format import SUFFIX
-from hookrunner.testing.cases.reading import Case, CaseFile, read
-from hookrunner.testing.cases.told import Told
+from hookrunner.testing.bench import Bench
+from hookrunner.testing.cases.case_files import Case, CaseFile, read
+from hookrunner.testing.cases.case_format import SUFFIX
+from hookrunner.testing.cases.case_reports import CaseReport
+from hookrunner.testing.cases.expectations import Difference, differences
+from hookrunner.testing.happenings import parse_happening
+from hookrunner.testing.results import NO_EFFECTS, Effects, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,10 @@ class Outcome:
     wrong: tuple[Difference, ...] = ()
 
     @property
-    def told(self) -> Told:
+    def report(self) -> CaseReport:
         """For whoever shows it."""
         file, case, result = self.file, self.case, self.result
-        return Told(
+        return CaseReport(
             file.path,
             file.hook.name,
             case.line,
@@ -132,8 +133,8 @@ async def _case(floor: _Floor, loading: "asyncio.Task[Hook | str]", file: CaseFi
     async with floor.turns:
         began = time.perf_counter()
         try:
-            happenings = [asking.happening(hook, words) for words in case.words]
-            result = await floor.tools.run(hook, case.given, *happenings)
+            wanted = [parse_happening(hook, options) for options in case.happenings]
+            result = await floor.tools.run(hook, case.given, *wanted)
             found = await _effects(floor, case, result)
         except BadInput as error:
             return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")

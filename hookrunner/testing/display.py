@@ -1,17 +1,23 @@
-"""What a hook asked for, as JSON in one spelling, whatever the spelling in its files: for people, tests and goldens."""
+"""A hook's configuration and its operations as JSON in one spelling, whatever the spelling in its files; JSON as YAML
+and as unified diffs. For people, tests and golden files."""
 
+import difflib
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
+
+import yaml
 
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.operations import MetricOperation, ObjectOperation, Verb
 from hookrunner.model.resources import JSON
+from kubetypes.yaml_values import YAML_1_2
 
 _BODY = {Verb.MERGE_PATCH: "mergePatch", Verb.JSON_PATCH: "jsonPatch"}
 _CREATES = (Verb.CREATE, Verb.CREATE_OR_UPDATE, Verb.CREATE_IF_NOT_EXISTS, Verb.APPLY)
 
 
-def patch(operation: ObjectOperation) -> JSON:
+def patch_document(operation: ObjectOperation) -> JSON:
     """A document of the patch file; what has its default is left out."""
     if operation.verb in _CREATES:
         return _without_nothing(
@@ -33,7 +39,7 @@ def patch(operation: ObjectOperation) -> JSON:
     return _without_nothing(document)
 
 
-def metric(operation: MetricOperation) -> JSON:
+def metric_document(operation: MetricOperation) -> JSON:
     """A document of the metrics file."""
     expire = operation.action == "expire"
     document = {
@@ -47,7 +53,7 @@ def metric(operation: MetricOperation) -> JSON:
     return _without_nothing(document)
 
 
-def config(found: HookConfig) -> JSON:
+def config_document(found: HookConfig) -> JSON:
     """The effective configuration, every default written out. Durations are seconds."""
     return {
         "configVersion": found.version,
@@ -107,3 +113,36 @@ def _number(value: float) -> float | int:
 
 def _without_nothing(document: dict[str, JSON]) -> JSON:
     return {key: value for key, value in document.items() if value not in ("", None, False, {}, [])}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks, lists indented, nothing shared shown as an alias."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, indentless=False)
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    """What only our own reader takes for a number is quoted, too: `1e3`, `0o17`."""
+    other = "'" if YAML_1_2.fullmatch(value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value.rstrip("\n") else other)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def as_yaml(value: JSON) -> str:
+    """A value as YAML in its own order of keys; nothing for None."""
+    if value is None:
+        return ""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text.removesuffix("...\n")
+
+
+def yaml_diff(before: JSON, after: JSON, name_before: str, name_after: str) -> Iterator[str]:
+    """The lines of a unified diff without newlines; none if the values are equal."""
+    first, second = as_yaml(before).splitlines(), as_yaml(after).splitlines()
+    yield from difflib.unified_diff(first, second, name_before, name_after, lineterm="")

@@ -1,0 +1,160 @@
+"""The test files of modules: their format, a list of cases, each with `name`, `given` and `expect`; finding and reading
+them.
+
+The tables are what is accepted; `cases.schema.json` says the same to editors, and a test compares the two.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hookrunner.errors import BadInput
+from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
+from hookrunner.model.resources import JSON
+from hookrunner.testing.cases.case_files import TestFile, loaded
+from hookrunner.testing.cases.case_format import OBJECTS, SUFFIX, Positions, as_written, line_of, twice_named
+
+TESTS = "tests"
+"""The directory in a module for its test files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a case begins with. `config` is what the ConfigMap says, `values` what hooks have put over it: both by
+    section. Templates are told that it is an upgrade, or a first install."""
+
+    config: Mapping[str, JSON] = field(default_factory=dict)
+    values: Mapping[str, JSON] = field(default_factory=dict)
+    kube_version: str = ""
+    api_versions: tuple[str, ...] = ()
+    namespace: str = ""
+    upgrade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCase:
+    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `expect` is as written."""
+
+    name: str
+    path: str
+    line: int
+    given: Given
+    expect: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFile(TestFile):
+    """One about the module in a directory."""
+
+    module: Path
+    cases: tuple[ModuleCase, ...]
+
+
+def test_files(module: Path) -> list[Path]:
+    """Its own, beside `module.yaml` or in `tests/`; those of hooks are found elsewhere."""
+    beside = sorted(module.glob(f"*{SUFFIX}"))
+    return [*beside, *sorted((module / TESTS).rglob(f"*{SUFFIX}"))]
+
+
+def read(path: Path, module: Path) -> ModuleFile:
+    """The cases of a file. Raises BadInput with a line for every problem in it."""
+    text, raw, found = loaded(path, problems)
+    return ModuleFile(path, text, found, module, tuple(_cases(raw, found)))
+
+
+def read_all(modules: Iterable[Path]) -> list[ModuleFile]:
+    """The test files of these modules. Raises BadInput with the problems of all."""
+    files, wrong = list[ModuleFile](), list[str]()
+    for module in modules:
+        for path in test_files(module):
+            try:
+                files.append(read(path, module))
+            except BadInput as error:
+                wrong.append(str(error))
+    if wrong:
+        raise BadInput("\n".join(wrong))
+    return files
+
+
+def _cases(raw: JSON, found: Positions) -> Iterator[ModuleCase]:
+    for number, one in enumerate(raw):
+        place = f"[{number}]"
+        yield ModuleCase(
+            one["name"], place, line_of(place, found), _given(one.get("given") or {}), one.get("expect") or {}
+        )
+
+
+def _given(raw: JSON) -> Given:
+    return Given(
+        config=raw.get("configValues", {}),
+        values=raw.get("values", {}),
+        kube_version=raw.get("kubeVersion", ""),
+        api_versions=tuple(raw.get("apiVersions", ())),
+        namespace=raw.get("namespace", ""),
+        upgrade=raw.get("upgrade", False),
+    )
+
+
+_MAPPING = Table({}, open=True)
+GIVEN = Table(
+    {
+        "configValues": _MAPPING,
+        "values": _MAPPING,
+        "kubeVersion": TEXT,
+        "apiVersions": Many(TEXT, at_least=0),
+        "namespace": TEXT,
+        "upgrade": FLAG,
+    }
+)
+EXPECT = Table(
+    {
+        "objects": OBJECTS,
+        "hooks": OBJECTS,
+        "count": Integer(0, 100_000),
+        "values": _MAPPING,
+        "notes": TEXT,
+        "golden": TEXT,
+        "failure": TEXT,
+    }
+)
+CASE = Table(
+    {"name": TEXT, "given": GIVEN, "expect": EXPECT},
+    required={"name": "two replicas bring a PodDisruptionBudget"},
+)
+_CASES = Many(CASE)
+_LISTS = ("objects", "hooks")
+_SHORT = ((".contain", ""),)
+
+
+def problems(raw: JSON, found: Positions) -> Iterator[Problem]:
+    """Everything that is wrong with the value of a test file; paths as they are written."""
+    if not isinstance(raw, list):
+        yield Problem("", "a test file is a list of cases: `- name: …`, each with given and expect")
+        return
+    yield from (Problem(path, "is given twice; drop one of them") for path, place in found.items() if place.again)
+    wrong = list(check([spelled_out(case) for case in raw], _CASES))
+    yield from (Problem(as_written(problem.path, found, _SHORT), problem.text) for problem in wrong)
+    if not wrong:
+        yield from twice_named(raw)
+        yield from _contradictions(raw)
+
+
+def spelled_out(case: JSON) -> JSON:
+    """A case with its short forms as the long ones that the tables describe."""
+    if not isinstance(case, dict):
+        return case
+    case = {key: value for key, value in case.items() if value is not None}
+    if isinstance(expect := case.get("expect"), dict):
+        case["expect"] = {
+            key: {"contain": value} if key in _LISTS and not isinstance(value, dict) else value
+            for key, value in expect.items()
+        }
+    return case
+
+
+def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
+    for place, case in enumerate(raw):
+        expect = case.get("expect") or {}
+        if "failure" in expect and (others := expect.keys() - {"failure", "values"}):
+            text = f"a case that fails makes no {', '.join(sorted(others))}; drop one"
+            yield Problem(f"[{place}].expect", text)

@@ -1,0 +1,99 @@
+"""What few words mean: by the hook, by the objects, by the options."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.model.bindings import Admission, BindingType, Change, Conversion, Hook, HookConfig, Kubernetes, Schedule
+from hookrunner.testing import happenings
+from hookrunner.testing.happenings import (
+    Changed,
+    Grouped,
+    Happening,
+    HappeningOptions,
+    Lifecycle,
+    Review,
+    Startup,
+    Synchronization,
+    Tick,
+    parse_happening,
+)
+from tests.fakes.cluster import configmap
+
+A, B = configmap("a"), configmap("b")
+PODS, OFTEN = Kubernetes("pods", "Pod"), Schedule("often", "* * * * *")
+POLICY, UP = Admission("p.example.com"), Conversion("up", "c.example.com", (("v1", "v2"),))
+
+
+def hook(**parts: Any) -> Hook:
+    return Hook("h", Path("/h"), HookConfig("v1", **parts))
+
+
+LIFECYCLE = {BindingType.BEFORE_HELM: 1, BindingType.AFTER_HELM: 1}
+EVERYTHING = hook(
+    on_startup=1.0, lifecycle=LIFECYCLE, schedules=(OFTEN,), kubernetes=(PODS,), mutating=(POLICY,), conversions=(UP,)
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (HappeningOptions("Startup"), Startup()),
+        (HappeningOptions("Schedule", "often"), Tick("often")),
+        (HappeningOptions("Synchronization", "pods"), Synchronization("pods")),
+        (HappeningOptions("Deleted", objects=(A,)), Changed(Change.DELETED, A)),
+        (HappeningOptions("Review", objects=(A,)), Review("CREATE", A)),
+        (HappeningOptions("Review", objects=(A,), old=B), Review("UPDATE", A, B)),
+        (HappeningOptions("Conversion", objects=(A, B), to="v2"), happenings.Conversion((A, B), "v2")),
+        (HappeningOptions("Lifecycle", "beforeHelm"), Lifecycle("beforeHelm")),
+        (HappeningOptions(binding="afterHelm"), Lifecycle("afterHelm")),
+        (HappeningOptions(group="g"), Grouped("g")),
+        (HappeningOptions(binding="onStartup"), Startup()),
+        (HappeningOptions(binding="* * * * *"), Tick("* * * * *")),
+        (HappeningOptions(binding="often"), Tick("often")),
+        (HappeningOptions(binding="pods"), Synchronization("pods")),
+        (HappeningOptions(binding="kubernetes[0]", objects=(A,)), Changed(Change.ADDED, A, None, "kubernetes[0]")),
+        (HappeningOptions(objects=(A,)), Changed(Change.ADDED, A)),
+        (HappeningOptions(objects=(A,), old=B), Changed(Change.MODIFIED, A, B)),
+        (HappeningOptions(binding="p.example.com", objects=(A,)), Review("CREATE", A, None, "p.example.com")),
+        (HappeningOptions(operation="delete", objects=(A,), dry_run=True), Review("DELETE", A, dry_run=True)),
+        (HappeningOptions(operation="DELETE", old=A), Review("DELETE", A, A)),
+        (HappeningOptions(part="status", objects=(A,), old=B), Review("UPDATE", A, B, part="status")),
+        (HappeningOptions(to="v2", objects=(A,)), happenings.Conversion((A,), "v2")),
+        (HappeningOptions(binding="up", objects=(A,)), happenings.Conversion((A,), "", "up")),
+    ],
+)
+def test_words_mean_a_happening(words: HappeningOptions, meant: Happening) -> None:
+    assert parse_happening(EVERYTHING, words) == meant
+
+
+@pytest.mark.parametrize(
+    ("alone", "meant"),
+    [
+        (hook(on_startup=1.0), Startup()),
+        (hook(lifecycle={BindingType.BEFORE_ALL: 1}), Lifecycle("")),
+        (hook(schedules=(OFTEN,)), Tick()),
+        (hook(kubernetes=(PODS, PODS)), Synchronization()),
+    ],
+)
+def test_a_hook_that_hears_of_one_kind_of_thing_needs_no_words(alone: Hook, meant: Happening) -> None:
+    assert parse_happening(alone, HappeningOptions()) == meant
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "said"),
+    [
+        (EVERYTHING, HappeningOptions(), "Say it by the event or by the binding; the hook has onStartup"),
+        (hook(), HappeningOptions(), "the hook has no bindings"),
+        (EVERYTHING, HappeningOptions(binding="pod"), "no binding is named 'pod'; did you mean 'pods'"),
+        (EVERYTHING, HappeningOptions(binding="xyz"), "no binding is named 'xyz'; it has"),
+        (EVERYTHING, HappeningOptions("Added"), "an event Added is about one object, not 0"),
+        (EVERYTHING, HappeningOptions("Review", objects=(A, B)), "a review is about one object, not 2"),
+    ],
+)
+def test_what_is_not_clear_is_refused(asked: Hook, words: HappeningOptions, said: str) -> None:
+    with pytest.raises(BadInput) as found:
+        parse_happening(asked, words)
+    assert said in str(found.value)
