@@ -20,7 +20,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import JSON
 from hookrunner.registration.claims import Claim
-from hookrunner.registration.merging import (
+from hookrunner.registration.desired import no_registrations
+from hookrunner.registration.reconcile import LostRace, Step, WriteStep, next_step, read_registration, take_step
+from hookrunner.registration.removal import LABELLED, find_unwanted
+from hookrunner.registration.webhook_objects import (
     DEFINITION,
     MANAGED_BY,
     MUTATING,
@@ -28,12 +31,8 @@ from hookrunner.registration.merging import (
     VALIDATING,
     Configuration,
     Registration,
+    Trust,
 )
-from hookrunner.registration.removal import LABELLED, unwanted
-from hookrunner.registration.steps import Outrun, Step, Write, step
-from hookrunner.registration.trust import Trust
-from hookrunner.registration.wanted import nothing
-from hookrunner.registration.writing import advanced, read
 from hookrunner.settings import Settings
 
 _LABELS = {VALIDATING: f"{MANAGED_BY}={US}", MUTATING: f"{MANAGED_BY}={US}", DEFINITION: LABELLED}
@@ -171,14 +170,18 @@ class _Remove(click.Command):
 
 async def _remove(asked: Settings, dry_run: bool) -> int:
     async with _client(asked) as (client, namespace):
-        ours = unwanted(client, nothing(asked, namespace))
+        ours = find_unwanted(client, no_registrations(asked, namespace))
         gone = [one async for one in ours if await _taken(client, one, dry_run)]
         if not gone:
             echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
         if dry_run or not gone:
             return 0
         await asyncio.sleep(_RETURN)
-        back = [one for one in gone if isinstance(step(one, await read(client, one), Trust(), _BY_HAND), Write)]
+        back = [
+            one
+            for one in gone
+            if isinstance(next_step(one, await read_registration(client, one), Trust(), _BY_HAND), WriteStep)
+        ]
     for one in back:
         echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
     return 1 if back else 0
@@ -186,15 +189,15 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
 
 async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     """Take away what is ours, and tell. False if there is nothing of ours."""
-    existing = await read(client, one)
-    found: Step | Outrun = step(one, existing, Trust(), _BY_HAND)
-    if not isinstance(found, Write):
+    existing = await read_registration(client, one)
+    found: Step | LostRace = next_step(one, existing, Trust(), _BY_HAND)
+    if not isinstance(found, WriteStep):
         if existing and (elsewhere := _clients(existing)):
             left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {one.target}"
             echo(f"{_named(one)}: {left}; if that is this installation, add {_given(one, elsewhere[0])}")
         return False
-    while not dry_run and isinstance(found, Write | Outrun):
-        found, _ = await advanced(client, one, Trust(), _BY_HAND)
+    while not dry_run and isinstance(found, WriteStep | LostRace):
+        found, _ = await take_step(client, one, Trust(), _BY_HAND)
     what = "webhooks" if isinstance(one, Configuration) else "conversion"
     echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")
     return True

@@ -1,9 +1,9 @@
 """Everything in the cluster that leads the API server to us: put there, kept there, taken away.
 
-    registrar = Registrar(client, metrics, wish(hooks, …), claim(started))
+    registrar = Registrar(client, metrics, desired_registrations(hooks, …), claim(started))
     await registrar.publish(trust)      # PEM; returns when all that can be written was read back
     await registrar.keep(watches)       # for ever
-    await registrar.want(wish(…))       # something else from now on, since hooks have come or gone
+    await registrar.want(desired_registrations(…))       # something else from now on, since hooks have come or gone
     registrar.condition()               # (True, "") when the API server knows all we want it to
 
 There is no lock between processes; `claims` says who may write. A CRD that does not exist is waited for in `keep`.
@@ -24,11 +24,18 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.registration.claims import Claim
-from hookrunner.registration.merging import CONVERSION, DEFINITION, Definition, Registration, registrations
-from hookrunner.registration.registered import Registered
-from hookrunner.registration.steps import Write, step
-from hookrunner.registration.trust import Trust, certificates
-from hookrunner.registration.wanted import Wish
+from hookrunner.registration.desired import DesiredRegistrations
+from hookrunner.registration.reconcile import WriteStep, next_step
+from hookrunner.registration.registered_object import RegisteredObject
+from hookrunner.registration.webhook_objects import (
+    CONVERSION,
+    DEFINITION,
+    Definition,
+    Registration,
+    Trust,
+    certificates,
+    registrations,
+)
 
 SETTLE = 5.0
 """Seconds for API servers to notice a registration that has changed; they follow them by watch."""
@@ -39,14 +46,14 @@ _LOG = log.get("registration")
 class Registrar:
     """Looks after the objects of one wish, which may be exchanged for another."""
 
-    def __init__(self, client: Client, metrics: Metrics, wish: Wish, claim: Claim) -> None:
+    def __init__(self, client: Client, metrics: Metrics, wish: DesiredRegistrations, claim: Claim) -> None:
         self._client = client
         self._wish = wish
         self._claim = claim
         self._trust: Sequence[bytes] | None = None
         self._published = self._ready = False
         self._changed = asyncio.Event()
-        self._objects: dict[str, Registered] = {}
+        self._objects: dict[str, RegisteredObject] = {}
         self._take(wish)
         self._warn(wish.clashes)
         metrics.webhook_registered.from_function(lambda: list(self._values()))
@@ -64,7 +71,7 @@ class Registrar:
         await _settle(self._objects.values())
         self._published = True
 
-    async def want(self, wish: Wish, mine: Wish) -> None:
+    async def want(self, wish: DesiredRegistrations, mine: DesiredRegistrations) -> None:
         """Have this registered from now on; return when what has changed, and all that `mine` speaks of, was read back
         as it should be. What was never published is only noted.
 
@@ -82,7 +89,7 @@ class Registrar:
 
     async def keep(self, watches: Watches) -> None:
         """Repair what is changed, configure CRDs that appear, free those that no hook asks for any more."""
-        kept: dict[Registered, asyncio.Task[None]] = {}
+        kept: dict[RegisteredObject, asyncio.Task[None]] = {}
         freeing = False
         async with asyncio.TaskGroup() as tasks:
             while True:
@@ -109,7 +116,7 @@ class Registrar:
             told = ["webhooks are not registered yet"]
         return self._ready, "; ".join((*told, *self._wish.clashes))
 
-    def _take(self, wish: Wish) -> list[str]:
+    def _take(self, wish: DesiredRegistrations) -> list[str]:
         """The keys of objects about which something else is wanted now; of what is not asked for any more, that it is
         not."""
         self._wish, wanted = wish, _by_key(wish)
@@ -120,7 +127,7 @@ class Registrar:
             if known := self._objects.get(key):
                 known.want(wanted[key])
             else:
-                known = self._objects[key] = Registered(self._client, wanted[key], self._claim)
+                known = self._objects[key] = RegisteredObject(self._client, wanted[key], self._claim)
                 known.expect(self._trust or ())
         self._changed.set()
         return changed
@@ -129,7 +136,7 @@ class Registrar:
         known = self._objects.get(key)
         return known is not None and known.registration == wanted
 
-    def _forget(self, freed: Iterable[Registered]) -> None:
+    def _forget(self, freed: Iterable[RegisteredObject]) -> None:
         """CRDs that were given back."""
         gone = set(freed)
         self._objects = {key: one for key, one in self._objects.items() if one not in gone}
@@ -148,7 +155,7 @@ class Registrar:
         async with aclosing(watches.open(selection)) as story:
             async for reports in story:
                 for definition in self._unasked(reports):
-                    await Registered(self._client, definition, self._claim).settle()
+                    await RegisteredObject(self._client, definition, self._claim).settle()
 
     def _unasked(self, reports: Sequence[Report]) -> Iterator[Definition]:
         """Those that still lead to us; most will be other installations'."""
@@ -156,7 +163,7 @@ class Registrar:
             if isinstance(report, ObjectSeen) and report.change is not Change.DELETED:
                 definition = Definition(report.key.name, self._wish.conversion, None)
                 asked = definition.name in self._wish.conversions
-                if not asked and isinstance(step(definition, report.obj, Trust(), self._claim), Write):
+                if not asked and isinstance(next_step(definition, report.obj, Trust(), self._claim), WriteStep):
                     yield definition
 
     def _values(self) -> Iterator[tuple[LabelValues, float]]:
@@ -165,28 +172,28 @@ class Registrar:
                 yield (one.registration.resource.kind, one.registration.name), float(one.right)
 
 
-def _by_key(wish: Wish) -> dict[str, Registration]:
+def _by_key(wish: DesiredRegistrations) -> dict[str, Registration]:
     return {f"{one.resource.kind}/{one.name}": one for one in registrations(wish)}
 
 
-def _is_asked(one: Registered) -> bool:
+def _is_asked(one: RegisteredObject) -> bool:
     """Is this a part of every wish, or is something wanted of it?"""
     return one.registration.resource is not DEFINITION or bool(one.registration.digest)
 
 
-async def _settle(objects: Iterable[Registered]) -> None:
+async def _settle(objects: Iterable[RegisteredObject]) -> None:
     async with asyncio.TaskGroup() as tasks:
         for one in objects:
             tasks.create_task(one.settle())
 
 
-async def _followed(one: Registered, watches: Watches) -> None:
+async def _followed(one: RegisteredObject, watches: Watches) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(one.follow(watches))
         tasks.create_task(_list_again(one, watches))
 
 
-async def _list_again(one: Registered, watches: Watches) -> None:
+async def _list_again(one: RegisteredObject, watches: Watches) -> None:
     """What was listed before a CRD had a conversion came in whatever shape it was stored, under any version's name."""
     plural, _, group = one.registration.name.partition(".")
     while True:

@@ -11,10 +11,10 @@ from hookrunner.errors import Denied, KubeError
 from hookrunner.kube.client import Client
 from hookrunner.pacing import exponential
 from hookrunner.registration.claims import Claim
-from hookrunner.registration.merging import CONVERSION, DEFINITION, US, Definition, Registration, registrations
-from hookrunner.registration.reading import read_live
-from hookrunner.registration.registered import Registered
-from hookrunner.registration.wanted import Wish
+from hookrunner.registration.desired import DesiredRegistrations
+from hookrunner.registration.reconcile import read_live
+from hookrunner.registration.registered_object import RegisteredObject
+from hookrunner.registration.webhook_objects import CONVERSION, DEFINITION, US, Definition, Registration, registrations
 
 Found: TypeAlias = AsyncIterator[Registration]
 
@@ -26,7 +26,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _log = log.get("registration")
 
 
-async def unwanted(client: Client, wish: Wish) -> Found:
+async def find_unwanted(client: Client, wish: DesiredRegistrations) -> Found:
     """Where something may be of an installation that is not in its `wish`, which is usually empty. Raises KubeError."""
     for one in registrations(wish):
         yield one
@@ -36,11 +36,11 @@ async def unwanted(client: Client, wish: Wish) -> Found:
             yield Definition(obj["metadata"]["name"], wish.conversion, None)
 
 
-async def standing(client: Client, wish: Wish) -> bool:
+async def has_leftovers(client: Client, wish: DesiredRegistrations) -> bool:
     """Is anything registered for this installation that is not in its wish? Who may not look has registered nothing.
     Raises KubeError."""
     try:
-        async for one in unwanted(client, wish):
+        async for one in find_unwanted(client, wish):
             if await _stands(client, one):
                 return True
     except Denied:
@@ -57,14 +57,14 @@ async def _stands(client: Client, one: Registration) -> bool:
     return existing is not None and one.unasked(existing)
 
 
-async def withdraw(client: Client, wish: Wish, claim: Claim) -> None:
+async def withdraw(client: Client, wish: DesiredRegistrations, claim: Claim) -> None:
     """Take all of it away, as soon as that can be done. Who lacks the right to look has never registered anything."""
     failures = 0
     while True:
         try:
-            async for one in unwanted(client, wish):
+            async for one in find_unwanted(client, wish):
                 if await _stands(client, one):  # else it would tell of what it cannot read
-                    await Registered(client, one, claim).settle()
+                    await RegisteredObject(client, one, claim).settle()
         except KubeError as error:
             _log.debug("what was registered earlier cannot be looked for", error=error)
             if not error.brief:

@@ -12,8 +12,8 @@ from hookrunner.engine.reviews.reviewer import Declared
 from hookrunner.errors import RegistrationFailed, StartRefused
 from hookrunner.model.bindings import Hook
 from hookrunner.registration.claims import claim
-from hookrunner.registration.removal import standing, withdraw
-from hookrunner.registration.wanted import Wish, own_namespace, targets, wish
+from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, own_namespace, targets
+from hookrunner.registration.removal import has_leftovers, withdraw
 from hookrunner.settings import Settings
 
 
@@ -54,10 +54,10 @@ class Needed:
         elif not self._declared.incomplete:
             self._parts.background.keep("removal of registrations", self._withdraw, ends=True)
 
-    async def standing(self) -> bool:
+    async def has_leftovers(self) -> bool:
         """Is anything registered that no hook asks for as far as that is known? Raises KubeError."""
         known = replace(self._wish(), incomplete=False)
-        return await standing(self._parts.kube.patcher, known)
+        return await has_leftovers(self._parts.kube.patcher, known)
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
         """Ask those who are to be asked now; return when the webhooks of `mine` are registered, and what nobody asks
@@ -98,8 +98,8 @@ class Needed:
     async def _withdraw(self) -> None:
         await withdraw(self._parts.kube.patcher, self._wish(), claim(time.time()))
 
-    def _wish(self) -> Wish:
+    def _wish(self) -> DesiredRegistrations:
         settings, declared = self._settings, self._declared
         found = targets(settings, own_namespace(settings, self._parts.kube.connection.namespace))
-        wanted = wish(declared.asked, settings.validating.configuration, *found, declared.incomplete)
+        wanted = desired_registrations(declared.asked, settings.validating.configuration, *found, declared.incomplete)
         return replace(wanted, sure=declared.sure)

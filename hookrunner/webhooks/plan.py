@@ -10,7 +10,7 @@ from pathlib import Path
 from hookrunner.certificates.issuing import service_names, url_names
 from hookrunner.errors import StartRefused
 from hookrunner.model.bindings import Hook, ReviewKind
-from hookrunner.registration.wanted import Target, own_namespace, targets
+from hookrunner.registration.desired import Target, own_namespace, targets
 from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
 from kubetypes.foreign_pages import is_loopback
 

@@ -21,8 +21,8 @@ from hookrunner.errors import KubeError, NotFound, RegistrationFailed
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.registration.claims import claim
+from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, no_registrations
 from hookrunner.registration.registrar import Registrar
-from hookrunner.registration.wanted import Wish, nothing, wish
 from hookrunner.settings import Settings
 from hookrunner.webhooks.plan import Plan, kinds
 from hookrunner.webhooks.rotation import Publish
@@ -77,7 +77,7 @@ class Webhooks:
         self._declared = declared
         self._client = parts.kube.patcher
         # As long as nobody has said what is wanted, what is there stays.
-        unsaid = replace(nothing(settings, parts.kube.connection.namespace), incomplete=True)
+        unsaid = replace(no_registrations(settings, parts.kube.connection.namespace), incomplete=True)
         self._registrar = Registrar(parts.kube.patcher, parts.metrics, unsaid, claim(time.time()))
         self._trust = Trust(self._registrar)
         self._servers = Servers(settings, declared.reviewer, parts, stack, self._trust.part)
@@ -136,9 +136,9 @@ class Webhooks:
             except KubeError:
                 continue  # there may be no right to look
 
-    def _wish(self, planned: Plan, hooks: Iterable[Hook]) -> Wish:
+    def _wish(self, planned: Plan, hooks: Iterable[Hook]) -> DesiredRegistrations:
         name, declared = self._settings.validating.configuration, self._declared
-        wanted = wish(hooks, name, planned.admission, planned.conversion, declared.incomplete)
+        wanted = desired_registrations(hooks, name, planned.admission, planned.conversion, declared.incomplete)
         return replace(wanted, sure=declared.sure)
 
 

@@ -66,7 +66,7 @@ class Cluster:
         self.refuses = False
         self._declared = declared
 
-    async def standing(self) -> bool:
+    async def has_leftovers(self) -> bool:
         return bool(self.there)
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:

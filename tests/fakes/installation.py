@@ -24,8 +24,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
 from hookrunner.registration.claims import claim
+from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.registrar import Registrar
-from hookrunner.registration.wanted import Target, wish
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 
@@ -95,7 +95,8 @@ class Installation:
         kube, metrics = KubeSettings(config=kubeconfig), Metrics("")
         target = Target(self.url, self.namespace, self.service)
         async with Client(Credentials(kube, await loaded(Loading(kube))), Requests(metrics)) as client:
-            registrar = Registrar(client, metrics, wish(self.hooks(), self.name, target, target), claim(1.0))
+            desired = desired_registrations(self.hooks(), self.name, target, target)
+            registrar = Registrar(client, metrics, desired, claim(1.0))
             await registrar.publish(b"")
             yield registrar, client
 

@@ -16,8 +16,8 @@ import pytest
 
 from hookrunner.hooks.config import versions
 from hookrunner.model.bindings import Hook
-from hookrunner.registration.merging import MUTATING, VALIDATING
-from hookrunner.registration.wanted import Target, wish
+from hookrunner.registration.desired import Target, desired_registrations
+from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
 from tests import pages
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.processes import free_port
@@ -138,7 +138,7 @@ CONFIGS = [example for example in examples() if example.kind == "config" and "ku
 def test_the_api_server_takes_the_configurations(example: Example, cluster: Cluster) -> None:
     hooks = [Hook("h", Path("/h"), versions.parse("h", example.text.encode()))]
     target = Target("https://127.0.0.1", "", "")
-    wanted = wish(hooks, "unused", target, target)
+    wanted = desired_registrations(hooks, "unused", target, target)
     for kind, entries in {VALIDATING: wanted.validating, MUTATING: wanted.mutating}.items():
         body = {"metadata": {"generateName": "test-"}, "webhooks": list(entries)}
         assert len(cluster.create(f"{kind.path()}?dryRun=All", body)["webhooks"]) == 1

@@ -10,9 +10,9 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.registration.challenge import Challenge
 from hookrunner.registration.claims import CHALLENGE, claim
-from hookrunner.registration.merging import VALIDATING, registrations
+from hookrunner.registration.disputes import Challenge
+from hookrunner.registration.webhook_objects import VALIDATING, registrations
 from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Options, serving
 from tests.registration.world import World, entry_names

@@ -10,9 +10,8 @@ import pytest
 from hookrunner.errors import RegistrationFailed
 from hookrunner.model.bindings import Admission, Hook
 from hookrunner.registration.claims import GENERATION, WANTED
-from hookrunner.registration.merging import DEFINITION, MANAGED_BY, MUTATING, VALIDATING
-from hookrunner.registration.trust import certificates
-from hookrunner.registration.wanted import Target, wish
+from hookrunner.registration.desired import Target, desired_registrations
+from hookrunner.registration.webhook_objects import DEFINITION, MANAGED_BY, MUTATING, VALIDATING, certificates
 from tests.flows.waiting import until
 from tests.registration.world import World, a_hook, entry_names
 
@@ -69,7 +68,7 @@ async def test_odd_bindings_are_written_once(world: World) -> None:
 
 async def test_by_service(world: World) -> None:
     target = Target("", f"ns-{world.name}", "svc")
-    registrar, meter = await world.registrar(wish([world.validating(ONE)], world.name, target, target))
+    registrar, meter = await world.registrar(desired_registrations([world.validating(ONE)], world.name, target, target))
     await registrar.publish(b"")
     (entry,) = (await world.get(VALIDATING))["webhooks"]
     path = {"path": "/hooks/one-example-com", "port": 443}
@@ -161,7 +160,7 @@ async def test_the_predecessors_registration_is_taken_over(world: World) -> None
     ]
     await world.create(VALIDATING, {"metadata": {"name": world.name}, "webhooks": theirs})
     before = await world.get(VALIDATING)
-    registrar, meter = await world.registrar(wish([world.validating(TWO)], world.name, target, target))
+    registrar, meter = await world.registrar(desired_registrations([world.validating(TWO)], world.name, target, target))
     await registrar.publish(b"")
     after = await world.get(VALIDATING)
     assert after["webhooks"] == before["webhooks"][1:]

@@ -9,9 +9,9 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.registration.claims import claim
-from hookrunner.registration.merging import DEFINITION, VALIDATING
-from hookrunner.registration.removal import standing, withdraw
-from hookrunner.registration.wanted import Target, Wish
+from hookrunner.registration.desired import DesiredRegistrations, Target
+from hookrunner.registration.removal import has_leftovers, withdraw
+from hookrunner.registration.webhook_objects import DEFINITION, VALIDATING
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from tests.controlplane.cluster import Cluster
@@ -51,7 +51,7 @@ async def test_an_outage_at_the_start_is_followed_at_once_and_is_no_warning_abou
         away = api.faults.add(Fault("refuse"))
         capfd.readouterr()
         target = Target(api.url, "", "")
-        withdrawing = asyncio.create_task(withdraw(client, Wish("hooks", target, target), claim(2.0)))
+        withdrawing = asyncio.create_task(withdraw(client, DesiredRegistrations("hooks", target, target), claim(2.0)))
         await asyncio.sleep(150)
         api.faults.remove(away)
         await client.get("/version")
@@ -64,7 +64,7 @@ async def test_other_installations_keep_theirs(world: World) -> None:
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     await registrar.publish(b"")
     elsewhere = Target("https://127.0.0.1:8", "", "")
-    await withdraw(world.other, Wish(world.name, elsewhere, elsewhere), claim(2.0))
+    await withdraw(world.other, DesiredRegistrations(world.name, elsewhere, elsewhere), claim(2.0))
     assert await world.get(VALIDATING)
 
 
@@ -75,17 +75,17 @@ async def test_whoever_may_not_look_takes_nothing_and_does_not_complain(
     connection = Connection(cluster.url, ca=cluster.ca.read_text(), authorization=f"Bearer {user.token}")
     async with Client(Credentials(KubeSettings(), connection), Requests(world.metrics)) as client:
         await withdraw(client, world.wish(), claim(2.0))
-        assert not await standing(client, world.wish())
+        assert not await has_leftovers(client, world.wish())
 
 
 async def test_what_stands_that_nobody_asks_for_is_noticed(world: World) -> None:
     await world.create(DEFINITION, world.definition())
     asked = world.wish(world.validating(ONE))
-    assert not await standing(world.other, asked)
+    assert not await has_leftovers(world.other, asked)
     registrar, _ = await world.registrar(world.wish(world.validating(ONE), world.converting()))
     await registrar.publish(b"")
-    assert await standing(world.other, asked)
-    assert await standing(world.other, world.wish(world.converting()))
-    assert not await standing(world.other, world.wish(world.validating(ONE), world.converting()))
+    assert await has_leftovers(world.other, asked)
+    assert await has_leftovers(world.other, world.wish(world.converting()))
+    assert not await has_leftovers(world.other, world.wish(world.validating(ONE), world.converting()))
     elsewhere = Target("https://127.0.0.1:8", "", "")
-    assert not await standing(world.other, Wish(world.name, elsewhere, elsewhere))
+    assert not await has_leftovers(world.other, DesiredRegistrations(world.name, elsewhere, elsewhere))

@@ -7,9 +7,9 @@ import pytest
 from hookrunner.kube.client import Client
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.bindings import Admission
-from hookrunner.registration.merging import DEFINITION, MUTATING, VALIDATING
-from hookrunner.registration.removal import standing
-from hookrunner.registration.wanted import Wish
+from hookrunner.registration.desired import DesiredRegistrations
+from hookrunner.registration.removal import has_leftovers
+from hookrunner.registration.webhook_objects import DEFINITION, MUTATING, VALIDATING
 from tests.controlplane.cluster import Cluster
 from tests.flows.waiting import until
 from tests.registration.world import World, a_hook, as_user, entry_names
@@ -20,7 +20,7 @@ CONFIGURATIONS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurati
 pytestmark = pytest.mark.parametrize("world", ["cluster"], indirect=True)
 
 
-def nothing(world: World) -> Wish:
+def no_registrations(world: World) -> DesiredRegistrations:
     return world.wish()
 
 
@@ -46,7 +46,7 @@ async def test_rights_for_one_kind_of_webhooks_are_enough_for_it(
     async with Client(world.credentials, Requests(world.metrics)) as client, world.kept(registrar, client=client):
         await until(lambda: "no right to watch" in capfd.readouterr().err, "the watch that is refused")
         assert registrar.condition() == (True, "")
-        assert await standing(client, nothing(world))
+        assert await has_leftovers(client, no_registrations(world))
     assert "lost" not in capfd.readouterr().err
 
 
@@ -67,7 +67,7 @@ async def test_without_a_right_to_delete_a_configuration_is_emptied(
     registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
     await registrar.publish(b"")
     assert entry_names(await world.get(VALIDATING)) == [ONE]
-    await registrar.want(nothing(world), nothing(world))
+    await registrar.want(no_registrations(world), no_registrations(world))
     assert entry_names(await world.get(VALIDATING)) == []
     assert registrar.condition() == (True, "")
     meter.requests.clear()

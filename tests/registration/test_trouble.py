@@ -7,7 +7,7 @@ import pytest
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.loading import Loading
 from hookrunner.model.bindings import Admission
-from hookrunner.registration.merging import MUTATING, VALIDATING
+from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.faults.proxy import Proxy

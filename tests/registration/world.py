@@ -26,9 +26,9 @@ from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookC
 from hookrunner.model.resources import Resource, Selection
 from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.registration.claims import claim
-from hookrunner.registration.merging import DEFINITION, MUTATING, VALIDATING
+from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
 from hookrunner.registration.registrar import Registrar
-from hookrunner.registration.wanted import Target, Wish, wish
+from hookrunner.registration.webhook_objects import DEFINITION, MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 
@@ -76,8 +76,8 @@ class World:
     def target(self) -> Target:
         return Target(f"https://127.0.0.1:9/{self.name}", "", "")
 
-    def wish(self, *hooks: Hook, incomplete: bool = False) -> Wish:
-        return wish(hooks, self.name, self.target, self.target, incomplete)
+    def wish(self, *hooks: Hook, incomplete: bool = False) -> DesiredRegistrations:
+        return desired_registrations(hooks, self.name, self.target, self.target, incomplete)
 
     def validating(self, *names: str, hook: str = "hook.sh", **more: Any) -> Hook:
         bindings = tuple(Admission(name, (self.rule(),), **more) for name in names)
@@ -89,7 +89,7 @@ class World:
     def converting(self) -> Hook:
         return a_hook("convert.sh", conversions=(Conversion("c", self.things, (("v1", "v2"),)),))
 
-    async def registrar(self, wanted: Wish, started: float = 1.0) -> tuple[Registrar, Meter]:
+    async def registrar(self, wanted: DesiredRegistrations, started: float = 1.0) -> tuple[Registrar, Meter]:
         """A process that lives since then, with a connection of its own."""
         meter = Meter()
         client = await self.stack.enter_async_context(Client(self.credentials, meter))

@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.loading import Loading
-from hookrunner.registration.merging import MUTATING, VALIDATING
+from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings
 from hookrunner.webhooks.serving import Trust
 from tests.faults.proxy import Proxy

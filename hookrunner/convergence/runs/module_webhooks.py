@@ -36,7 +36,7 @@ _log = log.get("module-webhooks")
 class WebhookRegistrar(Protocol):
     """Tells the API server which webhooks to call: all that are declared, at each call."""
 
-    async def standing(self) -> bool:
+    async def has_leftovers(self) -> bool:
         """Is anything registered that no hook declares? Raises KubeError."""
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
@@ -118,7 +118,7 @@ class ModuleWebhooks:
     async def _look(self) -> None:
         """See whether anything is registered. As long as that is not known, something may be."""
         try:
-            self._clean, self._looked = not await self._registrar.standing(), True
+            self._clean, self._looked = not await self._registrar.has_leftovers(), True
         except KubeError as error:
             _log.warn("registrations of an earlier process cannot be looked up", error=str(error))
 

@@ -1,9 +1,12 @@
-"""An object as it is and what we want in it, made one: ours is put right, everything else stays as it is.
+"""The objects that lead the API server to us: webhook configurations and CRDs. Our part of each, merged with the rest.
 
-`merged` gives the object as it should be, or None if there should be none. If it equals what is there, nothing is to
-be done. Whether this process may write it is another question (`steps`).
+`merged` returns the desired object, or None if it should not exist. If that equals the live object, it is in sync. What
+others have written stays. Whether this process may write is another question (`claims.py`).
 """
 
+import base64
+import binascii
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,8 +14,7 @@ from typing import Protocol
 from hookrunner.model.paths import ADMISSION, addon_of
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.registration.claims import digest, without
-from hookrunner.registration.trust import Trust
-from hookrunner.registration.wanted import Target, Wish
+from hookrunner.registration.desired import DesiredRegistrations, Target
 from kubetypes import json_values
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -31,6 +33,26 @@ _ADMISSION = "admissionregistration.k8s.io/v1"
 VALIDATING = Resource(_ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False)
 MUTATING = Resource(_ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False)
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
+
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The certificates to be published. `exact`: no others beside them are to be trusted any more.
+
+    Otherwise those stay that are there for the same address: they are of a replica that has newer or older ones than
+    we, and whose requests would fail if each of us took the other's away.
+    """
+
+    certificates: tuple[bytes, ...] = ()
+    exact: bool = False
+
+    def bundle(self, present: str) -> str:
+        """The `caBundle` that is to stand where `present` stands: that one itself if nothing is wrong with it."""
+        there = _in_bundle(present)
+        wanted = self.certificates if self.exact else tuple(dict.fromkeys(self.certificates + there))
+        return present if set(there) == set(wanted) else _bundle(wanted)
 
 
 class Registration(Protocol):
@@ -159,7 +181,12 @@ class Definition:
         return bool(self.target.path((conversion.get("webhook") or {}).get("clientConfig") or {}))
 
 
-def registrations(wish: Wish) -> list[Registration]:
+def certificates(pem: bytes) -> tuple[bytes, ...]:
+    """The certificates in PEM text, each once and as its base64 only."""
+    return tuple(dict.fromkeys(b"".join(found.split()) for found in _CERTIFICATE.findall(pem)))
+
+
+def registrations(wish: DesiredRegistrations) -> list[Registration]:
     """The objects that a wish is about: both configurations always, even if nothing is wanted in them any more."""
     name, target, doubt = wish.configuration, wish.admission, (wish.incomplete, wish.sure)
     return [
@@ -208,3 +235,20 @@ def _filled(value: JSON) -> JSON:
         pairs = ((key, _filled(inner)) for key, inner in value.items())
         return {key: inner for key, inner in pairs if inner not in (None, {}, [], "")}
     return [_filled(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _in_bundle(text: str) -> tuple[bytes, ...]:
+    try:
+        return certificates(base64.b64decode(text))
+    except binascii.Error:
+        return ()
+
+
+def _bundle(wanted: tuple[bytes, ...]) -> str:
+    return base64.b64encode(b"".join(map(_pem, wanted))).decode()
+
+
+def _pem(certificate: bytes) -> bytes:
+    """Lines of 64 characters (RFC 7468 §2)."""
+    lines = [certificate[start : start + 64] for start in range(0, len(certificate), 64)]
+    return b"\n".join([b"-----BEGIN CERTIFICATE-----", *lines, b"-----END CERTIFICATE-----", b""])

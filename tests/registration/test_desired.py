@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.model.bindings import Admission, Conversion
 from hookrunner.model.paths import addon_of
-from hookrunner.registration.wanted import Target, Wish, wish
+from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
 from tests.registration.world import a_hook
 
 URL = Target("https://host:9680/", "", "")
@@ -14,8 +14,8 @@ SERVICE = Target("", "ns", "svc")
 NAMED = Admission("p.example.com")
 
 
-def wished(*hooks: Any, target: Target = URL) -> Wish:
-    return wish(hooks, "hooks", target, target)
+def wished(*hooks: Any, target: Target = URL) -> DesiredRegistrations:
+    return desired_registrations(hooks, "hooks", target, target)
 
 
 def test_an_entry_has_every_field() -> None:

@@ -45,7 +45,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredRegistrations:
     """Everything that is to be in the cluster. `configuration` is the name of both webhook configurations.
 
     `conversions` has the `spec.conversion` by the name of its CRD. `clashes` are bindings that another one displaces,
@@ -71,9 +71,11 @@ def targets(settings: Settings, namespace: str) -> tuple[Target, Target]:
     return Target(url, namespace, services[0]), Target(url, namespace, services[1])
 
 
-def nothing(settings: Settings, namespace: str) -> Wish:
+def no_registrations(settings: Settings, namespace: str) -> DesiredRegistrations:
     """The wish of an installation that is to have nothing registered; `namespace` is that of its credentials."""
-    return Wish(settings.validating.configuration, *targets(settings, own_namespace(settings, namespace)))
+    return DesiredRegistrations(
+        settings.validating.configuration, *targets(settings, own_namespace(settings, namespace))
+    )
 
 
 def own_namespace(settings: Settings, namespace: str) -> str:
@@ -81,9 +83,9 @@ def own_namespace(settings: Settings, namespace: str) -> str:
     return settings.kube.namespace or namespace or "default"
 
 
-def wish(
+def desired_registrations(
     hooks: Iterable[Hook], configuration: str, admission: Target, conversion: Target, incomplete: bool = False
-) -> Wish:
+) -> DesiredRegistrations:
     """What these hooks ask for. Entries come in the order of the hooks' names.
 
     One path has one hook: of bindings with the same id the last one counts, as it is the one that answers (§8.3).
@@ -92,7 +94,7 @@ def wish(
     validating = [(hook, binding) for hook in ordered for binding in hook.config.validating]
     mutating = [(hook, binding) for hook in ordered for binding in hook.config.mutating]
     definitions = sorted({binding.crd for hook in ordered for binding in hook.config.conversions})
-    return Wish(
+    return DesiredRegistrations(
         configuration,
         admission,
         conversion,

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from hookrunner.registration.trust import Trust, certificates
+from hookrunner.registration.webhook_objects import Trust, certificates
 
 
 def pem(*bodies: str, newline: str = "\n") -> bytes:

@@ -21,13 +21,10 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import WatchLost, WatchRestored
 from hookrunner.pacing import exponential, jitter
-from hookrunner.registration.challenge import Challenge
 from hookrunner.registration.claims import Claim
-from hookrunner.registration.merging import Registration
-from hookrunner.registration.steps import Left, Outrun, Right, Write, step
-from hookrunner.registration.trust import Trust
-from hookrunner.registration.undone import Undone, last_writer
-from hookrunner.registration.writing import advanced
+from hookrunner.registration.disputes import Challenge, RepairHistory, last_writer
+from hookrunner.registration.reconcile import InSync, LostRace, WriteStep, Yielded, next_step, take_step
+from hookrunner.registration.webhook_objects import Registration, Trust
 
 _LOG = log.get("registration")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 4.0
@@ -36,7 +33,7 @@ _SECOND_LOOK = 30.0
 """Seconds after which is tried again what only a person can mend: rights may have been given without a sign."""
 
 
-class Registered:
+class RegisteredObject:
     """`right` says whether it was as it should be when last seen; `settled` whether it ever was, or is left to others
     for good; `failure` why it could not be written; `converts_anew` is set when a CRD without a conversion has got
     one."""
@@ -54,7 +51,7 @@ class Registered:
         self._left = False
         self._challenge = Challenge(client, registration, claim)
         self._unwatched = ""
-        self._undone = Undone()
+        self._undone = RepairHistory()
         self._readable = asyncio.Event()
         self._writing = asyncio.Lock()
         self._wrong = asyncio.Event()
@@ -105,13 +102,13 @@ class Registered:
         """One attempt; is there nothing more to do for now?"""
         trust = self._trust
         try:
-            found, before = await advanced(self._client, self.registration, trust, claim)
+            found, before = await take_step(self._client, self.registration, trust, claim)
         except KubeError as error:
             return self._unread(error)
         self._readable.set()
-        if isinstance(found, Outrun):
+        if isinstance(found, LostRace):
             return False
-        if isinstance(found, Write):
+        if isinstance(found, WriteStep):
             _LOG.info("writing a registration", object=str(self), method=found.method)
             overwritten.append(before)
             if _unconverted(before):
@@ -125,7 +122,7 @@ class Registered:
     def _unread(self, error: KubeError) -> bool:
         """What an error means; is there nothing more to do for now? Users without webhooks give no rights for them."""
         if isinstance(error, Denied) and not self.registration.digest:
-            self._is(Right(False))
+            self._is(InSync(False))
             return True
         self._fails(error)
         return not error.brief
@@ -151,8 +148,8 @@ class Registered:
 
     def _see(self, obj: JSON | None) -> None:
         """The object as the watch shows it, perhaps older than our last write: whoever repairs reads it again."""
-        found = step(self.registration, obj, self._trust, self._claim)
-        if isinstance(found, Write):
+        found = next_step(self.registration, obj, self._trust, self._claim)
+        if isinstance(found, WriteStep):
             self._wrong.set()
         else:
             self._is(found)
@@ -181,12 +178,12 @@ class Registered:
                 _LOG.warn("nobody wants what is registered any more, taking over", object=str(self))
                 await self.settle(by_hand=True)
 
-    def _is(self, found: Right | Left) -> None:
-        self.failure, self._left, self.settled = "", isinstance(found, Left), True
-        self.right = isinstance(found, Right) and found.there
-        self._tell(_left(found) if isinstance(found, Left) else self._absent(found))
+    def _is(self, found: InSync | Yielded) -> None:
+        self.failure, self._left, self.settled = "", isinstance(found, Yielded), True
+        self.right = isinstance(found, InSync) and found.there
+        self._tell(_left(found) if isinstance(found, Yielded) else self._absent(found))
 
-    def _absent(self, found: Right) -> str:
+    def _absent(self, found: InSync) -> str:
         wanted = self.registration.digest and not found.there
         return "does not exist yet, is configured when it appears" if wanted else ""
 
@@ -201,7 +198,7 @@ class Registered:
         self._trouble = problem
 
 
-def _left(found: Left) -> str:
+def _left(found: Yielded) -> str:
     return (
         f"left as it is: another process, started later ({found.generation}), wants something else there. If that one "
         "is gone, we take over in a minute; if it is another installation, give each its own configuration name"

@@ -9,10 +9,9 @@ import pytest
 
 from hookrunner.model.bindings import Admission, Conversion
 from hookrunner.registration.claims import GENERATION, WANTED, Claim, claim
-from hookrunner.registration.merging import CONVERSION, MANAGED_BY, Registration, registrations
-from hookrunner.registration.steps import Left, Right, Write, step
-from hookrunner.registration.trust import Trust
-from hookrunner.registration.wanted import Target, wish
+from hookrunner.registration.desired import Target, desired_registrations
+from hookrunner.registration.reconcile import InSync, WriteStep, Yielded, next_step
+from hookrunner.registration.webhook_objects import CONVERSION, MANAGED_BY, Registration, Trust, registrations
 from tests.registration.world import a_hook
 
 JSON = Any
@@ -23,18 +22,18 @@ IDENTITY = {"uid": "u", "resourceVersion": "7"}
 
 def validating(*names: str, incomplete: bool = False) -> Registration:
     hook = a_hook("h", validating=tuple(Admission(name) for name in names))
-    return registrations(wish([hook], "hooks", TARGET, TARGET, incomplete))[0]
+    return registrations(desired_registrations([hook], "hooks", TARGET, TARGET, incomplete))[0]
 
 
 def converting() -> Registration:
     hook = a_hook("h", conversions=(Conversion("c", "things.example.com", ()),))
-    return registrations(wish([hook], "hooks", TARGET, TARGET))[2]
+    return registrations(desired_registrations([hook], "hooks", TARGET, TARGET))[2]
 
 
 def written(registration: Registration, existing: JSON = None, by: Claim = OLD) -> JSON:
     """What the next step writes, as it stands in the cluster then."""
-    found = step(registration, existing, Trust(), by)
-    assert isinstance(found, Write)
+    found = next_step(registration, existing, Trust(), by)
+    assert isinstance(found, WriteStep)
     assert found.method == ("PUT" if existing else "POST")
     return found.body | {"metadata": found.body["metadata"] | IDENTITY}
 
@@ -44,14 +43,14 @@ def names(obj: JSON) -> list[str]:
 
 
 def test_what_is_right_is_not_written() -> None:
-    assert step(validating("a.b.c"), written(validating("a.b.c")), Trust(), NEW) == Right(True)
-    assert step(validating(), None, Trust(), NEW) == Right(False)
-    assert step(converting(), None, Trust(), NEW) == Right(False)
+    assert next_step(validating("a.b.c"), written(validating("a.b.c")), Trust(), NEW) == InSync(True)
+    assert next_step(validating(), None, Trust(), NEW) == InSync(False)
+    assert next_step(converting(), None, Trust(), NEW) == InSync(False)
 
 
 def test_nobody_writes_over_the_wish_of_somebody_younger() -> None:
     by_new = written(validating("a.b.c"), by=NEW)
-    assert step(validating("d.e.f"), by_new, Trust(), OLD) == Left("2001-09-09T01:46:40.000000Z")
+    assert next_step(validating("d.e.f"), by_new, Trust(), OLD) == Yielded("2001-09-09T01:46:40.000000Z")
     assert names(written(validating("d.e.f"), written(validating("a.b.c")), NEW)) == ["d.e.f"]
 
 
@@ -69,13 +68,13 @@ def test_whoever_wants_the_same_may_repair_it_and_it_stays_the_younger_ones() ->
 
 def test_a_person_may_always_remove() -> None:
     existing = written(validating("a.b.c"), by=NEW)
-    assert step(validating(), existing, Trust(), Claim("", by_hand=True)) == Write("DELETE", existing)
+    assert next_step(validating(), existing, Trust(), Claim("", by_hand=True)) == WriteStep("DELETE", existing)
 
 
 def test_an_entry_keeps_what_newer_servers_put_there() -> None:
     newer = copy.deepcopy(written(validating("a.b.c")))
     newer["webhooks"][0]["invented"] = {"later": True}
-    assert step(validating("a.b.c"), newer, Trust(), NEW) == Right(True)
+    assert next_step(validating("a.b.c"), newer, Trust(), NEW) == InSync(True)
 
 
 def foreign(name: str, **client: JSON) -> JSON:
@@ -109,15 +108,15 @@ def test_only_what_leads_to_us_is_removed_and_only_if_all_hooks_are_known(
 def test_what_is_certain_goes_and_what_is_in_doubt_stays(sure: set[str], left: list[str]) -> None:
     """By whose hook it was asked for: a module's, or one of none."""
     hooks = [a_hook("m/h", "m", validating=(Admission("a.b.c"),)), a_hook("n", validating=(Admission("d.e.f"),))]
-    existing = written(registrations(wish(hooks, "hooks", TARGET, TARGET))[0])
-    doubt = replace(wish([], "hooks", TARGET, TARGET, incomplete=True), sure=frozenset(sure))
+    existing = written(registrations(desired_registrations(hooks, "hooks", TARGET, TARGET))[0])
+    doubt = replace(desired_registrations([], "hooks", TARGET, TARGET, incomplete=True), sure=frozenset(sure))
     assert names(step_body(registrations(doubt)[0], existing)) == left
 
 
 def step_body(registration: Registration, existing: JSON) -> JSON:
     """The object after the next step, which may be none."""
-    found = step(registration, existing, Trust(), NEW)
-    return found.body if isinstance(found, Write) else existing
+    found = next_step(registration, existing, Trust(), NEW)
+    return found.body if isinstance(found, WriteStep) else existing
 
 
 def test_our_entries_stay_among_those_of_others() -> None:

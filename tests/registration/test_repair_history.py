@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.registration.undone import Undone, last_writer
+from hookrunner.registration.disputes import RepairHistory, last_writer
 
 
 def managed(*managers: str) -> Any:
@@ -30,7 +30,7 @@ def test_who_wrote_last(obj: Any, writer: str) -> None:
 
 @pytest.mark.looptime
 async def test_pauses_grow_and_a_person_is_told() -> None:
-    undone = Undone()
+    undone = RepairHistory()
     pauses = []
     for _ in range(9):
         pauses.append(undone.pause)
@@ -41,7 +41,7 @@ async def test_pauses_grow_and_a_person_is_told() -> None:
 
 @pytest.mark.looptime
 async def test_an_accident_is_forgotten() -> None:
-    undone = Undone()
+    undone = RepairHistory()
     for _ in range(3):
         undone.repaired(None)
         await asyncio.sleep(59)

@@ -1,0 +1,162 @@
+"""One look at an object in the cluster and one step towards the desired state.
+
+`next_step` decides, and `take_step` reads, decides and writes. `create`, `list` and `update` are enough for webhook
+configurations, `list` and `update` for definitions: these are the rights that users of shell-operator have given. It
+lists the one object by its name, and so do we; a role with `get` instead is served by a GET. A list by `metadata.name`
+is allowed by a rule with `resourceNames`, too
+(https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
+from hookrunner.kube import refusals, writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
+from hookrunner.model.resources import JSON, Resource
+from hookrunner.registration.claims import GENERATION, Claim, claimed, unclaimed
+from hookrunner.registration.webhook_objects import DEFINITION, Registration, Trust
+
+_TIMEOUT = 10.0
+_VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
+
+
+@dataclass(frozen=True, slots=True)
+class InSync:
+    """It is as it should be. `there` is False if it does not exist, as none is wanted or its time has not come."""
+
+    there: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStep:
+    """A request that brings the object in sync, or fails with 409 if another client was faster.
+
+    `body` is the object to write; for a deletion, the object as it was read.
+    """
+
+    method: Literal["POST", "PUT", "DELETE"]
+    body: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Yielded:
+    """It is not what we want, but a younger process wants it so, since `generation`."""
+
+    generation: str
+
+
+@dataclass(frozen=True, slots=True)
+class LostRace:
+    """It was to be written, and somebody was faster: look again."""
+
+
+Step: TypeAlias = InSync | WriteStep | Yielded
+
+
+def next_step(registration: Registration, existing: JSON | None, trust: Trust, claim: Claim) -> Step:
+    """The next step for an object as it is now."""
+    wanted = registration.merged(existing, trust)
+    if existing is None:
+        return InSync(False) if wanted is None else WriteStep("POST", _stamped(registration, wanted, claim))
+    if not claim.admits(existing, registration.digest):
+        return InSync(True) if wanted == existing else Yielded(existing["metadata"]["annotations"][GENERATION])
+    if wanted is None:
+        return WriteStep("DELETE", existing)
+    stamped = _stamped(registration, wanted, claim) if wanted != existing or registration.digest else existing
+    return InSync(True) if stamped == existing else WriteStep("PUT", stamped)
+
+
+async def take_step(
+    client: Client, registration: Registration, trust: Trust, claim: Claim
+) -> tuple[Step | LostRace, JSON]:
+    """Read the object and take the next step: what was done, and the object before it (None without).
+
+    After a write look again. Raises KubeError; a `Denied` says which rights are needed.
+    """
+    existing = await read_registration(client, registration)
+    found = next_step(registration, existing, trust, claim)
+    if isinstance(found, WriteStep):
+        try:
+            found = await _write(client, registration, found, existing)
+        except (Conflict, AlreadyExists, NotFound):
+            return LostRace(), existing
+    return found, existing
+
+
+async def read_registration(client: Client, registration: Registration) -> JSON:
+    """The object that it is about, None if there is none. Raises KubeError; a `Denied` says which rights are needed."""
+    try:
+        return await read_live(client, registration.resource, registration.name)
+    except Denied as error:
+        raise _explained(registration, "list", error) from error
+
+
+async def read_live(client: Client, resource: Resource, name: str) -> JSON:
+    """The object, None if there is none. Raises KubeError; `Denied` if neither `list` nor `get` is allowed."""
+    try:
+        listed = await client.get(resource.path(), {"fieldSelector": f"metadata.name={name}"})
+    except Denied as error:
+        if not refusals.is_forbidden(error):
+            raise
+        return await _get(client, resource, name, error)
+    head = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return next((head | item for item in listed["items"] or ()), None)
+
+
+def _stamped(registration: Registration, wanted: JSON, claim: Claim) -> JSON:
+    metadata = wanted["metadata"]
+    if not registration.digest:
+        return wanted | {"metadata": unclaimed(metadata)}
+    return wanted | {"metadata": claimed(metadata, registration.digest, claim.generation)}
+
+
+async def _write(client: Client, registration: Registration, write: WriteStep, existing: JSON) -> Step:
+    """What was done."""
+    try:
+        await _send(client, registration, write)
+    except Denied as error:
+        if write.method == "DELETE" and refusals.is_forbidden(error):
+            return await _empty(client, registration, existing)
+        raise _explained(registration, _VERBS[write.method], error) from error
+    return write
+
+
+async def _empty(client: Client, registration: Registration, existing: JSON) -> Step:
+    """Without a right to delete it, the configuration stays, without any webhook."""
+    if not existing.get("webhooks"):
+        return InSync(False)
+    emptied = WriteStep("PUT", existing | {"metadata": unclaimed(existing["metadata"]), "webhooks": []})
+    return await _write(client, registration, emptied, existing)
+
+
+async def _send(client: Client, registration: Registration, write: WriteStep) -> None:
+    ref = ObjectRef(registration.resource, name=registration.name)
+    options = WriteOptions(FIELD_MANAGER, timeout=_TIMEOUT)
+    match write.method:
+        case "POST":
+            await writes.create(client, replace(ref, name=""), write.body, options)
+        case "PUT":
+            await writes.replace(client, ref, write.body, options)
+        case "DELETE":
+            metadata = write.body["metadata"]
+            this_one = DeleteOptions(uid=metadata["uid"], version=metadata["resourceVersion"], timeout=_TIMEOUT)
+            await writes.delete(client, ref, this_one)
+
+
+def _explained(registration: Registration, verb: str, error: Denied) -> Denied:
+    resource = registration.resource
+    verbs = ["list", "update"] if resource == DEFINITION else ["create", "list", "update"]
+    return refusals.explain_rights(
+        error, f"{verb} {resource.kind} '{registration.name}'", refusals.rbac_rule(resource, verbs)
+    )
+
+
+async def _get(client: Client, resource: Resource, name: str, refused: Denied) -> JSON:
+    try:
+        return await client.get(resource.path(name=name))
+    except NotFound:
+        return None
+    except Denied:
+        raise refused from None  # `list` is what users are told to allow
