@@ -21,7 +21,7 @@ from hookrunner.cli.main import run
 from hookrunner.model.modules import Module
 from hookrunner.modules.loading import load
 from hookrunner.values import config_sections, schemas
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 from tests.controlplane.cluster import Cluster
 
 ROOT = Path(__file__).parents[1]
@@ -72,14 +72,16 @@ every = pytest.mark.parametrize("module", ALL, ids=lambda module: str(module.nam
 
 
 @cache
-def store() -> Store:
+def store() -> ValuesStore:
     """The values of all modules, without a configuration."""
-    return Store(LOADED.statics.sections, {module.key: schemas.load(module.directory, module.key) for module in ALL})
+    return ValuesStore(
+        LOADED.statics.sections, {module.key: schemas.load(module.directory, module.key) for module in ALL}
+    )
 
 
 def settled(key: str, section: str) -> Any:
     """A module's values if the ConfigMap has this section of it."""
-    own = Store(LOADED.statics.sections, {key: schemas.load(module_of(key).directory, key)})
+    own = ValuesStore(LOADED.statics.sections, {key: schemas.load(module_of(key).directory, key)})
     adopted = own.adopt(config_sections.parse({key: section}), None, {key})
     assert adopted.refused == {}
     return own.document(key)

@@ -1,8 +1,8 @@
 """The files of a module's chart, what they tell without rendering, the CRDs beside it, and the digest of a release.
 
 With a `Chart.yaml` the files are those that Helm loads from the directory; `.helmignore` says which it leaves out.
-Without one the module is a synthetic chart: everything but the directories `crds`, `docs`, `hooks`, `images` and `lib`,
-at any depth, and no `.helmignore`. Links are followed, as Helm does.
+Without one the module is a synthetic chart: everything but the directories `crds`, `docs`, `hooks`, `images` and
+`lib`, at any depth, and no `.helmignore`. Links are followed, as Helm does.
 
 Files are read again only if one of them has another size, inode or time than before.
 
@@ -222,7 +222,7 @@ def _file(name: str, entry: os.DirEntry[str]) -> File:
 _VERSION, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 
 
-def crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
+def read_crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
     """Read the CRDs that a module brings in `crds/`, in the order of their files; hookrunner applies them before any
     chart.
 
@@ -265,6 +265,6 @@ def digest(fingerprint: str, values: JSON, capabilities: Capabilities | None, la
     return hashlib.sha1(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), usedforsecurity=False).hexdigest()
 
 
-def together(digest: str, manifest: str) -> str:
+def digest_with_manifest(digest: str, manifest: str) -> str:
     """The digest of a chart whose templates look things up in the cluster: the result shows in the manifest only."""
     return hashlib.sha1(f"{digest}\0{manifest}".encode(), usedforsecurity=False).hexdigest()

@@ -15,7 +15,7 @@ import orjson
 from hookrunner import log
 from hookrunner.charts.render_process import RenderProcess
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
-from hookrunner.model.releases import HelmHook, Render, Rendered
+from hookrunner.model.releases import HelmHook, RenderedChart, RenderRequest
 from hookrunner.model.resources import JSON
 from hookrunner.worker import WorkerLost
 
@@ -26,7 +26,7 @@ _log = log.get("charts")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RenderLimits:
     """`deadline` (0 is none) and `idle` in seconds, `memory` in bytes beyond what a worker has at its start."""
 
     deadline: float = 60.0
@@ -44,7 +44,9 @@ class Renderer:
     that they need (`render_process.py`). `program` is a `helm` that is used instead of the library.
     """
 
-    def __init__(self, limits: Limits = Limits(), environ: Mapping[str, str] | None = None, program: str = "") -> None:
+    def __init__(
+        self, limits: RenderLimits = RenderLimits(), environ: Mapping[str, str] | None = None, program: str = ""
+    ) -> None:
         self._limits = limits
         self._environ = environ
         self._program = program
@@ -67,7 +69,7 @@ class Renderer:
             await asyncio.wait({self._prewarming})
         await asyncio.gather(*(child.end() for child in self._children))
 
-    async def render(self, order: Render) -> Rendered:
+    async def render(self, order: RenderRequest) -> RenderedChart:
         """Render one chart. Raises BadChart if the chart or a template cannot be read, BadManifest if the rendered
         texts are not objects, else RenderFailed. The message names template and line where Helm does."""
         answer = await self._ask(order)
@@ -80,7 +82,7 @@ class Renderer:
                 raise BadManifest(answer[1:].decode())
         raise RenderFailed(answer[1:].decode())
 
-    def expect(self) -> None:
+    def prewarm(self) -> None:
         """Start a worker, if there is none, because a render will follow soon. It takes 0.2 s."""
         if self._prewarming is None or self._prewarming.done():
             self._prewarming = asyncio.create_task(self._start_ahead())
@@ -91,7 +93,7 @@ class Renderer:
             async with self._borrow_worker():
                 pass
 
-    async def _ask(self, order: Render) -> bytes:
+    async def _ask(self, order: RenderRequest) -> bytes:
         packed = orjson.dumps(request(order, self._environ is not None))
         while True:
             try:
@@ -155,7 +157,7 @@ class Renderer:
         child.leave()
 
 
-def request(order: Render, lookup: bool) -> dict[str, Any]:
+def request(order: RenderRequest, lookup: bool) -> dict[str, Any]:
     """The request to a worker (`render_worker.py`)."""
     return {
         "directory": str(order.directory),
@@ -172,10 +174,10 @@ def request(order: Render, lookup: bool) -> dict[str, Any]:
     }
 
 
-def _rendered(order: Render, found: dict[str, Any], chart: JSON) -> Rendered:
+def _rendered(order: RenderRequest, found: dict[str, Any], chart: JSON) -> RenderedChart:
     for hook in found["ignored"]:
         _log.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
-    return Rendered(
+    return RenderedChart(
         manifest=found["manifest"],
         objects=tuple(found["objects"]),
         hooks=tuple(_hook(hook) for hook in found["hooks"]),

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from hookrunner import settings
-from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli import ending, module_files
 from hookrunner.cli.findings import many, tell, told
 from hookrunner.cli.here import relative
@@ -57,7 +57,7 @@ def module_lint(
 
 
 async def _linted(loaded: Settings, modules: list[Path]) -> LintedModules:
-    limits = Limits(loaded.modules.render_timeout, loaded.modules.render_memory)
+    limits = RenderLimits(loaded.modules.render_timeout, loaded.modules.render_memory)
     async with Jq() as jq, Renderer(limits) as renderer:
         hooks = Linter(loaded.hooks, Children(Patience(kill=5.0)), jq, datetime.now().astimezone())
         return await ModuleLinter(loaded.modules, hooks, renderer).lint(modules)

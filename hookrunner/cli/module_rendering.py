@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli.module_cluster import Wanted
 from hookrunner.cli.module_files import Files
 from hookrunner.cli.module_offline import asked, opened
@@ -19,10 +19,10 @@ from hookrunner.kube.loading import Loading
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.model.releases import Capabilities, Rendered
+from hookrunner.model.releases import Capabilities, RenderedChart
 from hookrunner.modules.capabilities import stock
-from hookrunner.releases.manifest_objects import Identity
-from hookrunner.releases.releases import Books, Releases
+from hookrunner.releases.manifest_objects import ReleaseId
+from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import Settings
 
 
@@ -58,16 +58,16 @@ async def difference(files: Files, name: str, wanted: Wanted) -> str:
         if rendered is None:
             return ""
         traits = opened(files).module(name).traits
-        identity = Identity(name, traits.namespace or settings.kube.namespace)
+        identity = ReleaseId(name, traits.namespace or settings.kube.namespace)
         releases = _releases(live, settings)
-        head = await releases.head(identity.name, identity.namespace)
-        deployed = await releases.manifest(head) if head else ()
+        head = await releases.read_head(identity.name, identity.namespace)
+        deployed = await releases.read_manifest(head) if head else ()
         return await Diffs(live.client, live.discovery).of(identity, rendered.objects, deployed)
 
 
 async def _rendered(
     files: Files, name: str, settings: Settings, known: Capabilities, live: _Live | None = None
-) -> Rendered | None:
+) -> RenderedChart | None:
     """None without a chart."""
     found = opened(files)
     if not found.module(name).chart:
@@ -75,8 +75,8 @@ async def _rendered(
     modules = settings.modules
     order = found.order(name, settings.kube.namespace or "default", modules.extra_labels, known)
     if live:
-        order = replace(order, install=await _releases(live, settings).head(name, order.namespace) is None)
-    limits = Limits(modules.render_timeout, modules.render_memory)
+        order = replace(order, install=await _releases(live, settings).read_head(name, order.namespace) is None)
+    limits = RenderLimits(modules.render_timeout, modules.render_memory)
     async with Renderer(limits, live.environ if live else None) as renderer:
         return await renderer.render(order)
 
@@ -102,7 +102,7 @@ def _placed(settings: Settings, live: _Live) -> Settings:
 
 
 def _releases(live: _Live, settings: Settings) -> Releases:
-    books = Books(settings.modules.helm_driver, settings.modules.history_max, settings.kube.namespace)
+    books = RecordSettings(settings.modules.helm_driver, settings.modules.history_max, settings.kube.namespace)
     return Releases(live.client, live.discovery, live.watches, books)
 
 

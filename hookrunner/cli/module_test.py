@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from hookrunner import settings
-from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli import cases, ending
 from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
@@ -108,7 +108,7 @@ async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOut
     """Modules first, in one render worker, then hooks."""
     outcomes: list[ModuleOutcome | Outcome] = []
     modules = asked.settings.modules
-    limits = Limits(modules.render_timeout, modules.render_memory)
+    limits = RenderLimits(modules.render_timeout, modules.render_memory)
     async with (
         Renderer(limits) as renderer,
         aclosing(module_case_runner.run(modules, renderer, asked.files, asked.named, asked.at_once)) as going,

@@ -10,7 +10,7 @@ from typing import Literal
 
 from hookrunner import log
 from hookrunner.background import Background
-from hookrunner.charts.renderer import Limits, Renderer
+from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Grace
 from hookrunner.convergence.decisions.hook_values import HookValues
@@ -41,9 +41,9 @@ from hookrunner.modules.shelf import Shelf
 from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift.drift import Drift
-from hookrunner.releases.releases import Books, Releases
+from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 
 _log = log.get("config")
 
@@ -56,14 +56,15 @@ class Configuration:
     shelf: Shelf
     namespace: str
     sources: ConfigSources
-    store: Store
+    store: ValuesStore
     values: HookValues
 
 
 def configuration(settings: Settings, shelf: Shelf, kube: Kube) -> Configuration:
     """What the engine needs before modules are put together on top of it."""
     namespace = settings.kube.namespace or kube.connection.namespace or "default"
-    sources, store = _sources(kube, namespace, settings.modules), Store(shelf.loaded.statics.sections, shelf.schemas)
+    sources = _sources(kube, namespace, settings.modules)
+    store = ValuesStore(shelf.loaded.statics.sections, shelf.schemas)
     values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
     return Configuration(shelf, namespace, sources, store, values)
 
@@ -229,12 +230,12 @@ def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> ModuleDefi
 
 def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Renderer) -> Helm:
     kube = parts.kube
-    books = Books(modules.helm_driver, modules.history_max, namespace)
+    books = RecordSettings(modules.helm_driver, modules.history_max, namespace)
     releases = Releases(kube.patcher, kube.discovery, kube.watches, books)
     drift = Drift(kube.patcher, releases.kinds, kube.watches, parts.background)
     return Helm(renderer, releases, drift, KnownCapabilities(kube.patcher, kube.watches), namespace)
 
 
 def _renderer(settings: Settings) -> Renderer:
-    limits = Limits(settings.modules.render_timeout, settings.modules.render_memory)
+    limits = RenderLimits(settings.modules.render_timeout, settings.modules.render_memory)
     return Renderer(limits, settings.hooks.environ)

@@ -18,7 +18,7 @@ from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine.executions import Executions, ValuesChanged
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.releases import Finding
+from hookrunner.model.releases import DriftFinding
 from hookrunner.model.values import GLOBAL
 from hookrunner.releases.releases import Releases
 
@@ -177,7 +177,7 @@ class ClusterReactions:
         self._requests = requests
         self._releases = releases
 
-    async def follow_drift(self, findings: AsyncIterator[Finding]) -> None:
+    async def follow_drift(self, findings: AsyncIterator[DriftFinding]) -> None:
         """Run modules whose objects have drifted, if that repairs them."""
         async for finding in findings:
             state = self._states.get(finding.release)
@@ -188,7 +188,7 @@ class ClusterReactions:
 
     async def follow_records(self, releases: Releases, namespace: str) -> None:
         """Run modules about whose releases another client has written something."""
-        async for name in releases.changes(namespace):
+        async for name in releases.watch_changes(namespace):
             state = self._states.get(name)
             if state and state.on:
                 _log.warn("release modified by another client, reconciling", module=name)
@@ -198,7 +198,7 @@ class ClusterReactions:
 
     async def follow_unreadable(self, releases: Releases) -> None:
         """Report records that cannot be read. If it is that of what is deployed, all of it is applied again."""
-        async for name, problem in releases.unreadable():
+        async for name, problem in releases.watch_unreadable():
             self._states.notices.publish(Notice(name, "RecordUnreadable", problem))
             if (state := self._states.get(name)) and await self._releases.is_broken(state):
                 self._requests.run_again(state, "HelmReleaseUnreadable")
@@ -226,6 +226,6 @@ class ClusterReactions:
                     self._requests.tasks.retry_now(state.module.name)
 
 
-def _drift_notice(finding: Finding) -> Notice:
+def _drift_notice(finding: DriftFinding) -> Notice:
     fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
     return Notice(finding.release, "ModuleDrifted", f"{finding} {fate}")

@@ -22,7 +22,7 @@ from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules import graph
 from hookrunner.releases.manifest_objects import object_id
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ViewSources:
 
     states: ModuleStates
     status: ModulesStatus
-    store: Store
+    store: ValuesStore
     engine: Engine
     releases: ReleaseReconciler
     tasks: ModuleTasks

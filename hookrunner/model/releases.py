@@ -17,7 +17,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Render:
+class RenderRequest:
     """An order to render one chart. `directory` is the module's; `name` is the release's, and the synthetic chart's if
     there is no `Chart.yaml`. `values` has the keys `global` and the module's. `labels` go on every top-level object.
     `quotes`: errors may repeat values, as for authors at their own terminal."""
@@ -49,7 +49,7 @@ class HelmHook:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedChart:
     """What a chart became. `manifest` is the YAML that a release record keeps (with `# Source:` lines, in Helm's order
     of kinds), `objects` the same as JSON, lists taken apart. `chart` is what a record keeps of the chart, as JSON."""
 
@@ -67,7 +67,7 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReleaseOptions:
     """How a release is brought about. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.
 
     `adopt` allows to take over objects that belong to no release, or to one that has no record any more;
@@ -84,15 +84,15 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredRelease:
     """A release as it is to be. `digest` stands for everything that it was rendered from; `values` are recorded."""
 
     name: str
     namespace: str
-    rendered: Rendered
+    rendered: RenderedChart
     values: JSON
     digest: str
-    terms: Terms = Terms()
+    options: ReleaseOptions = ReleaseOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ReleaseResult:
     """A release is as it is wanted. `head` is its latest revision now, `changed` the objects that were written."""
 
     head: Head
@@ -132,7 +132,7 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DriftFinding:
     """An object of a release is not as it was applied: gone, or with other values in `fields` (JSON pointers)."""
 
     release: str

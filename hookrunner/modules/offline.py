@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hookrunner.errors import BadInput, BadModule, BadValues
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import Decision, Module
-from hookrunner.model.releases import Capabilities, Render
+from hookrunner.model.releases import Capabilities, RenderRequest
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.configured import Configured
@@ -18,7 +18,7 @@ from hookrunner.modules.enabled import Asks, Documents, Facts, Recalculation
 from hookrunner.modules.shelf import Shelf
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Offline:
     """Modules with their values. `refused` has, by key, why what is configured cannot be used."""
 
     shelf: Shelf
-    store: Store
+    store: ValuesStore
     configured: Configured
     refused: Mapping[str, BadValues]
 
@@ -67,12 +67,12 @@ class Offline:
         """Which layer has set each value. Raises as `module`."""
         return self.store.explain(self.key(section))
 
-    def order(self, name: str, namespace: str, labels: Mapping[str, str], capabilities: Capabilities) -> Render:
+    def order(self, name: str, namespace: str, labels: Mapping[str, str], capabilities: Capabilities) -> RenderRequest:
         """How its chart is to be rendered for a first install. Raises as `module`, and BadValues for values that are
         not fit for templates."""
         module = self.module(name)
         self.store.for_helm(module.key)
-        return Render(
+        return RenderRequest(
             directory=module.directory,
             name=module.name,
             namespace=module.traits.namespace or namespace,
@@ -101,7 +101,7 @@ class Offline:
 
 def offline(shelf: Shelf, configured: Configured) -> Offline:
     """The modules with these values; what is configured is judged for all of them, also for those that are off."""
-    store = Store(shelf.loaded.statics.sections, shelf.schemas)
+    store = ValuesStore(shelf.loaded.statics.sections, shelf.schemas)
     keys = frozenset(module.key for module in shelf.modules)
     adopted = store.adopt(configured.plain, configured.secret, keys)
     return Offline(shelf, store, configured, adopted.refused)

@@ -22,7 +22,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases.crd_comparison import merged
-from hookrunner.releases.manifest_objects import Kinds, resources
+from hookrunner.releases.manifest_objects import KindResolver, resources
 
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0
@@ -88,7 +88,7 @@ _LOG = log.get("releases.crds")
 class Crds:
     """The definitions of one cluster. `deadline` in seconds bounds how long the API server may take to serve one."""
 
-    def __init__(self, client: Client, kinds: Kinds, deadline: float = 60.0) -> None:
+    def __init__(self, client: Client, kinds: KindResolver, deadline: float = 60.0) -> None:
         self._client = client
         self._kinds = kinds
         self._deadline = deadline

@@ -24,7 +24,7 @@ from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases import ownership
 from hookrunner.releases.kstatus import ended
-from hookrunner.releases.manifest_objects import CRD, Identity, object_id
+from hookrunner.releases.manifest_objects import CRD, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness, has, is_gone
 from hookrunner.releases.records.record import now
 
@@ -53,7 +53,7 @@ class HelmHooks:
         self._readiness = readiness
 
     async def run(
-        self, hooks: Iterable[HelmHook], event: str, identity: Identity, timeout: float
+        self, hooks: Iterable[HelmHook], event: str, identity: ReleaseId, timeout: float
     ) -> AsyncGenerator[HelmHookRun, None]:
         """Run the hooks of an event; yield each when it begins and when it has ended. `timeout` in seconds is for each.
 
@@ -145,7 +145,7 @@ class _Step:
 
     hook: HelmHook
     event: str
-    identity: Identity
+    identity: ReleaseId
     timeout: float
 
     def __str__(self) -> str:

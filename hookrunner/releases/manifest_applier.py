@@ -18,12 +18,12 @@ from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed, Unknow
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
-from hookrunner.model.releases import Terms
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
 from hookrunner.releases.crds import wait_established
-from hookrunner.releases.manifest_objects import CRD, Identity, Kinds, ObjectId, object_id, stages
+from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, ReleaseId, object_id, stages
 from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
 from hookrunner.releases.ownership import ReleaseOwners
 from kubetypes import json_values
@@ -54,19 +54,21 @@ class Counts:
 class ManifestApplier:
     """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time."""
 
-    def __init__(self, client: Client, kinds: Kinds) -> None:
+    def __init__(self, client: Client, kinds: KindResolver) -> None:
         self._client = client
         self._kinds = kinds
         self.owners = ReleaseOwners(client)
         self._writing = ObjectWriter(client, self.owners)
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def create_or_update(self, obj: JSON, identity: Identity, last: JSON | None, terms: Terms) -> WriteResult:
+    async def create_or_update(
+        self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
+    ) -> WriteResult:
         """Write one object; `last` is the same in our last manifest. Raises KubeError, or ReleaseFailed with what to
         do."""
         resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
         before = last and ownership.owned(last, resource, identity)
-        order = ObjectWrite(resource, ownership.owned(obj, resource, identity), identity, before, terms)
+        order = ObjectWrite(resource, ownership.owned(obj, resource, identity), identity, before, options)
         try:
             return await self._writing.write(order)
         except NotFound:
@@ -78,9 +80,9 @@ class ManifestApplier:
     async def apply(
         self,
         objects: Sequence[JSON],
-        identity: Identity,
+        identity: ReleaseId,
         last: Mapping[ObjectId, JSON],
-        terms: Terms,
+        options: ReleaseOptions,
         repair: Collection[ObjectId] = (),
     ) -> Counts:
         """Write the objects that differ from the last manifest, and those named in `repair`.
@@ -95,7 +97,7 @@ class ManifestApplier:
         self._kinds.learn(objects)
 
         async def write(one: ObjectId) -> WriteResult:
-            return await self.create_or_update(wanted[one], identity, before.get(one.lasting), terms)
+            return await self.create_or_update(wanted[one], identity, before.get(one.lasting), options)
 
         outcomes: list[str] = []
         for stage in stages(pending):
@@ -105,7 +107,7 @@ class ManifestApplier:
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
 
     async def remove(
-        self, ids: Iterable[ObjectId], identity: Identity, spare: Collection[ObjectId] = ()
+        self, ids: Iterable[ObjectId], identity: ReleaseId, spare: Collection[ObjectId] = ()
     ) -> list[ObjectId]:
         """Delete the objects that belong to this release, except those that its policy keeps; the deleted ones, last
         written first.
@@ -146,7 +148,7 @@ class ManifestApplier:
     async def _wait_established(self, crds: Sequence[JSON]) -> None:
         await asyncio.gather(*(wait_established(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
-    async def _delete(self, one: ObjectId, identity: Identity, spare: Collection[ObjectId]) -> bool:
+    async def _delete(self, one: ObjectId, identity: ReleaseId, spare: Collection[ObjectId]) -> bool:
         """Delete one object; did it exist?"""
         try:
             resource = await self._kinds.resolve(one.api_version, one.kind)
@@ -214,7 +216,7 @@ def _same_in_cluster(one: ObjectId, other: ObjectId) -> bool:
     return (one.group, one.kind, one.name) == (other.group, other.kind, other.name)
 
 
-def _reason_to_stay(metadata: JSON, identity: Identity) -> str:
+def _reason_to_stay(metadata: JSON, identity: ReleaseId) -> str:
     owner = ownership.owner(metadata)
     if owner != identity:
         return f"it belongs to release {owner}" if owner else "it belongs to no release"

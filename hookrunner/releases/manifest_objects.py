@@ -30,7 +30,7 @@ _PLACES = {kind: place for place, kinds in enumerate(_STAGES) for kind in kinds.
 _OTHERS = _STAGES.index("")
 
 
-class Identity(NamedTuple):
+class ReleaseId(NamedTuple):
     """A release. `str()` is `<namespace>/<name>`."""
 
     name: str
@@ -64,7 +64,7 @@ class ObjectId(NamedTuple):
         return f"{self.namespace}/{self.kind}/{self.name}"
 
 
-def object_id(obj: JSON, identity: Identity) -> ObjectId:
+def object_id(obj: JSON, identity: ReleaseId) -> ObjectId:
     """Of an object in a manifest. Raises ReleaseFailed if it has no name: it could never be found again."""
     metadata = obj.get("metadata") or {}
     if not metadata.get("name"):
@@ -88,7 +88,7 @@ def stages(ids: Iterable[ObjectId]) -> list[list[ObjectId]]:
 _VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 
-class Kinds:
+class KindResolver:
     """The kinds of one cluster."""
 
     def __init__(self, discovery: Discovery) -> None:

@@ -15,10 +15,10 @@ from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, Relea
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
-from hookrunner.model.releases import Adoption, Terms
+from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.releases import ownership, server_side_apply
-from hookrunner.releases.manifest_objects import Identity
+from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.ownership import ReleaseOwners
 
 WriteResult = Literal["created", "changed", "unchanged"]
@@ -37,9 +37,9 @@ class ObjectWrite:
 
     resource: Resource
     obj: JSON
-    identity: Identity
+    identity: ReleaseId
     last: JSON | None
-    terms: Terms
+    options: ReleaseOptions
 
     @property
     def ref(self) -> ObjectRef:
@@ -49,7 +49,7 @@ class ObjectWrite:
     @property
     def may_adopt(self) -> bool:
         """May an object that belongs to no release be adopted?"""
-        return self.terms.adopt or ownership.marked(self.obj["metadata"], ownership.ADOPT)
+        return self.options.adopt or ownership.marked(self.obj["metadata"], ownership.ADOPT)
 
     def adopts(self, metadata: JSON) -> bool:
         """Does a write adopt the live object? One that has only lost its marks is still ours."""
@@ -125,7 +125,7 @@ class ObjectWriter:
         if owner is None:
             ownership.check_unowned(order.identity, order.may_adopt)
         else:
-            await self._owners.check_orphaned(owner, order.identity, order.may_adopt or order.terms.adopt_orphans)
+            await self._owners.check_orphaned(owner, order.identity, order.may_adopt or order.options.adopt_orphans)
 
     async def _take_over_fields(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Turn all that `helm` has written into applied fields; the metadata afterwards."""

@@ -15,7 +15,7 @@ from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import JSON, Resource
-from hookrunner.releases.manifest_objects import Identity
+from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.records.record_storage import OTHER, RecordStorage
 
 MANAGER = "helm"
@@ -34,7 +34,7 @@ RECREATE = "hookrunner.io/recreate"
 """On an object in a template, "true": delete and create it if a field is to change that cannot be changed."""
 
 
-def owned(obj: JSON, resource: Resource, identity: Identity) -> JSON:
+def owned(obj: JSON, resource: Resource, identity: ReleaseId) -> JSON:
     """The object of a manifest as it is sent: marked as ours, its namespace written out."""
     metadata = {key: value for key, value in obj["metadata"].items() if key != "namespace"}
     if resource.namespaced:
@@ -60,20 +60,20 @@ def plain(obj: JSON) -> JSON:
     return rest | {"data": (obj.get("data") or {}) | data}
 
 
-def owner(metadata: JSON) -> Identity | None:
+def owner(metadata: JSON) -> ReleaseId | None:
     """The release that an object in the cluster belongs to."""
     annotations = metadata.get("annotations") or {}
     name = annotations.get(NAME)
-    return Identity(name, annotations.get(NAMESPACE, "")) if name else None
+    return ReleaseId(name, annotations.get(NAMESPACE, "")) if name else None
 
 
-def check_unowned(identity: Identity, allowed: bool) -> None:
+def check_unowned(identity: ReleaseId, allowed: bool) -> None:
     """Raise ReleaseFailed unless `identity` is allowed to take over an object that belongs to no release."""
     if not allowed:
         raise ReleaseFailed(f"it is there already and belongs to no release: delete it, or {ways_to_adopt(identity)}")
 
 
-def ways_to_adopt(identity: Identity) -> str:
+def ways_to_adopt(identity: ReleaseId) -> str:
     """How to allow that an object is taken over, for a person."""
     return (
         f"take it over by `hookrunner module adopt {identity.name}`, by the annotation"
@@ -118,10 +118,10 @@ class ReleaseOwners:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._records = [RecordStorage(client, driver) for driver in OTHER]
-        self._answers: defaultdict[Identity, _Answer] = defaultdict(_Answer)
-        self._adoptions: defaultdict[Identity, list[Adoption]] = defaultdict(list)
+        self._answers: defaultdict[ReleaseId, _Answer] = defaultdict(_Answer)
+        self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
 
-    async def check_orphaned(self, owner: Identity, identity: Identity, allowed: bool) -> None:
+    async def check_orphaned(self, owner: ReleaseId, identity: ReleaseId, allowed: bool) -> None:
         """Raise ReleaseFailed, which says why and what to do, unless release `owner` of an object has no record any
         more and `identity` is allowed to take its objects over. Raises KubeError if the server cannot be asked."""
         belongs = f"it belongs to release {owner}"
@@ -145,18 +145,18 @@ class ReleaseOwners:
         if not allowed:
             raise ReleaseFailed(f"{belongs}, which has no record any more: {ways_to_adopt(identity)}")
 
-    def note(self, identity: Identity, adoption: Adoption) -> None:
+    def note(self, identity: ReleaseId, adoption: Adoption) -> None:
         """`identity` has taken an object over."""
         level = "warn" if adoption.owner else "info"
         owner = adoption.owner or "none"
         _LOG.log(level, "object taken over", release=str(identity), object=adoption.object, owner=owner)
         self._adoptions[identity].append(adoption)
 
-    def adopted(self, identity: Identity) -> tuple[Adoption, ...]:
+    def adopted(self, identity: ReleaseId) -> tuple[Adoption, ...]:
         """What this release has taken over since the last call, in the order of names."""
         return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda one: one.object))
 
-    async def _record(self, owner: Identity) -> str:
+    async def _record(self, owner: ReleaseId) -> str:
         """A record of a release, of either kind, as `Secret <namespace>/<name>`; empty if there is none. Raises Denied
         if that cannot be seen, or another KubeError."""
         now, answer = asyncio.get_running_loop().time, self._answers[owner]
@@ -166,7 +166,7 @@ class ReleaseOwners:
                 answer.asked_at = now()
             return answer.record
 
-    async def _look_up(self, owner: Identity) -> str:
+    async def _look_up(self, owner: ReleaseId) -> str:
         try:
             for records in self._records:
                 if found := await records.find(*owner):

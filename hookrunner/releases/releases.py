@@ -18,12 +18,12 @@ from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
-from hookrunner.model.releases import Adoption, Finding, Head, Settled, Terms, Wanted
+from hookrunner.model.releases import Adoption, DesiredRelease, DriftFinding, Head, ReleaseOptions, ReleaseResult
 from hookrunner.model.resources import JSON
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import Identity, Kinds
+from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records import revisions
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now
@@ -37,7 +37,7 @@ _DELETING = "Deletion in progress (or silently failed)"
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class RecordSettings:
     """How releases are recorded: the kind of the records, how many are kept (0 is all), and the operator's namespace,
     which records in other namespaces name."""
 
@@ -53,53 +53,54 @@ class Releases:
     or written. Calls that change the same release wait for each other.
     """
 
-    def __init__(self, client: Client, discovery: Discovery, watches: Watches, books: Books) -> None:
+    def __init__(self, client: Client, discovery: Discovery, watches: Watches, books: RecordSettings) -> None:
         readiness = Readiness(discovery, watches)
         hooks = HelmHooks(client, discovery, readiness)
-        self.kinds = Kinds(discovery)
+        self.kinds = KindResolver(discovery)
         self._tools = RolloutTools(ManifestApplier(client, self.kinds), hooks, readiness)
         ours, others = (RecordStorage(client, driver, books.home) for driver in (books.driver, OTHER[books.driver]))
         self._store = ReleaseStore(ours, others, watches)
         self._keep = books.keep
 
-    async def heads(self, namespace: str) -> dict[str, Head]:
+    async def list_heads(self, namespace: str) -> dict[str, Head]:
         """Read the latest revision of each release there, by name: one request, of metadata only, and the first time
         another one, for records of the other kind."""
-        return await self._store.heads(namespace)
+        return await self._store.list_heads(namespace)
 
-    async def strays(self) -> dict[str, Head]:
+    async def list_strays(self) -> dict[str, Head]:
         """Read the latest revision of each release of ours in another namespace than the operator's, by name: one
         request, of metadata only. Raises Denied without the right to list all records."""
-        return await self._store.strays()
+        return await self._store.list_strays()
 
-    async def head(self, name: str, namespace: str) -> Head | None:
+    async def read_head(self, name: str, namespace: str) -> Head | None:
         """The latest revision of one release, from memory if the records were listed before."""
         return (await self._store.get_for_reading(name, namespace)).head
 
-    async def inherit(self, name: str, namespace: str) -> Head | None:
-        """The same, after moving our records of the other kind to this one: an earlier process had another driver."""
-        head = await self.head(name, namespace)
+    async def migrate_records(self, name: str, namespace: str) -> Head | None:
+        """Move our records of the other kind, written by an earlier process with another driver, to this one; the
+        latest revision of the release."""
+        head = await self.read_head(name, namespace)
         if head and head.owned and await self._store.has_other_kind(name, namespace):
             async with self._store.hold(name, namespace) as release:
                 return release.head
         return head
 
-    async def settle(self, wanted: Wanted) -> Settled:
+    async def reconcile(self, desired: DesiredRelease) -> ReleaseResult:
         """Install or upgrade the release, or do nothing if it is in sync.
 
         With `rollback_on_failure` a failure restores the last deployed revision and is raised nevertheless; the failed
         revision is not tried again, and the head's note says `rolled-back`.
         """
-        async with self._store.hold(wanted.name, wanted.namespace) as release:
+        async with self._store.hold(desired.name, desired.namespace) as release:
             changed = 0
-            if release.broken or not revisions.is_in_sync(release.history, wanted):
-                changed = await self._upgrade(release, wanted)
+            if release.broken or not revisions.is_in_sync(release.history, desired):
+                changed = await self._upgrade(release, desired)
             await self._clean_history(release)
-            return Settled(_head(release), changed)
+            return ReleaseResult(_head(release), changed)
 
-    def adopted(self, name: str, namespace: str) -> tuple[Adoption, ...]:
+    def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
         """The objects that a release has adopted since the last call."""
-        return self._tools.applier.owners.adopted(Identity(name, namespace))
+        return self._tools.applier.owners.adopted(ReleaseId(name, namespace))
 
     async def rollback(self, name: str, namespace: str, revision: int | None, digest: str) -> Head:
         """Restore an earlier revision, or the last deployed one before the head, as a new one that is pinned: it stands
@@ -107,7 +108,9 @@ class Releases:
         async with self._store.hold(name, namespace) as release:
             target = await release.read(revisions.find_earlier(release.history, name, revision))
             previous = await release.read_previous()
-            await self._roll_out(release, previous, rollout.rollback_attempt(previous, target, digest, PINNED), Terms())
+            await self._roll_out(
+                release, previous, rollout.rollback_attempt(previous, target, digest, PINNED), ReleaseOptions()
+            )
             await self._clean_history(release)
             return _head(release)
 
@@ -123,7 +126,9 @@ class Releases:
                 await self._delete_all(release, timeout)
             return True
 
-    async def repair(self, name: str, namespace: str, findings: Collection[Finding], terms: Terms) -> int:
+    async def repair(
+        self, name: str, namespace: str, findings: Collection[DriftFinding], options: ReleaseOptions
+    ) -> int:
         """Restore objects that are missing or changed to the deployed revision, without a new revision; how many were
         written."""
         async with self._store.hold(name, namespace) as release:
@@ -134,58 +139,58 @@ class Releases:
             everything = (await rollout.by_id([record])).values()
             objects = [obj for obj in everything if _key(obj, namespace) in missing or _key(obj, "") in missing]
             with _naming_release(release):
-                return await rollout.repair(self._tools, record, objects, terms)
+                return await rollout.repair(self._tools, record, objects, options)
 
-    async def manifest(self, head: Head) -> tuple[JSON, ...]:
+    async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
         """Read the objects of the deployed revision; empty without one."""
         deployed = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).deployed
         return tuple((await rollout.by_id([deployed])).values()) if deployed else ()
 
-    async def values(self, head: Head) -> JSON:
+    async def read_values(self, head: Head) -> JSON:
         """Read the values of the deployed revision; None without a deployed revision whose record can be read."""
         deployed = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).deployed
         return deployed.document.get("config") if deployed else None
 
-    def changes(self, namespace: str) -> AsyncGenerator[str, None]:
+    def watch_changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """Yield names of releases whose latest revision another client has changed (`helm rollback`), when the change
         has ended. Close it with `aclosing`."""
-        return self._store.changes(namespace)
+        return self._store.watch_changes(namespace)
 
     def problems(self, name: str, namespace: str) -> list[str]:
         """The known problems of the records of a release, for a person."""
         return self._store.get_cached(name, namespace).problems
 
-    def broken(self, head: Head) -> bool:
+    def is_broken(self, head: Head) -> bool:
         """Is it known that the record of a head cannot be read? Then it is unknown what was applied, and `reconcile`
         applies everything as a new revision."""
         return self._store.get_cached(head.name, head.namespace).broken
 
-    def unreadable(self) -> AsyncIterator[tuple[str, str]]:
+    def watch_unreadable(self) -> AsyncIterator[tuple[str, str]]:
         """Yield the name of a release and the problem of a record whenever one is found; for one reader."""
-        return self._store.unreadable.found()
+        return self._store.unreadable.watch()
 
-    async def _upgrade(self, release: ReleaseHistory, wanted: Wanted) -> int:
+    async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
-        if noted := rollout.with_desired_noted(previous, wanted):
+        if noted := rollout.with_desired_noted(previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written.
             ours = previous.latest if previous.history[-1].head.digest else None
             if ours is None or noted.json != ours.json:
                 with _naming_release(release):
                     await release.update(noted)
             return 0
-        attempt = rollout.next_attempt(previous, wanted)
+        attempt = rollout.next_attempt(previous, desired)
         try:
-            return await self._roll_out(release, previous, attempt, wanted.terms)
+            return await self._roll_out(release, previous, attempt, desired.options)
         except ReleaseFailed as error:
-            if not wanted.terms.rollback_on_failure or attempt.verb != "upgrade" or error.brief:
+            if not desired.options.rollback_on_failure or attempt.verb != "upgrade" or error.brief:
                 raise
-            raise ReleaseFailed(f"{error}; {await self._roll_back(release, wanted)}") from error
+            raise ReleaseFailed(f"{error}; {await self._roll_back(release, desired)}") from error
 
     async def _roll_out(
-        self, release: ReleaseHistory, previous: PreviousRevisions, attempt: RevisionAttempt, terms: Terms
+        self, release: ReleaseHistory, previous: PreviousRevisions, attempt: RevisionAttempt, options: ReleaseOptions
     ) -> int:
         """Roll out a revision, or record why that failed."""
-        running = ReleaseRollout(self._tools, attempt, previous, terms)
+        running = ReleaseRollout(self._tools, attempt, previous, options)
         with _naming_release(release):
             await (release.update if attempt.known else release.create)(attempt.record)
             try:
@@ -204,13 +209,13 @@ class Releases:
         older = revisions.unfinished(release.history, record.revision)
         await _all([release.update(record), *(self._correct_record(release, revision) for revision in older)])
 
-    async def _roll_back(self, release: ReleaseHistory, wanted: Wanted) -> str:
+    async def _roll_back(self, release: ReleaseHistory, desired: DesiredRelease) -> str:
         """Roll back after a failure; what was done, for a person."""
         previous = await release.read_previous()
         if previous.deployed is None:
             return "there is no deployed revision to go back to"
-        target_attempt = rollout.rollback_attempt(previous, previous.deployed, wanted.digest, ROLLED_BACK)
-        await self._roll_out(release, previous, target_attempt, wanted.terms)
+        target_attempt = rollout.rollback_attempt(previous, previous.deployed, desired.digest, ROLLED_BACK)
+        await self._roll_out(release, previous, target_attempt, desired.options)
         await self._clean_history(release)
         return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
 

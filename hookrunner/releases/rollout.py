@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from hookrunner.model.releases import Head, HelmHook, Terms, Wanted
+from hookrunner.model.releases import DesiredRelease, Head, HelmHook, ReleaseOptions
 from hookrunner.model.resources import JSON
 from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id
+from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, RevisionStatus, new_record, now
 from hookrunner.releases.records.release_history import PreviousRevisions
@@ -57,7 +57,7 @@ class RevisionAttempt:
         return self.record.with_status(status, what + _FAILED + error if error else done)
 
 
-def with_desired_noted(previous: PreviousRevisions, wanted: Wanted) -> ReleaseRecord | None:
+def with_desired_noted(previous: PreviousRevisions, desired: DesiredRelease) -> ReleaseRecord | None:
     """The head's record with the desired chart and values, if these lead to the very same objects and hooks. Raises
     ReleaseFailed if its objects cannot be read.
 
@@ -67,16 +67,16 @@ def with_desired_noted(previous: PreviousRevisions, wanted: Wanted) -> ReleaseRe
     latest = previous.latest
     if latest is None or latest.status != RevisionStatus.DEPLOYED:
         return None
-    new = new_record(wanted, latest.revision, RevisionStatus.DEPLOYED)
+    new = new_record(desired, latest.revision, RevisionStatus.DEPLOYED)
     if _hooks(latest) != _hooks(new) or _objects(latest) != _objects(new):
         return None
-    old, chart = latest.document.get("chart") or {}, wanted.rendered.chart
+    old, chart = latest.document.get("chart") or {}, desired.rendered.chart
     chart = old if chart | {_WHEN: ""} == old | {_WHEN: ""} else chart
-    noted = latest.document | {"config": wanted.values, "chart": chart}
-    return ReleaseRecord(noted, _labels(previous, wanted, latest.revision, latest.manifest))
+    noted = latest.document | {"config": desired.values, "chart": chart}
+    return ReleaseRecord(noted, _labels(previous, desired, latest.revision, latest.manifest))
 
 
-def next_attempt(previous: PreviousRevisions, wanted: Wanted) -> RevisionAttempt:
+def next_attempt(previous: PreviousRevisions, desired: DesiredRelease) -> RevisionAttempt:
     """The revision that leads to the desired release. A failed or interrupted attempt for the same digest is repeated:
     a rollback unchanged; any other unless it had objects that are not desired now, because only its record names
     them."""
@@ -84,18 +84,18 @@ def next_attempt(previous: PreviousRevisions, wanted: Wanted) -> RevisionAttempt
     is_repeated = (
         latest is not None
         and latest.status != RevisionStatus.DEPLOYED
-        and previous.history[-1].head.digest == wanted.digest
+        and previous.history[-1].head.digest == desired.digest
     )
     if latest and is_repeated and previous.history[-1].head.note:
         description = latest.document["info"]["description"].partition(_FAILED)[0]
         return RevisionAttempt(
             latest.with_status(RevisionStatus.PENDING_ROLLBACK, description), latest.objects, known=True
         )
-    known = latest is not None and is_repeated and _keys(latest.objects) <= _keys(wanted.rendered.objects)
+    known = latest is not None and is_repeated and _keys(latest.objects) <= _keys(desired.rendered.objects)
     number = previous.history[-1].number if known else previous.next_number
-    record = new_record(wanted, number, _pending(previous.history), _first_deployed(previous))
-    labels = _labels(previous, wanted, number, record.manifest)
-    return RevisionAttempt(replace(record, labels=labels), wanted.rendered.objects, known)
+    record = new_record(desired, number, _pending(previous.history), _first_deployed(previous))
+    labels = _labels(previous, desired, number, record.manifest)
+    return RevisionAttempt(replace(record, labels=labels), desired.rendered.objects, known)
 
 
 def rollback_attempt(previous: PreviousRevisions, target: ReleaseRecord, digest: str, note: str) -> RevisionAttempt:
@@ -115,8 +115,8 @@ def checksum(manifest: str) -> str:
     return hashlib.md5(manifest.encode(), usedforsecurity=False).hexdigest()
 
 
-def _labels(previous: PreviousRevisions, wanted: Wanted, number: int, manifest: str) -> dict[str, str]:
-    head = Head(wanted.name, wanted.namespace, number, "", wanted.digest, True, wanted.terms.unmanaged)
+def _labels(previous: PreviousRevisions, desired: DesiredRelease, number: int, manifest: str) -> dict[str, str]:
+    head = Head(desired.name, desired.namespace, number, "", desired.digest, True, desired.options.unmanaged)
     return _user_labels(previous) | release_labels(head, checksum(manifest))
 
 
@@ -177,7 +177,7 @@ class ReleaseRollout:
     tools: RolloutTools
     attempt: RevisionAttempt
     previous: PreviousRevisions
-    terms: Terms
+    options: ReleaseOptions
     written: int = 0
     runs: list[HelmHookRun] = field(default_factory=list)
 
@@ -186,13 +186,13 @@ class ReleaseRollout:
         object is written."""
         record, objects, verb = self.attempt.record, self.attempt.objects, self.attempt.verb
         identity, hooks = release_of(record), record.hooks
-        before, wanted = await by_id(self.previous.records), {object_id(obj, release_of(record)) for obj in objects}
+        before, desired = await by_id(self.previous.records), {object_id(obj, release_of(record)) for obj in objects}
         await self._run(hooks, f"pre-{verb}")
-        doubtful = () if self.previous.is_consistent else wanted
-        self.written += (await self.tools.applier.apply(objects, identity, before, self.terms, doubtful)).written
-        self.written += len(await self.tools.applier.remove(before.keys() - wanted, identity, spare=wanted))
-        if self.terms.wait:
-            await self.tools.readiness.wait_ready(objects, identity.namespace, self.terms.timeout)
+        doubtful = () if self.previous.is_consistent else desired
+        self.written += (await self.tools.applier.apply(objects, identity, before, self.options, doubtful)).written
+        self.written += len(await self.tools.applier.remove(before.keys() - desired, identity, spare=desired))
+        if self.options.wait:
+            await self.tools.readiness.wait_ready(objects, identity.namespace, self.options.timeout)
         await self._run(hooks, f"post-{verb}")
 
     def ended(self, error: str = "") -> ReleaseRecord:
@@ -202,16 +202,16 @@ class ReleaseRollout:
 
     async def _run(self, hooks: Iterable[HelmHook], event: str) -> None:
         identity = release_of(self.attempt.record)
-        async with aclosing(self.tools.hooks.run(hooks, event, identity, self.terms.timeout)) as runs:
+        async with aclosing(self.tools.hooks.run(hooks, event, identity, self.options.timeout)) as runs:
             async for run in runs:
                 self.runs.append(run)
 
 
-async def repair(tools: RolloutTools, record: ReleaseRecord, objects: Sequence[JSON], terms: Terms) -> int:
+async def repair(tools: RolloutTools, record: ReleaseRecord, objects: Sequence[JSON], options: ReleaseOptions) -> int:
     """Restore these objects to a deployed revision; how many were written."""
     identity = release_of(record)
-    wanted = {object_id(obj, identity): obj for obj in objects}
-    return (await tools.applier.apply(objects, identity, wanted, terms, wanted.keys())).written
+    desired = {object_id(obj, identity): obj for obj in objects}
+    return (await tools.applier.apply(objects, identity, desired, options, desired.keys())).written
 
 
 async def delete_all(tools: RolloutTools, records: Sequence[ReleaseRecord], timeout: float) -> None:
@@ -232,9 +232,9 @@ async def delete_exclusive(tools: RolloutTools, records: Sequence[ReleaseRecord]
     await tools.applier.remove(known, release_of(records[-1]), spare=spare)
 
 
-def release_of(record: ReleaseRecord) -> Identity:
+def release_of(record: ReleaseRecord) -> ReleaseId:
     """The release of a record."""
-    return Identity(record.name, record.namespace)
+    return ReleaseId(record.name, record.namespace)
 
 
 async def by_id(records: Sequence[ReleaseRecord]) -> Mapping[ObjectId, JSON]:

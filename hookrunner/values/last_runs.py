@@ -7,11 +7,11 @@ know, although the user may have removed these in the same edit that turns the m
 from dataclasses import dataclass, replace
 
 from hookrunner.model.resources import JSON
-from hookrunner.values.layers import Schemas
+from hookrunner.values.layers import LayerSchemas
 from hookrunner.values.section import Section
 
 
-class Free:
+class NoSchemas:
     """No schemas: all values are allowed."""
 
     config = values = helm = None
@@ -73,4 +73,4 @@ def _recorded(key: str, values: JSON, config: JSON) -> Section:
     return replace(section, plain=config, config=config)
 
 
-_FREE: Schemas = Free()
+_FREE: LayerSchemas = NoSchemas()

@@ -14,7 +14,7 @@ from typing import Protocol
 from hookrunner.model.resources import JSON
 
 
-class Schema(Protocol):
+class LayerSchema(Protocol):
     """What layers need of an OpenAPI schema."""
 
     def defaults(self, value: JSON) -> JSON:
@@ -24,19 +24,19 @@ class Schema(Protocol):
         """What is wrong with a value; `old` is the previous value, for rules about changes."""
 
 
-class Schemas(Protocol):
+class LayerSchemas(Protocol):
     """A section's schemas; None if its module has no such schema."""
 
     @property
-    def config(self) -> Schema | None:
+    def config(self) -> LayerSchema | None:
         """For what a user may set."""
 
     @property
-    def values(self) -> Schema | None:
+    def values(self) -> LayerSchema | None:
         """For what hooks and templates see."""
 
     @property
-    def helm(self) -> Schema | None:
+    def helm(self) -> LayerSchema | None:
         """The same right before templates are rendered."""
 
 
@@ -50,18 +50,18 @@ def merged(low: JSON, high: JSON) -> JSON:
     return low | over
 
 
-def defaulted(schema: Schema | None, value: JSON) -> JSON:
+def defaulted(schema: LayerSchema | None, value: JSON) -> JSON:
     """A value with the defaults of a schema."""
     return schema.defaults(value) if schema else value
 
 
-def stages(static: JSON, config: JSON, schemas: Schemas) -> tuple[JSON, JSON, JSON, JSON]:
+def stages(static: JSON, config: JSON, schemas: LayerSchemas) -> tuple[JSON, JSON, JSON, JSON]:
     """The section after each of the layers 1 to 4."""
     below = defaulted(schemas.config, static)
     above = merged(below, config or {})
     return static, below, above, defaulted(schemas.values, above)
 
 
-def checked_config(config: JSON, schemas: Schemas) -> JSON:
+def checked_config(config: JSON, schemas: LayerSchemas) -> JSON:
     """A user's config as the schema for configs checks it: over the defaults, without static values."""
     return merged(defaulted(schemas.config, {}), config or {})

@@ -14,7 +14,7 @@ from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import PatchOperation
 from hookrunner.values import config_sections, layers, patches, pointers
-from hookrunner.values.layers import Schemas
+from hookrunner.values.layers import LayerSchemas
 from hookrunner.values.patches import Patches
 from hookrunner.values.pointers import Misfit, Pointer
 from kubetypes import json_values
@@ -28,7 +28,7 @@ class Section:
 
     key: str
     static: JSON
-    schemas: Schemas
+    schemas: LayerSchemas
     plain: JSON = None
     secret: JSON = None
     checked: bool = False

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.model.releases import Capabilities, Render
+from hookrunner.model.releases import Capabilities, RenderRequest
 from hookrunner.model.resources import JSON
 
 CHART = "apiVersion: v2\nname: demo\nversion: 1.2.3\n"
@@ -18,8 +18,10 @@ def configmap(name: str, data: str = "") -> str:
     return NAMED.format(name=name) + (f"data:\n{data}" if data else "")
 
 
-def order(directory: Path, values: JSON = None, name: str = "demo", labels: Mapping[str, str] | None = None) -> Render:
-    return Render(
+def order(
+    directory: Path, values: JSON = None, name: str = "demo", labels: Mapping[str, str] | None = None
+) -> RenderRequest:
+    return RenderRequest(
         directory, name, "here", values or {}, Capabilities("v1.31.2", ("v1", "apps/v1")), labels=labels or {}
     )
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, RenderFailed
-from hookrunner.model.releases import Rendered
+from hookrunner.model.releases import RenderedChart
 from hookrunner.model.resources import JSON
 from kubetypes.yaml_values import YAML_1_1, documents
 from tests.charts.conftest import CHART, Write, configmap, order
@@ -172,7 +172,7 @@ def theirs(output: str) -> list[tuple[str, JSON]]:
     return [(path, value) for path, text in pairs for value in documents(text.encode(), YAML_1_1) if value]
 
 
-def ours(rendered: Rendered) -> list[tuple[str, JSON]]:
+def ours(rendered: RenderedChart) -> list[tuple[str, JSON]]:
     assert [value for _, value in theirs(rendered.manifest)] == list(rendered.objects)
     return theirs(rendered.manifest) + [(hook.path, hook.obj) for hook in rendered.hooks]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.charts import chart_files
-from hookrunner.charts.chart_files import crds, digest
+from hookrunner.charts.chart_files import digest, read_crds
 from hookrunner.errors import BadChart
 from hookrunner.model.releases import Capabilities
 from tests.charts.conftest import CHART, Write
@@ -170,15 +170,15 @@ def test_every_document_of_every_file_that_is_no_doc(write: Write) -> None:
         "crds/x.md": "",
     }
     directory = write(files | {"crds/_x.yaml": "a"})
-    assert [crd["metadata"]["name"] for crd in crds(directory, ("doc-", "_"))] == ["c", "a", "b"]
+    assert [crd["metadata"]["name"] for crd in read_crds(directory, ("doc-", "_"))] == ["c", "a", "b"]
 
 
 def test_other_prefixes_can_be_skipped(write: Write) -> None:
-    assert crds(write({"crds/z-a.yaml": "no: crd"}), ["z-"]) == []
+    assert read_crds(write({"crds/z-a.yaml": "no: crd"}), ["z-"]) == []
 
 
 def test_a_module_without_crds_has_none(write: Write) -> None:
-    assert crds(write({}), ()) == []
+    assert read_crds(write({}), ()) == []
 
 
 @pytest.mark.parametrize(
@@ -186,12 +186,12 @@ def test_a_module_without_crds_has_none(write: Write) -> None:
 )
 def test_what_is_no_crd_is_refused_by_file_and_document(write: Write, text: str) -> None:
     with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: only CustomResourceDefinition of apiextensions"):
-        crds(write({"crds/a.yaml": CRD + "---\n" + text}), ())
+        read_crds(write({"crds/a.yaml": CRD + "---\n" + text}), ())
 
 
 def test_bad_yaml_is_refused_by_file_and_document(write: Write) -> None:
     with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: not YAML: line 6"):
-        crds(write({"crds/a.yaml": CRD + "---\na: ]\n"}), ())
+        read_crds(write({"crds/a.yaml": CRD + "---\na: ]\n"}), ())
 
 
 SEEN = Capabilities("v1.31.0", ("v1",))

@@ -15,7 +15,7 @@ import pytest_asyncio
 from hookrunner.charts.manifests import manifests
 from hookrunner.charts.renderer import Renderer
 from hookrunner.kube.environment import with_kubeconfig
-from hookrunner.model.releases import Capabilities, Render
+from hookrunner.model.releases import Capabilities, RenderRequest
 from tests.charts.conftest import CHART, Write, configmap, order
 from tests.controlplane.cluster import Cluster
 
@@ -72,7 +72,7 @@ async def test_lookup_answers_from_the_cluster(
     cluster: Cluster, namespace: str, helm: Path, write: Write, program: bool
 ) -> None:
     directory = write({"templates/a.yaml": configmap("a", f"  uid: {LOOKUP}\n")})
-    wanted = Render(directory, "demo", namespace, {}, Capabilities("v1.31.0", ()))
+    wanted = RenderRequest(directory, "demo", namespace, {}, Capabilities("v1.31.0", ()))
     environ = with_kubeconfig(os.environ, str(cluster.kubeconfig))
     async with Renderer(environ=environ, program=str(helm) if program else "") as renderer:
         [found] = (await renderer.render(wanted)).objects
@@ -95,7 +95,7 @@ async def test_api_versions_are_those_that_helm_sees_in_the_cluster(
     output = run(helm, f"install demo {directory} -n {namespace} --dry-run=server --kubeconfig {cluster.kubeconfig}")
     [theirs] = manifests({"demo": output[output.index("---") :]}, "demo", {}).objects
     versions = (*cluster.kubectl("api-versions").split(), "v1/ConfigMap", "apps/v1/Deployment")
-    rendered = await renderer.render(Render(directory, "demo", namespace, {}, Capabilities("v1.31.0", versions)))
+    rendered = await renderer.render(RenderRequest(directory, "demo", namespace, {}, Capabilities("v1.31.0", versions)))
     [ours] = rendered.objects
     assert ours["data"] == theirs["data"]
     assert set(ours["data"].values()) == {"true", "false"}

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from hookrunner.charts.render_process import RenderProcess
-from hookrunner.charts.renderer import Limits, Renderer, request
+from hookrunner.charts.renderer import Renderer, RenderLimits, request
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.worker import WorkerLost
 from tests.charts.conftest import CHART, Write, configmap, order
@@ -27,7 +27,7 @@ RECURSIVE = "{{ define `r` }}{{ include `r` . }}{{ end }}{{ include `r` . }}"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def renderer() -> AsyncIterator[Renderer]:
-    async with Renderer(Limits(deadline=20)) as renderer:
+    async with Renderer(RenderLimits(deadline=20)) as renderer:
         yield renderer
 
 
@@ -127,7 +127,7 @@ async def test_a_template_that_never_ends_keeps_nobody_waiting(write: Write) -> 
 async def test_a_template_that_never_ends_costs_its_worker_and_nothing_else(write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}"})
     for deadline in (0.3, 3, 30):  # so long may the other render take, if the machine stands still
-        async with Renderer(Limits(deadline=deadline)) as renderer:
+        async with Renderer(RenderLimits(deadline=deadline)) as renderer:
             with pytest.raises(RenderFailed, match=f"not done within {deadline:g} s"):
                 await renderer.render(order(directory, {"hang": True}))
             with suppress(RenderFailed):
@@ -139,7 +139,7 @@ async def test_a_template_that_never_ends_costs_its_worker_and_nothing_else(writ
 async def test_a_template_that_takes_all_memory_ends_its_worker(write: Write) -> None:
     eat = '{{ repeat 400000000 "x" }}'
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.eat }}" + eat + "{{ end }}"})
-    async with Renderer(Limits(memory=100 << 20)) as renderer:
+    async with Renderer(RenderLimits(memory=100 << 20)) as renderer:
         with pytest.raises(RenderFailed, match=r"render worker died .*memory"):
             await renderer.render(order(directory, {"eat": True}))
         assert (await renderer.render(order(directory))).objects == ()
@@ -155,7 +155,7 @@ async def test_a_worker_that_was_killed_while_idle_is_not_missed(renderer: Rende
 
 async def test_an_idle_worker_ends_and_a_deadline_of_zero_is_none(write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a")})
-    async with Renderer(Limits(deadline=0, idle=0.01)) as renderer:
+    async with Renderer(RenderLimits(deadline=0, idle=0.01)) as renderer:
         await renderer.render(order(directory))
         [child] = renderer._children
         assert await child._worker.process.wait() == 0
@@ -242,8 +242,8 @@ async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
 
 async def test_a_worker_that_was_expected_renders(write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a")})
-    async with Renderer(Limits(deadline=20)) as renderer:
-        renderer.expect()
+    async with Renderer(RenderLimits(deadline=20)) as renderer:
+        renderer.prewarm()
         await _expected(renderer)
         await renderer.render(order(directory))
         assert len(renderer._children) == 1
@@ -251,7 +251,7 @@ async def test_a_worker_that_was_expected_renders(write: Write) -> None:
 
 async def _expected(renderer: Renderer) -> None:
     """Until a worker is ready, however long that takes."""
-    renderer.expect()
+    renderer.prewarm()
     assert renderer._prewarming
     await asyncio.wait({renderer._prewarming})
 
@@ -268,6 +268,6 @@ async def test_a_render_ends_with_its_renderer(write: Write) -> None:
 
 async def test_a_worker_that_is_expected_ends_with_the_renderer() -> None:
     async with Renderer() as renderer:
-        renderer.expect()
+        renderer.prewarm()
         await asyncio.sleep(0)
     assert all(child.left for child in renderer._children)

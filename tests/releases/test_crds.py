@@ -8,7 +8,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.releases.crds import Crds
-from hookrunner.releases.manifest_objects import Kinds
+from hookrunner.releases.manifest_objects import KindResolver
 from kubesandbox.sandbox import Sandbox
 
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.x.io"
@@ -17,7 +17,7 @@ LABELS = {"heritage": "addon-operator"}
 
 @pytest.fixture
 def crds(client: Client) -> Crds:
-    return Crds(client, Kinds(Discovery(client)), deadline=5)
+    return Crds(client, KindResolver(Discovery(client)), deadline=5)
 
 
 def definition(*versions: str, kind: str = "Thing", **schema: Any) -> Any:
@@ -87,7 +87,7 @@ async def test_every_definition_that_failed_is_named_and_the_others_are_there(cr
 
 
 async def test_a_definition_that_the_server_does_not_serve_fails_with_its_reason(client: Client) -> None:
-    crds = Crds(client, Kinds(Discovery(client)), deadline=0.1)
+    crds = Crds(client, KindResolver(Discovery(client)), deadline=0.1)
     await crds.ensure([definition("v1")], {})
     taken = definition("v1", kind="Second")
     taken["spec"]["names"]["shortNames"] = ["things"]

@@ -9,20 +9,20 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
-from hookrunner.model.releases import Terms
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
-from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId, object_id
+from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 
-RELEASE = Identity("r", "default")
-TERMS = Terms()
+RELEASE = ReleaseId("r", "default")
+TERMS = ReleaseOptions()
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture
 def applying(client: Client) -> ManifestApplier:
-    return ManifestApplier(client, Kinds(Discovery(client)))
+    return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
 def config_map(name: str = "a", data: Any = None, **annotations: str) -> Any:
@@ -125,7 +125,7 @@ async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: ManifestA
     with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it is there already.*hookrunner.io/adopt: "true"'):
         await applying.apply([config_map()], RELEASE, {}, TERMS)
     assert await data_of(client) == {"k": "theirs", "mine": "x"}
-    assert await applying.apply([config_map()], RELEASE, {}, Terms(adopt=True)) == Counts(changed=1)
+    assert await applying.apply([config_map()], RELEASE, {}, ReleaseOptions(adopt=True)) == Counts(changed=1)
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
@@ -286,7 +286,7 @@ async def test_removal_goes_backwards_and_is_done_once(applying: ManifestApplier
 async def test_what_is_to_be_kept_or_not_ours_stays(applying: ManifestApplier, client: Client) -> None:
     kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
     await applying.apply([kept], RELEASE, {}, TERMS)
-    await applying.apply([config_map("others")], Identity("other", "default"), {}, TERMS)
+    await applying.apply([config_map("others")], ReleaseId("other", "default"), {}, TERMS)
     await post(client, "nobodys")
     assert await removed(applying, [kept, config_map("others"), config_map("nobodys")]) == []
     names = {item["metadata"]["name"] for item in (await client.get(MAPS))["items"]}

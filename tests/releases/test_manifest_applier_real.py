@@ -13,13 +13,13 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.model.releases import Terms
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
-from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId, object_id
+from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 
-TERMS = Terms()
+TERMS = ReleaseOptions()
 APP = {"app": "x"}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
@@ -86,12 +86,12 @@ def chart(namespace: str) -> list[Any]:
     ]
 
 
-def by_id(*objects: Any, identity: Identity) -> dict[ObjectId, Any]:
+def by_id(*objects: Any, identity: ReleaseId) -> dict[ObjectId, Any]:
     return {object_id(obj, identity): obj for obj in objects}
 
 
 async def seen(client: Client, objects: list[Any], namespace: str) -> list[Any]:
-    kinds = Kinds(Discovery(client))
+    kinds = KindResolver(Discovery(client))
     found = []
     for obj in objects:
         resource = await kinds.resolve(obj["apiVersion"], obj["kind"])
@@ -107,13 +107,13 @@ def essence(obj: Any) -> Any:
 
 @pytest.fixture
 def applying(real: Client) -> ManifestApplier:
-    return ManifestApplier(real, Kinds(Discovery(real)))
+    return ManifestApplier(real, KindResolver(Discovery(real)))
 
 
 async def test_a_label_changes_on_every_kind_and_nothing_else(
     real: Client, applying: ManifestApplier, namespace: str
 ) -> None:
-    old, release = chart(namespace), Identity("r", namespace)
+    old, release = chart(namespace), ReleaseId("r", namespace)
     last = by_id(*old, identity=release)
     try:
         assert await applying.apply(old, release, {}, TERMS) == Counts(created=len(old))
@@ -138,7 +138,7 @@ async def test_a_label_changes_on_every_kind_and_nothing_else(
 async def test_a_number_of_replicas_that_the_chart_leaves_open_stays(
     cluster: Cluster, real: Client, applying: ManifestApplier, namespace: str
 ) -> None:
-    release = Identity("r", namespace)
+    release = ReleaseId("r", namespace)
     metadata = {"name": "d"}
     old = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": deployment()}
     await applying.apply([old], release, {}, TERMS)
@@ -153,7 +153,7 @@ async def test_a_number_of_replicas_that_the_chart_leaves_open_stays(
 async def test_a_chart_with_faults_that_a_creation_passes_over_can_be_changed(
     real: Client, applying: ManifestApplier, namespace: str
 ) -> None:
-    release = Identity("r", namespace)
+    release = ReleaseId("r", namespace)
     old = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": deployment(unknown=1)}
     old["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "A", "value": "1"})
     await applying.apply([old], release, {}, TERMS)
@@ -173,8 +173,10 @@ async def test_a_right_that_is_missing_in_the_middle_is_told_and_the_rest_is_wri
     objects = [obj for obj in chart(namespace) if obj["kind"] in names]
     settings = KubeSettings(config=user.kubeconfig)
     async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
-        applying = ManifestApplier(client, Kinds(Discovery(client)))
+        applying = ManifestApplier(client, KindResolver(Discovery(client)))
         with pytest.raises(ReleaseFailed, match=r"Secret/\S+: no right to keep secrets.*\n.*not tried yet: 1"):
-            await applying.apply(objects, Identity("r", namespace), {}, TERMS)
-    counts = await ManifestApplier(real, Kinds(Discovery(real))).apply(objects, Identity("r", namespace), {}, TERMS)
+            await applying.apply(objects, ReleaseId("r", namespace), {}, TERMS)
+    counts = await ManifestApplier(real, KindResolver(Discovery(real))).apply(
+        objects, ReleaseId("r", namespace), {}, TERMS
+    )
     assert (counts.created, counts.changed + counts.unchanged) == (2, 1)

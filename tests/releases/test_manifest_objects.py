@@ -3,9 +3,9 @@
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id, stages
+from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id, stages
 
-RELEASE = Identity("r", "ns")
+RELEASE = ReleaseId("r", "ns")
 
 
 def ids(*kinds: str) -> list[ObjectId]:

@@ -8,11 +8,11 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.discovery import Discovery
-from hookrunner.model.releases import Adoption, Terms
+from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases import ownership
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
-from hookrunner.releases.manifest_objects import Identity, Kinds
+from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.records.record_storage import Driver
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -20,7 +20,7 @@ from tests.releases import wants
 from tests.releases.wants import wanted
 from tests.releases.world import MAPS, World, started
 
-RELEASE = Identity("r", "ns")
+RELEASE = ReleaseId("r", "ns")
 DEPLOYMENT = Resource("apps/v1", "Deployment", "deployments", True)
 ROLE = Resource("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", False)
 OURS = {"meta.helm.sh/release-name": "r", "meta.helm.sh/release-namespace": "ns"}
@@ -56,18 +56,18 @@ def test_texts_of_a_secret_are_sent_as_they_are_kept() -> None:
         (OURS, RELEASE),
         (None, None),
         ({"meta.helm.sh/release-namespace": "b"}, None),
-        ({**OURS, "meta.helm.sh/release-namespace": "b"}, Identity("r", "b")),
-        ({"meta.helm.sh/release-name": "r"}, Identity("r", "")),
+        ({**OURS, "meta.helm.sh/release-namespace": "b"}, ReleaseId("r", "b")),
+        ({"meta.helm.sh/release-name": "r"}, ReleaseId("r", "")),
     ],
 )
-def test_annotations_name_the_release_that_an_object_belongs_to(annotations: Any, owner: Identity | None) -> None:
+def test_annotations_name_the_release_that_an_object_belongs_to(annotations: Any, owner: ReleaseId | None) -> None:
     assert ownership.owner({"annotations": annotations}) == owner
 
 
-NEW = Identity("new", "default")
-OLD = Identity("demo", "old")
-TERMS = Terms()
-ADOPT = Terms(adopt=True)
+NEW = ReleaseId("new", "default")
+OLD = ReleaseId("demo", "old")
+TERMS = ReleaseOptions()
+ADOPT = ReleaseOptions(adopt=True)
 FOREIGN = "default/ConfigMap/a: it belongs to release old/demo"
 
 
@@ -79,7 +79,7 @@ def configmap(name: str, **data: str) -> Any:
 
 @pytest.fixture
 def applying(client: Client) -> ManifestApplier:
-    return ManifestApplier(client, Kinds(Discovery(client)))
+    return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
 @pytest.fixture(autouse=True)
@@ -102,9 +102,9 @@ async def test_an_orphan_is_taken_over_if_that_is_allowed(applying: ManifestAppl
     assert applying.owners.adopted(NEW) == ()
 
 
-@pytest.mark.parametrize("terms", [ADOPT, Terms(adopt_orphans=True)])
-async def test_either_term_allows_it(terms: Terms, applying: ManifestApplier, client: Client) -> None:
-    await applying.apply([configmap("a", k="new")], NEW, {}, terms)
+@pytest.mark.parametrize("terms", [ADOPT, ReleaseOptions(adopt_orphans=True)])
+async def test_either_term_allows_it(options: ReleaseOptions, applying: ManifestApplier, client: Client) -> None:
+    await applying.apply([configmap("a", k="new")], NEW, {}, options)
     assert await owner(client) == "default/new"
 
 
@@ -128,7 +128,7 @@ async def test_orphans_alone_gives_no_right_to_what_belongs_to_nobody(
 ) -> None:
     await client.send(Call("POST", MAPS, body={"metadata": {"name": "b"}}))
     with pytest.raises(ReleaseFailed, match="belongs to no release"):
-        await applying.apply([configmap("b")], NEW, {}, Terms(adopt_orphans=True))
+        await applying.apply([configmap("b")], NEW, {}, ReleaseOptions(adopt_orphans=True))
 
 
 async def test_what_fields_an_orphan_had_is_no_matter(applying: ManifestApplier, client: Client) -> None:
@@ -144,7 +144,7 @@ async def test_what_fields_an_orphan_had_is_no_matter(applying: ManifestApplier,
 async def test_the_objects_of_a_release_that_exists_are_never_taken(
     driver: Driver, applying: ManifestApplier, client: Client
 ) -> None:
-    await started(client, driver=driver).settle(wanted("d1", namespace="old"))
+    await started(client, driver=driver).reconcile(wanted("d1", namespace="old"))
     with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and two releases may not have the same object") as refused:
         await applying.apply([configmap("a")], NEW, {}, ADOPT)
     assert "old/sh.helm.release.v1.demo.v1" in str(refused.value)
@@ -152,7 +152,7 @@ async def test_the_objects_of_a_release_that_exists_are_never_taken(
 
 
 async def test_a_record_without_labels_is_a_record(applying: ManifestApplier, client: Client) -> None:
-    await started(client).settle(wanted("d1", namespace="old"))
+    await started(client).reconcile(wanted("d1", namespace="old"))
     path = "/api/v1/namespaces/old/secrets/sh.helm.release.v1.demo.v1"
     await client.send(
         Call("PATCH", path, body={"metadata": {"labels": None}}, content_type="application/merge-patch+json")
@@ -163,7 +163,7 @@ async def test_a_record_without_labels_is_a_record(applying: ManifestApplier, cl
 
 async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applying: ManifestApplier, client: Client) -> None:
     other = wanted("d1", namespace="old")
-    await started(client).settle(replace(other, name="demo.v1"))
+    await started(client).reconcile(replace(other, name="demo.v1"))
     await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert await owner(client) == "default/new"
 
@@ -219,9 +219,9 @@ async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applying: M
 async def test_a_release_that_failed_for_an_orphan_takes_it_over_when_it_may(client: Client, world: World) -> None:
     releases, want = started(client), wanted("d1", configmap("a", k="new"))
     with pytest.raises(ReleaseFailed, match="no record any more"):
-        await releases.settle(want)
-    assert (await releases.settle(wanted("d1", *want.rendered.objects, adopt=True))).changed == 1
-    assert releases.adopted("demo", "default") == (Adoption("default/ConfigMap/a", "old/demo"),)
+        await releases.reconcile(want)
+    assert (await releases.reconcile(wanted("d1", *want.rendered.objects, adopt=True))).changed == 1
+    assert releases.take_adoptions("demo", "default") == (Adoption("default/ConfigMap/a", "old/demo"),)
     assert await world.history() == ["1 deployed"]
 
 

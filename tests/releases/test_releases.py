@@ -8,7 +8,7 @@ import yaml
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Call, Client
-from hookrunner.model.releases import Finding, Head, Terms
+from hookrunner.model.releases import DriftFinding, Head, ReleaseOptions
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.revisions import CHECKSUM
 from hookrunner.releases.releases import Releases
@@ -23,7 +23,7 @@ BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "da
 
 
 async def test_a_release_is_installed_and_on_record_before_its_first_object(releases: Releases, world: World) -> None:
-    settled = await releases.settle(wanted("d1", A, B))
+    settled = await releases.reconcile(wanted("d1", A, B))
     assert settled.head == Head("demo", "default", 1, "deployed", "d1", owned=True)
     assert settled.changed == 2
     assert world.writes() == [
@@ -33,18 +33,18 @@ async def test_a_release_is_installed_and_on_record_before_its_first_object(rele
 
 
 async def test_what_is_as_it_is_wanted_costs_no_request(client: Client, world: World) -> None:
-    await started(client).settle(wanted("d1", A))
+    await started(client).reconcile(wanted("d1", A))
     releases = started(client)
-    await releases.heads("default")
+    await releases.list_heads("default")
     world.sandbox.faults.requests.clear()
-    assert (await releases.settle(wanted("d1", A))).changed == 0
+    assert (await releases.reconcile(wanted("d1", A))).changed == 0
     assert not world.sandbox.faults.requests
 
 
 async def test_an_upgrade_writes_what_changed_and_prunes(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A, B, C))
+    await releases.reconcile(wanted("d1", A, B, C))
     world.writes()
-    assert (await releases.settle(wanted("d2", A, configmap("b", x="2")))).changed == 2
+    assert (await releases.reconcile(wanted("d2", A, configmap("b", x="2")))).changed == 2
     assert await world.maps() == {"a": {"x": "1"}, "b": {"x": "2"}}
     assert await world.history() == ["1 superseded", "2 deployed"]
     assert not [line for line in world.writes() if "configmaps/a" in line]
@@ -52,15 +52,15 @@ async def test_an_upgrade_writes_what_changed_and_prunes(releases: Releases, wor
 
 async def test_what_is_only_written_otherwise_is_not_pruned(releases: Releases, world: World) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": []}
-    await releases.settle(wanted("d1", role | {"metadata": {"name": "reader", "namespace": "means-nothing"}}))
-    await releases.settle(wanted("d2", role | {"metadata": {"name": "reader"}}))
+    await releases.reconcile(wanted("d1", role | {"metadata": {"name": "reader", "namespace": "means-nothing"}}))
+    await releases.reconcile(wanted("d2", role | {"metadata": {"name": "reader"}}))
     assert not [line for line in world.writes() if line.startswith("DELETE")]
 
 
 async def test_another_digest_of_the_same_manifest_is_only_noted(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A))
+    await releases.reconcile(wanted("d1", A))
     world.writes()
-    assert (await releases.settle(wanted("d2", A))).head.digest == "d2"
+    assert (await releases.reconcile(wanted("d2", A))).head.digest == "d2"
     assert world.writes() == ["PUT secrets/sh.helm.release.v1.demo.v1"]
     (revision,) = await world.revisions()
     assert (await world.records.read(revision)).document["config"]["demo"] == {"digest": "d2"}
@@ -68,18 +68,18 @@ async def test_another_digest_of_the_same_manifest_is_only_noted(releases: Relea
 
 async def test_a_digest_that_leads_to_the_very_same_record_writes_nothing(releases: Releases, world: World) -> None:
     """The cluster serves other kinds than before, and the chart asks for them."""
-    await releases.settle(wanted("d1", A))
+    await releases.reconcile(wanted("d1", A))
     world.writes()
-    assert (await releases.settle(replace(wanted("d1", A), digest="d2"))).changed == 0
+    assert (await releases.reconcile(replace(wanted("d1", A), digest="d2"))).changed == 0
     assert world.writes() == []
 
 
 async def test_a_release_of_addon_operator_is_taken_over_where_it_is(releases: Releases, world: World) -> None:
     theirs = new_record(wanted("", A), 4, RevisionStatus.DEPLOYED)
     await world.foreign(theirs, **{CHECKSUM: "c", "team": "blue"})
-    assert (await releases.heads("default"))["demo"] == Head("demo", "default", 4, "deployed", owned=True)
+    assert (await releases.list_heads("default"))["demo"] == Head("demo", "default", 4, "deployed", owned=True)
     world.writes()
-    assert (await releases.settle(wanted("d1", A))).head == Head("demo", "default", 4, "deployed", "d1", owned=True)
+    assert (await releases.reconcile(wanted("d1", A))).head == Head("demo", "default", 4, "deployed", "d1", owned=True)
     assert world.writes() == ["PUT secrets/sh.helm.release.v1.demo.v4"]
     (revision,) = await world.revisions()
     assert (revision.labels["team"], revision.labels[CHECKSUM]) == ("blue", checksum(theirs.manifest))
@@ -92,7 +92,7 @@ async def test_so_it_is_if_it_has_written_the_same_objects_otherwise(releases: R
     }
     await world.foreign(ReleaseRecord(theirs), **{CHECKSUM: checksum(theirs["manifest"])})
     world.writes()
-    assert (await releases.settle(wanted("d1", A, B))).head.digest == "d1"
+    assert (await releases.reconcile(wanted("d1", A, B))).head.digest == "d1"
     assert world.writes() == ["PUT secrets/sh.helm.release.v1.demo.v4"]
     (revision,) = await world.revisions()
     assert revision.labels[CHECKSUM] == checksum((await world.records.read(revision)).manifest)
@@ -103,18 +103,18 @@ async def test_so_it_is_if_it_has_written_the_same_objects_otherwise(releases: R
 async def test_what_is_not_the_same_is_upgraded(releases: Releases, world: World, manifest: str) -> None:
     theirs = new_record(wanted("", A), 4, RevisionStatus.DEPLOYED).document | {"manifest": manifest}
     await world.foreign(ReleaseRecord(theirs), **{CHECKSUM: "c"})
-    assert (await releases.settle(wanted("d1", A))).head.revision == 5
+    assert (await releases.reconcile(wanted("d1", A))).head.revision == 5
 
 
 async def test_a_changed_helm_hook_alone_makes_a_revision(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A, hooks=(hook("h", "pre-upgrade", x="1"),)))
-    await releases.settle(wanted("d2", A, hooks=(hook("h", "pre-upgrade", x="2"),)))
+    await releases.reconcile(wanted("d1", A, hooks=(hook("h", "pre-upgrade", x="1"),)))
+    await releases.reconcile(wanted("d2", A, hooks=(hook("h", "pre-upgrade", x="2"),)))
     assert await world.history() == ["1 superseded", "2 deployed"]
     assert (await world.maps())["h"] == {"x": "2"}
 
 
 async def test_when_hooks_ran_is_on_record(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A, hooks=(hook("h", "post-install"), hook("i", "post-delete"))))
+    await releases.reconcile(wanted("d1", A, hooks=(hook("h", "post-install"), hook("i", "post-delete"))))
     (revision,) = await world.revisions()
     first, second = (await world.records.read(revision)).document["hooks"]
     assert first["last_run"]["phase"] == "Succeeded"
@@ -124,27 +124,27 @@ async def test_when_hooks_ran_is_on_record(releases: Releases, world: World) -> 
 
 async def test_a_rollback_pins_until_something_else_is_wanted(client: Client, world: World) -> None:
     releases = started(client)
-    await releases.settle(wanted("d1", A))
-    await releases.settle(wanted("d2", B))
+    await releases.reconcile(wanted("d1", A))
+    await releases.reconcile(wanted("d2", B))
     head = await releases.rollback("demo", "default", None, "d2")
     assert head == Head("demo", "default", 3, "deployed", "d2", owned=True, note="pinned")
     assert await world.maps() == {"a": {"x": "1"}}
     assert await world.described(3) == "Rollback to 1"
-    assert (await started(client).settle(wanted("d2", B))).head == head
-    await started(client).settle(wanted("d3", B))
+    assert (await started(client).reconcile(wanted("d2", B))).head == head
+    await started(client).reconcile(wanted("d3", B))
     assert sorted(await world.maps()) == ["b"]
 
 
 @pytest.mark.parametrize("number", [7, None])
 async def test_a_rollback_to_nothing_says_what_there_is(releases: Releases, number: int | None) -> None:
-    await releases.settle(wanted("d1", A))
+    await releases.reconcile(wanted("d1", A))
     with pytest.raises(ReleaseFailed, match=r"release demo has no .*; it has: 1 \(deployed\)"):
         await releases.rollback("demo", "default", number, "d1")
 
 
 async def test_an_uninstall_leaves_nothing(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A, B, hooks=(hook("last", "post-delete"),)))
-    await releases.settle(wanted("d2", A, hooks=(hook("last", "post-delete"),)))
+    await releases.reconcile(wanted("d1", A, B, hooks=(hook("last", "post-delete"),)))
+    await releases.reconcile(wanted("d2", A, hooks=(hook("last", "post-delete"),)))
     world.writes()
     assert await releases.uninstall("demo", "default")
     first, second = (f"secrets/sh.helm.release.v1.demo.v{number}" for number in (1, 2))
@@ -157,37 +157,37 @@ async def test_an_uninstall_leaves_nothing(releases: Releases, world: World) -> 
 
 
 async def test_unmanaged_is_recorded_once_and_left_alone_then(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A))
-    await releases.settle(wanted("d2", configmap("a", x="2"), unmanaged=True))
+    await releases.reconcile(wanted("d1", A))
+    await releases.reconcile(wanted("d2", configmap("a", x="2"), unmanaged=True))
     world.writes()
-    assert (await releases.settle(wanted("d3", configmap("a", x="3"), unmanaged=True))).head.unmanaged
+    assert (await releases.reconcile(wanted("d3", configmap("a", x="3"), unmanaged=True))).head.unmanaged
     assert not world.writes()
-    await releases.settle(wanted("d3", configmap("a", x="3")))
+    await releases.reconcile(wanted("d3", configmap("a", x="3")))
     assert await world.maps() == {"a": {"x": "3"}}
 
 
 async def test_what_was_lost_is_repaired_without_a_revision(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A, B))
+    await releases.reconcile(wanted("d1", A, B))
     await world.client.send(Call("DELETE", f"{MAPS}/a"))
-    finding = Finding("demo", "default", "v1", "ConfigMap", "a")
-    assert await releases.repair("demo", "default", [finding], Terms()) == 1
+    finding = DriftFinding("demo", "default", "v1", "ConfigMap", "a")
+    assert await releases.repair("demo", "default", [finding], ReleaseOptions()) == 1
     assert sorted(await world.maps()) == ["a", "b"]
     assert await world.history() == ["1 deployed"]
 
 
 async def test_a_release_can_be_read_while_it_is_changed(releases: Releases, world: World) -> None:
-    head = (await releases.settle(wanted("d1", A))).head
+    head = (await releases.reconcile(wanted("d1", A))).head
     world.writes()
     line = "POST /api/v1/namespaces/default/configmaps"
     held_up = world.sandbox.faults.add(Fault("stall", line))
-    changing = asyncio.ensure_future(releases.settle(wanted("d2", B)))
+    changing = asyncio.ensure_future(releases.reconcile(wanted("d2", B)))
     await until(lambda: any(line in request for request in world.sandbox.faults.requests))
-    assert (await releases.manifest(head), changing.done()) == ((A,), False)
+    assert (await releases.read_manifest(head), changing.done()) == ((A,), False)
     world.sandbox.faults.remove(held_up)
     await changing
-    assert await releases.head("demo", "default") == (await releases.heads("default"))["demo"]
+    assert await releases.read_head("demo", "default") == (await releases.list_heads("default"))["demo"]
 
 
 async def test_the_manifest_is_that_of_the_deployed_revision(releases: Releases) -> None:
-    settled = await releases.settle(wanted("d1", A, B))
-    assert await releases.manifest(settled.head) == (A, B)
+    settled = await releases.reconcile(wanted("d1", A, B))
+    assert await releases.read_manifest(settled.head) == (A, B)

@@ -22,8 +22,8 @@ A, B = configmap("a", x="1"), configmap("b", x="1")
 async def before(client: Client, world: World) -> list[str]:
     """Two revisions by the driver `configmap`; the records as they are to be."""
     releases = started(client, driver="configmap")
-    await releases.settle(wanted("d1", A, B))
-    await releases.settle(wanted("d2", configmap("a", x="2"), B))
+    await releases.reconcile(wanted("d1", A, B))
+    await releases.reconcile(wanted("d2", configmap("a", x="2"), B))
     world.writes()
     return ["1 superseded", "2 deployed"]
 
@@ -35,11 +35,11 @@ async def elsewhere(client: Client) -> list[str]:
 
 async def test_to_look_changes_nothing(client: Client, world: World, before: list[str]) -> None:
     releases = started(client)
-    head = await releases.head("demo", "default")
+    head = await releases.read_head("demo", "default")
     assert head
     assert (head.revision, head.digest, head.owned) == (2, "d2", True)
-    assert [obj["data"]["x"] for obj in await releases.manifest(head)] == ["2", "1"]
-    assert await releases.heads("default") == {}
+    assert [obj["data"]["x"] for obj in await releases.read_manifest(head)] == ["2", "1"]
+    assert await releases.list_heads("default") == {}
     assert (world.writes(), await elsewhere(client)) == ([], before)
 
 
@@ -47,31 +47,31 @@ async def test_what_is_ours_is_inherited_with_its_whole_history(
     client: Client, world: World, before: list[str]
 ) -> None:
     releases = started(client)
-    head = await releases.inherit("demo", "default")
+    head = await releases.migrate_records("demo", "default")
     assert head
     assert (head.revision, head.digest) == (2, "d2")
     assert (await world.history(), await elsewhere(client)) == (before, [])
-    assert (await releases.settle(wanted("d2", A))).changed == 0
+    assert (await releases.reconcile(wanted("d2", A))).changed == 0
     await releases.rollback("demo", "default", 1, "d2")
     assert (await world.maps())["a"] == {"x": "1"}
 
 
 async def test_the_next_upgrade_knows_what_there_was(client: Client, world: World, before: list[str]) -> None:
-    assert (await started(client).settle(wanted("d3", A))).head.revision == 3
+    assert (await started(client).reconcile(wanted("d3", A))).head.revision == 3
     assert await world.maps() == {"a": {"x": "1"}}
     assert await world.history() == ["1 superseded", "2 superseded", "3 deployed"]
     assert await elsewhere(client) == []
 
 
 async def test_a_release_of_helm_is_inherited_when_it_is_wanted_and_not_before(client: Client, world: World) -> None:
-    await started(client, driver="configmap").settle(wanted("d1", A, B))
+    await started(client, driver="configmap").reconcile(wanted("d1", A, B))
     (revision,), _ = await RecordStorage(client, "configmap").list_revisions("default")
     record = await RecordStorage(client, "configmap").read(revision)
     await RecordStorage(client, "configmap").update(ReleaseRecord(record.document), revision)
     releases = started(client)
-    head = await releases.inherit("demo", "default")
+    head = await releases.migrate_records("demo", "default")
     assert (head and head.owned, await world.history()) == (False, [])
-    assert (await releases.settle(wanted("d1", A))).head.revision == 2
+    assert (await releases.reconcile(wanted("d1", A))).head.revision == 2
     assert (sorted(await world.maps()), await elsewhere(client)) == (["a"], [])
 
 
@@ -82,12 +82,12 @@ async def test_wherever_that_ends_it_goes_on_there(
     credentials = Credentials(KubeSettings(), Connection(sandbox.url))
     async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
         with pytest.raises(Died):
-            await started(mortal).settle(wanted("d3", A))
+            await started(mortal).reconcile(wanted("d3", A))
     releases = started(client)
-    head = await releases.head("demo", "default")
+    head = await releases.read_head("demo", "default")
     assert head
     assert (head.revision, head.digest) == (2, "d2")
-    await releases.inherit("demo", "default")
+    await releases.migrate_records("demo", "default")
     assert (await world.history(), await elsewhere(client)) == (before, [])
 
 
@@ -95,10 +95,10 @@ async def test_of_two_histories_that_of_our_kind_counts_and_the_other_is_told_of
     client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     await world.foreign(new_record(wanted("", B), 7, RevisionStatus.DEPLOYED))
-    head = await started(client).head("demo", "default")
+    head = await started(client).read_head("demo", "default")
     assert head
     assert head.revision == 7
-    assert (await started(client).settle(wanted("d1", A))).head.revision == 8
+    assert (await started(client).reconcile(wanted("d1", A))).head.revision == 8
     assert await elsewhere(client) == before
     assert "kubectl delete configmap -n default -l owner=helm,name=demo" in capfd.readouterr().err
 
@@ -107,7 +107,7 @@ async def test_who_may_not_look_for_the_other_kind_is_told_unless_there_are_rele
     client: Client, world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
     world.sandbox.faults.add(Fault("answer", f"GET {MAPS}?labelSelector", status=403))
-    assert (await started(client).settle(wanted("d1", A))).head.revision == 1
+    assert (await started(client).reconcile(wanted("d1", A))).head.revision == 1
     assert "grant get, list and delete of ConfigMaps" in capfd.readouterr().err
-    await started(client).head("demo", "default")
+    await started(client).read_head("demo", "default")
     assert capfd.readouterr().err == ""

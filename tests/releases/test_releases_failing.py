@@ -23,7 +23,7 @@ BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "da
 async def test_a_release_that_was_left_pending_goes_on_under_its_number(releases: Releases, world: World) -> None:
     await world.foreign(new_record(wanted("", A), 1, RevisionStatus.SUPERSEDED))
     await world.foreign(new_record(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE), **{DIGEST: "d1.v2"})
-    await releases.settle(wanted("d1", A, B))
+    await releases.reconcile(wanted("d1", A, B))
     assert await world.history() == ["1 superseded", "2 deployed"]
     assert await world.described(2) == "Upgrade complete"
 
@@ -31,104 +31,104 @@ async def test_a_release_that_was_left_pending_goes_on_under_its_number(releases
 async def test_a_release_that_somebody_left_pending_is_marked_as_interrupted(releases: Releases, world: World) -> None:
     await world.foreign(new_record(wanted("", A), 1, RevisionStatus.DEPLOYED))
     await world.foreign(new_record(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE))
-    await releases.settle(wanted("d1", A))
+    await releases.reconcile(wanted("d1", A))
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
     assert await world.described(2) == "Interrupted while pending-upgrade"
 
 
 async def test_an_interrupted_rollback_goes_on_as_one(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A))
-    await releases.settle(wanted("d2", B))
+    await releases.reconcile(wanted("d1", A))
+    await releases.reconcile(wanted("d2", B))
     refused = world.sandbox.faults.add(Fault("answer", "POST /api/v1/namespaces/default/configmaps", status=403))
     with pytest.raises(ReleaseFailed):
         await releases.rollback("demo", "default", 1, "d2")
     world.sandbox.faults.remove(refused)
-    settled = await releases.settle(wanted("d2", B))
+    settled = await releases.reconcile(wanted("d2", B))
     assert (settled.head.note, settled.head.revision) == ("pinned", 3)
     assert (sorted(await world.maps()), await world.described(3)) == (["a"], "Rollback to 1")
 
 
 async def test_a_failure_is_on_record_and_told_with_its_object(releases: Releases, world: World) -> None:
     with pytest.raises(ReleaseFailed, match=r"(?s)release default/demo: .*ConfigMap/bad"):
-        await releases.settle(wanted("d1", A, BAD))
+        await releases.reconcile(wanted("d1", A, BAD))
     assert await world.history() == ["1 failed"]
     assert (await world.described(1)).startswith('Release "demo" failed: ')
 
 
 async def test_what_always_fails_has_one_revision(client: Client, world: World) -> None:
-    await started(client).settle(wanted("d1", A))
+    await started(client).reconcile(wanted("d1", A))
     for _ in range(3):
         with pytest.raises(ReleaseFailed):
-            await started(client).settle(wanted("d2", A, BAD))
+            await started(client).reconcile(wanted("d2", A, BAD))
     assert await world.history() == ["1 deployed", "2 failed"]
-    await started(client).settle(wanted("d3", A, B))
+    await started(client).reconcile(wanted("d3", A, B))
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
 
 
 async def test_names_by_chance_leave_nothing_behind(releases: Releases, world: World) -> None:
     for name in ("random-1", "random-2"):
         with pytest.raises(ReleaseFailed):
-            await releases.settle(wanted("d1", configmap(name), BAD))
-    await releases.settle(wanted("d1", A))
+            await releases.reconcile(wanted("d1", configmap(name), BAD))
+    await releases.reconcile(wanted("d1", A))
     assert await world.maps() == {"a": {"x": "1"}}
 
 
 async def test_history_is_kept_short_but_not_the_deployed_revision(client: Client, world: World) -> None:
     releases = started(client, keep=3)
-    await releases.settle(wanted("d1", A))
+    await releases.reconcile(wanted("d1", A))
     for number in range(5):
         with pytest.raises(ReleaseFailed):
-            await releases.settle(wanted(f"bad-{number}", configmap(f"only-{number}"), BAD))
+            await releases.reconcile(wanted(f"bad-{number}", configmap(f"only-{number}"), BAD))
     assert await world.history() == ["1 deployed", "5 failed", "6 failed"]
     assert sorted(await world.maps()) == ["a", "only-3", "only-4"]
     for number in range(3):
-        await releases.settle(wanted(f"good-{number}", configmap("a", x=str(number))))
+        await releases.reconcile(wanted(f"good-{number}", configmap("a", x=str(number))))
     assert await world.history() == ["7 superseded", "8 superseded", "9 deployed"]
     assert sorted(await world.maps()) == ["a"]
 
 
 async def test_a_failed_upgrade_is_rolled_back_and_not_tried_again(client: Client, world: World) -> None:
     bad = wanted("d2", configmap("a", x="2"), B, BAD, rollback_on_failure=True)
-    await started(client).settle(wanted("d1", A))
+    await started(client).reconcile(wanted("d1", A))
     with pytest.raises(ReleaseFailed, match="rolled back to revision 1, until the desired release changes"):
-        await started(client).settle(bad)
+        await started(client).reconcile(bad)
     assert await world.maps() == {"a": {"x": "1"}}
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
     world.writes()
-    assert (await started(client).settle(bad)).head == Head(
+    assert (await started(client).reconcile(bad)).head == Head(
         "demo", "default", 3, "deployed", "d2", True, False, "rolled-back"
     )
     assert not world.writes()
-    assert (await started(client).settle(wanted("d3", A, B))).head.note == ""
+    assert (await started(client).reconcile(wanted("d3", A, B))).head.note == ""
 
 
 async def test_the_server_being_away_is_no_reason_to_roll_back(releases: Releases, world: World) -> None:
-    await releases.settle(wanted("d1", A))
+    await releases.reconcile(wanted("d1", A))
     away = world.sandbox.faults.add(Fault("refuse", "POST /api/v1/namespaces/default/configmaps"))
     with pytest.raises(ReleaseFailed):
-        await releases.settle(wanted("d2", A, B, rollback_on_failure=True))
+        await releases.reconcile(wanted("d2", A, B, rollback_on_failure=True))
     assert await world.history() == ["1 deployed", "2 failed"]
     world.sandbox.faults.remove(away)
-    await releases.settle(wanted("d2", A, B, rollback_on_failure=True))
+    await releases.reconcile(wanted("d2", A, B, rollback_on_failure=True))
     assert await world.history() == ["1 superseded", "2 deployed"]
 
 
 async def test_records_that_cannot_be_read_stop_nobody(
     client: Client, world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    await started(client).settle(wanted("d1", A, B))
+    await started(client).reconcile(wanted("d1", A, B))
     await patched(client, {"data": {"release": "AAAA"}})
     releases = started(client)
-    await releases.settle(wanted("d2", A))
+    await releases.reconcile(wanted("d2", A))
     assert await world.history() == ["1 deployed", "2 deployed"]
     assert "sh.helm.release.v1.demo.v1" in capfd.readouterr().err
     world.writes()
-    await releases.settle(wanted("d2", A))
+    await releases.reconcile(wanted("d2", A))
     assert not world.writes()
     assert sorted(await world.maps()) == ["a", "b"]
     assert "delete them, then the record" in releases.problems("demo", "default")[0]
     await client.send(Call("DELETE", FIRST))
-    await releases.heads("default")
+    await releases.list_heads("default")
     assert releases.problems("demo", "default") == []
 
 
@@ -136,43 +136,43 @@ async def test_what_is_deployed_is_applied_anew_once_its_record_is_known_to_be_u
     client: Client, world: World
 ) -> None:
     """Not before: nothing to do costs no request."""
-    head = (await started(client).settle(wanted("d1", A))).head
+    head = (await started(client).reconcile(wanted("d1", A))).head
     await patched(client, {"data": {"release": "AAAA"}})
     releases = started(client)
-    assert (await releases.settle(wanted("d1", A))).head == head
-    assert await releases.manifest(head) == ()
-    assert releases.broken(head)
-    assert (await anext(releases.unreadable()))[0] == "demo"
-    settled = await releases.settle(wanted("d1", A))
-    assert (settled.head.revision, releases.broken(settled.head)) == (2, False)
+    assert (await releases.reconcile(wanted("d1", A))).head == head
+    assert await releases.read_manifest(head) == ()
+    assert releases.is_broken(head)
+    assert (await anext(releases.watch_unreadable()))[0] == "demo"
+    settled = await releases.reconcile(wanted("d1", A))
+    assert (settled.head.revision, releases.is_broken(settled.head)) == (2, False)
     assert await world.history() == ["1 deployed", "2 deployed"]
 
 
 async def test_a_release_that_nobody_knows_the_objects_of_is_not_taken_away(client: Client) -> None:
-    await started(client).settle(wanted("d1", A))
+    await started(client).reconcile(wanted("d1", A))
     await patched(client, {"data": {"release": "AAAA"}})
     with pytest.raises(ReleaseFailed, match="by hand, then kubectl delete secret -n default -l owner=helm,name=demo"):
         await started(client).uninstall("demo", "default")
 
 
 async def test_a_record_without_its_labels_is_named_with_how_to_put_them_back(client: Client, world: World) -> None:
-    await started(client).settle(wanted("d1", A))
+    await started(client).reconcile(wanted("d1", A))
     await patched(client, {"metadata": {"labels": dict.fromkeys(("owner", "name", "version"))}})
     releases = started(client)
     with pytest.raises(ReleaseFailed, match=r"demo\.v1 has lost the labels") as failed:
-        await releases.settle(wanted("d1", A))
+        await releases.reconcile(wanted("d1", A))
     labels = dict(re.findall(r"(\w+)=(\w+)", str(failed.value)))
     assert labels == {"owner": "helm", "name": "demo", "version": "1", "status": "deployed"}
     await patched(client, {"metadata": {"labels": labels}})
-    await releases.settle(wanted("d1", A))
+    await releases.reconcile(wanted("d1", A))
     assert await world.history() == ["1 deployed"]
 
 
 async def test_a_record_that_has_lost_everything_is_to_be_deleted(client: Client) -> None:
-    await started(client).settle(wanted("d1", A))
+    await started(client).reconcile(wanted("d1", A))
     await patched(client, {"metadata": {"labels": {"owner": None}}, "data": {"release": "AAAA"}})
     with pytest.raises(ReleaseFailed, match=r"demo\.v1: .* also lacks the labels of a record: delete it"):
-        await started(client).settle(wanted("d1", A))
+        await started(client).reconcile(wanted("d1", A))
 
 
 async def patched(client: Client, body: dict[str, Any]) -> None:

@@ -76,9 +76,9 @@ async def test_helm_reads_what_we_have_written(
     real: Client, helm: Path, cluster: Cluster, namespace: str, driver: Driver
 ) -> None:
     releases, stock = started(real, driver=driver), Helm(helm, cluster, namespace, driver)
-    await releases.settle(wanted("d1", A, hooks=(hook("h", "post-install", x="hook"),), namespace=namespace))
+    await releases.reconcile(wanted("d1", A, hooks=(hook("h", "post-install", x="hook"),), namespace=namespace))
     last = wanted("d2", AGAIN, B, namespace=namespace)
-    await releases.settle(last)
+    await releases.reconcile(last)
     (listed,) = await stock.json("list")
     assert (listed["name"], listed["revision"], listed["status"]) == ("demo", "2", "deployed")
     assert (listed["chart"], listed["app_version"]) == ("demo-0.2.0", "")
@@ -92,29 +92,29 @@ async def test_helm_reads_what_we_have_written(
 
 async def test_helm_rolls_back_and_we_converge_once(real: Client, stock: Helm, namespace: str) -> None:
     releases = started(real)
-    await releases.settle(wanted("d1", A, namespace=namespace))
-    await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))
-    async with aclosing(releases.changes(namespace)) as changes:
+    await releases.reconcile(wanted("d1", A, namespace=namespace))
+    await releases.reconcile(wanted("d2", AGAIN, B, namespace=namespace))
+    async with aclosing(releases.watch_changes(namespace)) as changes:
         await stock("rollback", "demo", "1")
         assert await asyncio.wait_for(anext(changes), 60) == "demo"
     assert await data(real, namespace) == {"a": "1"}
-    head = (await started(real).heads(namespace))["demo"]
+    head = (await started(real).list_heads(namespace))["demo"]
     assert (head.revision, head.status, head.digest, head.owned) == (3, "deployed", "", True)
-    assert (await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
+    assert (await releases.reconcile(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
     assert await data(real, namespace) == {"a": "2", "b": "1"}
-    assert (await releases.settle(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
+    assert (await releases.reconcile(wanted("d2", AGAIN, B, namespace=namespace))).head.revision == 4
     assert [one["status"] for one in await stock.json("history", "demo")] == ["superseded"] * 3 + ["deployed"]
 
 
 async def test_helm_upgrades_and_uninstalls_what_we_have_installed(
     real: Client, stock: Helm, chart: Callable[..., Path], namespace: str
 ) -> None:
-    await started(real).settle(wanted("d1", A, B, namespace=namespace))
+    await started(real).reconcile(wanted("d1", A, B, namespace=namespace))
     await stock("upgrade", "demo", chart(AGAIN))
     assert await data(real, namespace) == {"a": "2"}
     await stock("uninstall", "demo")
     assert await data(real, namespace) == {}
-    assert await started(real).heads(namespace) == {}
+    assert await started(real).list_heads(namespace) == {}
 
 
 async def test_a_release_of_helm_is_taken_over_without_touching_pods(
@@ -127,7 +127,7 @@ async def test_a_release_of_helm_is_taken_over_without_touching_pods(
     (pod,) = (await real.get(path))["items"]
     web = deployment("web")
     web["metadata"]["labels"] = {"heritage": "addon-operator"}
-    settled = await started(real).settle(wanted("d1", AGAIN, web, namespace=namespace, wait=True, timeout=60))
+    settled = await started(real).reconcile(wanted("d1", AGAIN, web, namespace=namespace, wait=True, timeout=60))
     assert (settled.head.revision, settled.head.owned, settled.changed) == (2, True, 2)
     assert [one["metadata"]["uid"] for one in (await real.get(path))["items"]] == [pod["metadata"]["uid"]]
     (found,) = (await real.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"))["items"]
@@ -139,10 +139,10 @@ async def test_a_release_of_helm_is_taken_over_without_touching_pods(
 
 
 async def test_what_failed_and_was_rolled_back_helm_shows(real: Client, stock: Helm, namespace: str) -> None:
-    await started(real).settle(wanted("d1", A, namespace=namespace))
+    await started(real).reconcile(wanted("d1", A, namespace=namespace))
     bad = configmap("bad") | {"data": 3}
     with pytest.raises(Exception, match="rolled back to revision 1"):
-        await started(real).settle(wanted("d2", bad, namespace=namespace, rollback_on_failure=True))
+        await started(real).reconcile(wanted("d2", bad, namespace=namespace, rollback_on_failure=True))
     (first, second, third) = await stock.json("history", "demo")
     assert (first["status"], second["status"], third["description"]) == ("superseded", "failed", "Rollback to 1")
     assert 'Upgrade "demo" failed: 1 of 1 objects could not be' in second["description"]
@@ -153,14 +153,16 @@ async def test_wherever_we_died_helm_reads_the_history(
 ) -> None:
     settings = KubeSettings(config=cluster.kubeconfig)
     credentials = Credentials(settings, await loaded(Loading(settings)))
-    await started(real).settle(wanted("d1", A, B, namespace=namespace))
+    await started(real).reconcile(wanted("d1", A, B, namespace=namespace))
     seen = set()
     for writes in range(1, 4):
         async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
             with pytest.raises(Died):
-                await started(mortal).settle(wanted(f"d{writes}x", configmap("a", x=f"{writes}"), namespace=namespace))
+                await started(mortal).reconcile(
+                    wanted(f"d{writes}x", configmap("a", x=f"{writes}"), namespace=namespace)
+                )
         seen |= {one["status"] for one in await stock.json("history", "demo")}
-    settled = await started(real).settle(wanted("d9", A, namespace=namespace))
+    settled = await started(real).reconcile(wanted("d9", A, namespace=namespace))
     assert seen >= {RevisionStatus.DEPLOYED, RevisionStatus.PENDING_UPGRADE}
     statuses = [one["status"] for one in await stock.json("history", "demo")]
     assert (statuses[-1], len(statuses)) == (RevisionStatus.DEPLOYED, settled.head.revision)

@@ -11,7 +11,7 @@ from hookrunner.kube.client import Call, Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.model.releases import Wanted
+from hookrunner.model.releases import DesiredRelease
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Sandbox
@@ -27,31 +27,31 @@ HOOKS = (hook("before", "pre-upgrade"), hook("after", "post-upgrade"), hook("gon
 BAD: dict[str, Any] = configmap("bad") | {"data": 3}
 
 
-def first(namespace: str) -> Wanted:
+def first(namespace: str) -> DesiredRelease:
     return wanted("d1", A, B, deployment("web"), hooks=HOOKS, namespace=namespace)
 
 
-def second(namespace: str) -> Wanted:
+def second(namespace: str) -> DesiredRelease:
     return wanted("d2", configmap("a", x="2"), C, deployment("web"), hooks=HOOKS, namespace=namespace)
 
 
-def failing(namespace: str) -> Wanted:
+def failing(namespace: str) -> DesiredRelease:
     objects = configmap("a", x="2"), C, BAD, deployment("web")
     return wanted("d2", *objects, hooks=HOOKS, namespace=namespace, rollback_on_failure=True)
 
 
 async def install(releases: Releases, namespace: str) -> None:
-    await releases.settle(first(namespace))
+    await releases.reconcile(first(namespace))
 
 
 async def upgrade(releases: Releases, namespace: str) -> None:
-    await releases.settle(second(namespace))
+    await releases.reconcile(second(namespace))
 
 
 async def fail(releases: Releases, namespace: str) -> None:
     """The first time, and after a death while the attempt was made, this raises; then what failed is not tried."""
     with suppress(ReleaseFailed):
-        await releases.settle(failing(namespace))
+        await releases.reconcile(failing(namespace))
 
 
 async def uninstall(releases: Releases, namespace: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from hookrunner.model.releases import HelmHook, Rendered, Terms, Wanted
+from hookrunner.model.releases import DesiredRelease, HelmHook, ReleaseOptions, RenderedChart
 from hookrunner.releases.records.record import now
 
 
@@ -30,8 +30,8 @@ def hook(name: str, event: str, **data: str) -> HelmHook:
 
 
 def wanted(
-    digest: str, *objects: Any, hooks: tuple[HelmHook, ...] = (), namespace: str = "default", **terms: Any
-) -> Wanted:
+    digest: str, *objects: Any, hooks: tuple[HelmHook, ...] = (), namespace: str = "default", **options: Any
+) -> DesiredRelease:
     """Release `demo`, of these objects."""
     manifest = "".join(f"---\n# Source: demo/templates/all.yaml\n{yaml.safe_dump(obj)}" for obj in objects)
     chart: dict[str, Any] = {
@@ -43,5 +43,7 @@ def wanted(
         "files": [],
         "modtime": now(),
     }
-    rendered = Rendered(manifest, objects, hooks, "", chart)
-    return Wanted("demo", namespace, rendered, {"global": {}, "demo": {"digest": digest}}, digest, Terms(**terms))
+    rendered = RenderedChart(manifest, objects, hooks, "", chart)
+    return DesiredRelease(
+        "demo", namespace, rendered, {"global": {}, "demo": {"digest": digest}}, digest, ReleaseOptions(**options)
+    )

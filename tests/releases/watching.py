@@ -19,7 +19,7 @@ from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen
 from hookrunner.releases.drift.drift import Drift
-from hookrunner.releases.manifest_objects import Identity, Kinds
+from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.readiness import Readiness
 
 JSON = Any
@@ -33,9 +33,9 @@ class World:
 
     def __init__(self, client: Client, namespace: str = "default") -> None:
         self.client = client
-        self.identity = Identity("demo", namespace)
+        self.identity = ReleaseId("demo", namespace)
         self.discovery = Discovery(client)
-        self.kinds = Kinds(self.discovery)
+        self.kinds = KindResolver(self.discovery)
         self.watches = Watches(client, self.discovery, Metrics(""), idle=75.0)
         self.readiness = Readiness(self.discovery, self.watches)
 
@@ -93,7 +93,7 @@ class Watched:
         self.told: list[str] = []
 
     def follow(self, *objects: JSON, mode: modules.Drift = "missing") -> None:
-        self.drift.follow(self.world.identity, objects, mode)
+        self.drift.track(self.world.identity, objects, mode)
 
     async def listen(self) -> None:
         async for finding in self.drift.findings():
@@ -107,7 +107,7 @@ class Watched:
 
     @property
     def found(self) -> list[str]:
-        return [str(finding) for finding in self.drift.found(self.world.identity)]
+        return [str(finding) for finding in self.drift.known_findings(self.world.identity)]
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.releases.records.record import ReleaseRecord
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from hookrunner.releases.records.revisions import Revision
-from hookrunner.releases.releases import Books, Releases
+from hookrunner.releases.releases import RecordSettings, Releases
 from kubesandbox.sandbox import Sandbox
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -18,7 +18,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 def started(client: Client, keep: int = 10, driver: Driver = "secret") -> Releases:
     """As after a start of the process."""
     discovery = Discovery(client)
-    books = Books(driver, keep, "default")
+    books = RecordSettings(driver, keep, "default")
     return Releases(client, discovery, Watches(client, discovery, Metrics(""), 75), books)
 
 

@@ -24,7 +24,7 @@ from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import CONFIG, Asks, Documents, Facts, Recalculation, contradicts, flagged, uncertain
 from hookrunner.modules.statics import Flag
 from hookrunner.values.config_sections import Config, parse
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 from kubetypes import json_values
 
 _log = log.get("config")
@@ -60,7 +60,7 @@ class ModuleDecisions:
         self,
         extenders: Extenders,
         states: ModuleStates,
-        store: Store,
+        store: ValuesStore,
         capabilities: Callable[[], Awaitable[Capabilities]],
         sources: ConfigSources,
     ) -> None:

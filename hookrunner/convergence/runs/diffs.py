@@ -19,7 +19,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON
 from hookrunner.releases import ownership
-from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id
+from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 
 NO_DIFF = "No diff found"
 
@@ -38,7 +38,7 @@ class Diffs:
         self._discovery = discovery
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def of(self, identity: Identity, wanted: Iterable[JSON], deployed: Iterable[JSON]) -> str:
+    async def of(self, identity: ReleaseId, wanted: Iterable[JSON], deployed: Iterable[JSON]) -> str:
         """A unified diff, object by object; those of the `deployed` revision that are not wanted any more are shown as
         going. What Secrets hold is not shown, only that it differs. Raises KubeError, ReleaseFailed."""
         new = {object_id(obj, identity): obj for obj in wanted}
@@ -47,7 +47,7 @@ class Diffs:
         parts = await asyncio.gather(*(self._part(one, new.get(one), old.get(one), identity) for one in (*new, *going)))
         return "".join(parts) or f"{NO_DIFF}\n"
 
-    async def _part(self, one: ObjectId, obj: JSON, last: JSON, identity: Identity) -> str:
+    async def _part(self, one: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> str:
         async with self._turn:
             live = await self._live(one)
             created = live is not None and last is not None and _created(live)
@@ -62,7 +62,7 @@ class Diffs:
         except (NotFound, UnknownKind):
             return None
 
-    async def _target(self, one: ObjectId, obj: JSON, last: JSON, identity: Identity) -> JSON:
+    async def _target(self, one: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> JSON:
         """The object as it would be; as it is wanted if the server cannot say, for want of its namespace or its kind.
         `last` is what it was created from, None if it has been applied since. Raises KubeError if it is refused."""
         try:

@@ -13,7 +13,7 @@ from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import JSON
 from hookrunner.releases.drift.drift import Drift
-from hookrunner.releases.manifest_objects import Identity
+from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
 
 _CALM = 0.5
@@ -32,34 +32,34 @@ class ReleaseLocator:
         self._usual = usual
         self._strays: Mapping[str, Head] | None = None
 
-    def identity(self, module: Module) -> Identity:
+    def identity(self, module: Module) -> ReleaseId:
         """The identity of a module's release, where it should be."""
-        return Identity(module.name, module.traits.namespace or self._usual)
+        return ReleaseId(module.name, module.traits.namespace or self._usual)
 
     async def heads(self) -> dict[str, Head]:
         """The latest revision of each release in our namespace, and of each of ours elsewhere, by name."""
-        strays, heads = await asyncio.gather(self._list_strays(), self._releases.heads(self._usual))
+        strays, heads = await asyncio.gather(self._list_strays(), self._releases.list_heads(self._usual))
         return {**strays, **heads}
 
     async def head(self, module: Module) -> Head | None:
         """The latest revision of a module's release, from memory if it is known, wherever it is."""
-        return await self._releases.head(*self.identity(module)) or await self._find_elsewhere(module)
+        return await self._releases.read_head(*self.identity(module)) or await self._find_elsewhere(module)
 
     async def inherit(self, module: Module) -> Head | None:
         """The same, in the first look at what an earlier process has left. Also raises ReleaseFailed."""
-        return await self._releases.inherit(*self.identity(module)) or await self._find_elsewhere(module)
+        return await self._releases.migrate_records(*self.identity(module)) or await self._find_elsewhere(module)
 
     async def _find_elsewhere(self, module: Module) -> Head | None:
         """One that is known is looked up again: it may have been deleted."""
         if self._strays is None or module.name in self._strays:
             self._strays = await self._list_strays()
-        head = self._strays.get(module.name) or await self._releases.head(module.name, self._usual)
+        head = self._strays.get(module.name) or await self._releases.read_head(module.name, self._usual)
         return head if head and head.owned and head.namespace != self.identity(module).namespace else None
 
     async def _list_strays(self) -> Mapping[str, Head]:
         """Our releases in other namespaces; none without the right to list all records."""
         try:
-            return await self._releases.strays()
+            return await self._releases.list_strays()
         except Denied as error:
             _log.debug("releases in other namespaces cannot be listed", error=str(error))
             return {}
@@ -91,7 +91,7 @@ class DriftTracker:
             self._heads[head.name] = head
             self._settled.put_nowait(_Settled(module, head, objects))
 
-    def pause(self, identity: Identity) -> None:
+    def pause(self, identity: ReleaseId) -> None:
         """It is about to be written."""
         self._drift.pause(identity)
         self._heads.pop(identity.name, None)
@@ -117,13 +117,13 @@ class DriftTracker:
     async def _begin(self, settled: _Settled) -> None:
         module, head = settled.module, settled.head
         try:
-            objects = await self._releases.manifest(head) if settled.objects is None else settled.objects
+            objects = await self._releases.read_manifest(head) if settled.objects is None else settled.objects
         except (KubeError, ReleaseFailed) as error:
             _log.debug("objects cannot be watched yet", module=module.name, error=str(error))
             self._settled.put_nowait(settled)
             return
         if self._heads.get(module.name) is head:  # else it was written or deleted meanwhile
-            self._drift.follow(_identity(head), objects, module.traits.drift)
+            self._drift.track(_identity(head), objects, module.traits.drift)
 
 
 class Leftovers:
@@ -209,5 +209,5 @@ class Leftovers:
             _purge_log.error("a release could not be purged", release=name, error=str(error))
 
 
-def _identity(head: Head) -> Identity:
-    return Identity(head.name, head.namespace)
+def _identity(head: Head) -> ReleaseId:
+    return ReleaseId(head.name, head.namespace)

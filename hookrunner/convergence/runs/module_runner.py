@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
 from hookrunner import log
-from hookrunner.charts.chart_files import crds
+from hookrunner.charts.chart_files import read_crds
 from hookrunner.convergence.runs.capabilities import KnownCapabilities
 from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
@@ -19,7 +19,7 @@ from hookrunner.errors import BadHookConfig, ReleaseFailed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
 from hookrunner.releases.crds import Crds
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 
 MOST_REPEATS = 5
 """So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
@@ -45,7 +45,7 @@ class ModuleDefinitions:
         """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
         if state.has_definitions:
             return
-        definitions = await asyncio.to_thread(crds, state.module.directory, self._skipped)
+        definitions = await asyncio.to_thread(read_crds, state.module.directory, self._skipped)
         kinds = await self._crds.ensure(definitions, self._labels) if definitions else ()
         if definitions:
             self._capabilities.forget()
@@ -61,7 +61,7 @@ class ModuleRunner:
         webhooks: ModuleWebhooks,
         definitions: ModuleDefinitions,
         releases: ReleaseReconciler,
-        store: Store,
+        store: ValuesStore,
     ) -> None:
         self._hooks = hooks
         self._webhooks = webhooks
@@ -145,7 +145,9 @@ class ModuleRunner:
 class ModuleRemover:
     """Deletes a module: webhooks, delete hooks, release, watches, hooks, values in memory, in this order."""
 
-    def __init__(self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: Store) -> None:
+    def __init__(
+        self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: ValuesStore
+    ) -> None:
         self._hooks = hooks
         self._webhooks = webhooks
         self._releases = releases

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
-from hookrunner.charts.chart_files import Scan, digest, scan, together
+from hookrunner.charts.chart_files import Scan, digest, digest_with_manifest, scan
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.runs.capabilities import KnownCapabilities
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
@@ -19,14 +19,14 @@ from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import Finding, Head, Render, Rendered, Terms, Wanted
+from hookrunner.model.releases import DesiredRelease, DriftFinding, Head, ReleaseOptions, RenderedChart, RenderRequest
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import some
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.releases.rollout import PINNED
 from hookrunner.settings import ModulesSettings
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 
 MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
 
@@ -54,7 +54,7 @@ class ReleaseReconciler:
         self,
         settings: ModulesSettings,
         helm: Helm,
-        store: Store,
+        store: ValuesStore,
         metrics: Metrics,
         maintained: Callable[[str], bool],
     ) -> None:
@@ -76,7 +76,7 @@ class ReleaseReconciler:
 
     def prewarm(self) -> None:
         """Start the render worker: something will be rendered soon."""
-        self._helm.renderer.expect()
+        self._helm.renderer.prewarm()
 
     async def has_releases(self) -> bool:
         """May an earlier process have installed something?"""
@@ -117,9 +117,9 @@ class ReleaseReconciler:
         self.tracker.track(state.module, head)
         return head
 
-    def drift(self, state: ModuleState) -> tuple[Finding, ...]:
+    def drift(self, state: ModuleState) -> tuple[DriftFinding, ...]:
         """Its objects that have drifted from what was applied."""
-        return self._helm.drift.found(self.locator.identity(state.module))
+        return self._helm.drift.known_findings(self.locator.identity(state.module))
 
     def problems(self, state: ModuleState) -> list[str]:
         """What is known to be wrong with the records of its release."""
@@ -128,9 +128,9 @@ class ReleaseReconciler:
     async def is_broken(self, state: ModuleState) -> bool:
         """Is it known that the record of its latest revision cannot be read?"""
         head = await self.head(state)
-        return head is not None and self._helm.releases.broken(head)
+        return head is not None and self._helm.releases.is_broken(head)
 
-    def needs_repair(self, state: ModuleState, finding: Finding) -> bool:
+    def needs_repair(self, state: ModuleState, finding: DriftFinding) -> bool:
         """Log and count that an object has drifted; should the module run for it?"""
         fields = ", ".join(finding.fields)
         _log.warn("object deleted" if finding.missing else "object changed", object=str(finding), fields=fields)
@@ -145,19 +145,19 @@ class ReleaseReconciler:
         except BadChart:
             return False
 
-    async def render(self, state: ModuleState) -> Rendered:
+    async def render(self, state: ModuleState) -> RenderedChart:
         """The chart with the present values, as its next revision would be. Raises BadChart, RenderFailed."""
         return await self._helm.renderer.render(await self._render_order(state.module, await self.head(state)))
 
     async def deployed(self, state: ModuleState) -> tuple[JSON, ...]:
         """The objects of a module's deployed revision, empty without one."""
         head = await self.head(state)
-        return await self._helm.releases.manifest(head) if head else ()
+        return await self._helm.releases.read_manifest(head) if head else ()
 
     async def last_values(self, state: ModuleState) -> JSON:
         """The values of a module's deployed revision by section, None without one."""
         head = await self.head(state)
-        return await self._helm.releases.values(head) if head else None
+        return await self._helm.releases.read_values(head) if head else None
 
     async def _reconcile(self, state: ModuleState) -> None:
         module, head = state.module, await self.head(state)
@@ -175,19 +175,19 @@ class ReleaseReconciler:
             return
         rendered = rendered or await self._render(state, head)
         values = self._store.document(module.key)
-        await self._upgrade(state, Wanted(*identity, rendered, values, current, self._terms(state)))
+        await self._upgrade(state, DesiredRelease(*identity, rendered, values, current, self._terms(state)))
 
     def _is_settled(self, head: Head, left_alone: bool) -> bool:
         """Was the last rollout successful, and can its record be read?"""
         good = head.status == _DEPLOYED and head.unmanaged == left_alone
-        return good and not self._helm.releases.broken(head)
+        return good and not self._helm.releases.is_broken(head)
 
     def _known_digest(self, head: Head) -> str:
         """The digest that has led to just this revision, though its record may have another."""
         known, digest_ = self._rolled_out.get(head.name, (None, ""))
         return digest_ if known == head else ""
 
-    async def _compute_digest(self, state: ModuleState, head: Head | None) -> tuple[str, Rendered | None]:
+    async def _compute_digest(self, state: ModuleState, head: Head | None) -> tuple[str, RenderedChart | None]:
         """The digest of what the release should be made from. Where templates look into the cluster, that includes the
         rendered manifest, which is returned too."""
         with self._timed(self._operation("check-upgrade"), state):
@@ -196,19 +196,19 @@ class ReleaseReconciler:
         if not files.looks_up:
             return current, None
         rendered = await self._render(state, head)
-        return together(current, rendered.manifest), rendered
+        return digest_with_manifest(current, rendered.manifest), rendered
 
-    async def _render(self, state: ModuleState, head: Head | None) -> Rendered:
+    async def _render(self, state: ModuleState, head: Head | None) -> RenderedChart:
         with self._timed(self._operation("template"), state):
             return await self._helm.renderer.render(await self._render_order(state.module, head))
 
-    async def _upgrade(self, state: ModuleState, wanted: Wanted) -> None:
+    async def _upgrade(self, state: ModuleState, wanted: DesiredRelease) -> None:
         self.tracker.pause(self.locator.identity(state.module))
         try:
             with self._timed(self._operation("upgrade"), state):
-                settled = await self._helm.releases.settle(wanted)
+                settled = await self._helm.releases.reconcile(wanted)
         finally:
-            state.add_adopted(self._helm.releases.adopted(wanted.name, wanted.namespace))
+            state.add_adopted(self._helm.releases.take_adoptions(wanted.name, wanted.namespace))
         self._rolled_out[wanted.name] = settled.head, wanted.digest
         if settled.changed:
             _log.info("release rolled out", revision=settled.head.revision, written=settled.changed)
@@ -227,16 +227,16 @@ class ReleaseReconciler:
             await self._helm.releases.repair(*identity, drifted, self._terms(state))
             _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
-            self._helm.drift.repaired(identity, drifted)
+            self._helm.drift.mark_repaired(identity, drifted)
         self.tracker.track(state.module, head, objects)
 
     async def _digest(self, module: Module, files: Scan) -> str:
         capabilities = await self._helm.known.get() if files.reads_capabilities else None
         return digest(files.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
 
-    async def _render_order(self, module: Module, head: Head | None) -> Render:
+    async def _render_order(self, module: Module, head: Head | None) -> RenderRequest:
         """Renders are upgrades of revision 1, except for the very first one."""
-        return Render(
+        return RenderRequest(
             directory=module.directory,
             name=module.name,
             namespace=self.locator.identity(module).namespace,
@@ -250,9 +250,9 @@ class ReleaseReconciler:
         unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.key) else {}
         return {**self._settings.extra_labels, **unmanaged}
 
-    def _terms(self, state: ModuleState) -> Terms:
+    def _terms(self, state: ModuleState) -> ReleaseOptions:
         traits = state.module.traits
-        return Terms(
+        return ReleaseOptions(
             adopt=state.may_adopt,
             adopt_orphans=self._settings.adopt_orphans,
             wait=traits.wait,

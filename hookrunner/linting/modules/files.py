@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from hookrunner.charts.chart_files import crds
+from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.hooks.shapes import suggestion
@@ -28,7 +28,7 @@ def check(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRemark]:
         text = f"is not executable, so that nobody asks it whether the module is on; chmod +x {enabled}"
         yield ModuleRemark("enabled", code="not-executable", text=text)
     try:
-        crds(module.directory, skip_crds)
+        read_crds(module.directory, skip_crds)
     except BadChart as error:
         path, place = of_file(str(error), module.directory)
         yield ModuleRemark(path or "crds", place, "crd-refused", str(error))

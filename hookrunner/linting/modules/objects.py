@@ -7,13 +7,13 @@ from hookrunner.linting import kinds
 from hookrunner.linting.modules.places import START, Position
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import Rendered
+from hookrunner.model.releases import RenderedChart
 from hookrunner.model.resources import JSON
 
 _SOURCE = re.compile(r"^# Source: [^/\n]+/(\S+)\n", re.MULTILINE)
 
 
-def check(module: Module, rendered: Rendered) -> Iterator[ModuleRemark]:
+def check(module: Module, rendered: RenderedChart) -> Iterator[ModuleRemark]:
     """A remark for each template and kind."""
     for obj in [*rendered.objects, *(hook.obj for hook in rendered.hooks)]:
         api_version, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
@@ -22,7 +22,7 @@ def check(module: Module, rendered: Rendered) -> Iterator[ModuleRemark]:
             yield ModuleRemark(path, _place(module, path, api_version, kind), kinds.CODE, told)
 
 
-def _template(rendered: Rendered, obj: JSON) -> str:
+def _template(rendered: RenderedChart, obj: JSON) -> str:
     """The template that an object is from, in the module's directory; empty if that cannot be told."""
     for hook in rendered.hooks:
         if hook.obj is obj:

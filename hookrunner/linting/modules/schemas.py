@@ -10,7 +10,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas import Schema, Schemas
 from hookrunner.values.schemas.node import Node
-from hookrunner.values.schemas.schema import Terms, problems
+from hookrunner.values.schemas.schema import CheckMode, problems
 from hookrunner.values.schemas.schema_files import CONFIG, VALUES
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
@@ -65,13 +65,13 @@ def _defaults(directory: Path, name: str, schema: Schema) -> Iterator[ModuleRema
     own = (node for node in _nodes(schema.node, set()) if node.default is not None and node.place.startswith(name))
     for node in own:
         where = in_yaml(directory / name, f"{node.at.removeprefix('#')}/default")
-        wrong = problems(node, _filled(node), "the default", Terms(closed=False))
+        wrong = problems(node, _filled(node), "the default", CheckMode(closed=False))
         yield from (ModuleRemark(name, where, "default-wrong", one) for one in wrong if " is required " not in one)
 
 
 def _filled(node: Node) -> JSON:
     """The default of a node with those inside it."""
-    return Schema(node, Terms()).defaults(node.default)
+    return Schema(node, CheckMode()).defaults(node.default)
 
 
 def _nodes(node: Node, seen: set[int]) -> Iterator[Node]:

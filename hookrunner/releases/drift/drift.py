@@ -1,7 +1,7 @@
 """Detects at once that an object of a release is missing and, on request, that another client has changed one.
 
     drift = Drift(client, kinds, watches, background)
-    drift.follow(identity, objects, "missing")          # as they were applied; also after `pause`
+    drift.track(identity, objects, "missing")          # as they were applied; also after `pause`
     async for finding in drift.findings(): ...
     drift.pause(identity)                               # while the release is being written
 
@@ -33,12 +33,12 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model import modules
-from hookrunner.model.releases import Finding
+from hookrunner.model.releases import DriftFinding
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import Synced, WatchLost
 from hookrunner.releases.drift.live_comparison import METADATA_PARTS, edited
 from hookrunner.releases.drift.tracked_releases import Kind, PresentObjects, TrackedRelease, TrackedReleases
-from hookrunner.releases.manifest_objects import Identity, Kinds, ObjectId
+from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId
 from hookrunner.releases.ownership import MANAGED_BY
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
@@ -114,7 +114,7 @@ class Drift:
     `kinds` are those with which releases are written: what has just been defined is known before discovery knows it.
     """
 
-    def __init__(self, client: Client, kinds: Kinds, watches: Watches, background: Background) -> None:
+    def __init__(self, client: Client, kinds: KindResolver, watches: Watches, background: Background) -> None:
         self._client = client
         self._kinds = kinds
         self._watches = watches
@@ -124,7 +124,7 @@ class Drift:
         self._patience = DriftBackoff()
         self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
 
-    def follow(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> None:
+    def track(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> None:
         """Follow a release whose objects were applied so, or go on with it after `pause`. Mode `off` forgets it."""
         release = self._followed.put(identity, () if mode == "off" else objects, mode)
         self._watch()
@@ -135,27 +135,27 @@ class Drift:
             elif shown.synced and release.changes_matter:
                 self._suspects.add(one, self._patience.wait(one, _now()))
 
-    def pause(self, identity: Identity) -> None:
+    def pause(self, identity: ReleaseId) -> None:
         """Tell nothing of a release until it is followed again."""
         if release := self._followed.release(identity):
             release.paused = True
 
-    def forget(self, identity: Identity) -> None:
+    def forget(self, identity: ReleaseId) -> None:
         """Follow a release no more."""
         self._followed.drop(identity)
         self._watch()
 
-    def found(self, identity: Identity) -> tuple[Finding, ...]:
+    def known_findings(self, identity: ReleaseId) -> tuple[DriftFinding, ...]:
         """What is known to be wrong with a release now."""
         release = self._followed.release(identity)
         return tuple(release.found.values()) if release else ()
 
-    def repaired(self, identity: Identity, findings: Collection[Finding]) -> None:
+    def mark_repaired(self, identity: ReleaseId, findings: Collection[DriftFinding]) -> None:
         """These are as they should be again."""
         if release := self._followed.release(identity):
             release.found = {one: found for one, found in release.found.items() if found not in findings}
 
-    async def findings(self) -> AsyncGenerator[Finding, None]:
+    async def findings(self) -> AsyncGenerator[DriftFinding, None]:
         """What is found out, for ever; for one reader. A change is told once, until it is another or was undone."""
         while True:
             finding = await self._inspected(await self._suspects.next())
@@ -206,7 +206,7 @@ class Drift:
         elif release.seen.get(one) != _state(metadata):
             self._suspects.add(one, self._patience.wait(one, _now()))
 
-    async def _inspected(self, one: ObjectId) -> Finding | None:
+    async def _inspected(self, one: ObjectId) -> DriftFinding | None:
         """What is wrong with an object that is suspected. Meanwhile its release may be paused or written anew."""
         if (release := self._followed.active(one)) is None:
             return None
@@ -242,13 +242,13 @@ class Drift:
         changed = edited(release.objects[one], metadata, live)
         return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
 
-    async def _finding(self, one: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> Finding:
+    async def _finding(self, one: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> DriftFinding:
         try:
             namespaced = (await self._kinds.resolve(one.api_version, one.kind)).namespaced
         except KubeError:
             namespaced = True
         place = one.namespace if namespaced else ""
-        return Finding(release.identity.name, place, one.api_version, one.kind, one.name, fields)
+        return DriftFinding(release.identity.name, place, one.api_version, one.kind, one.name, fields)
 
 
 def _now() -> float:
@@ -262,7 +262,7 @@ def _state(metadata: JSON) -> bytes:
     return orjson.dumps([version, *(metadata.get(part) for part in METADATA_PARTS)])
 
 
-def _is_news(one: ObjectId, release: TrackedRelease, finding: Finding | None) -> bool:
+def _is_news(one: ObjectId, release: TrackedRelease, finding: DriftFinding | None) -> bool:
     """Note what was found. That an object is gone is told each time; that it is changed, once for the same fields."""
     known = release.found.pop(one, None)
     if finding is None:

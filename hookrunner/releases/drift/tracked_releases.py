@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.model import modules
-from hookrunner.model.releases import Finding
+from hookrunner.model.releases import DriftFinding
 from hookrunner.model.resources import JSON, ObjectKey
 from hookrunner.model.watching import Report, Synced
-from hookrunner.releases.manifest_objects import Identity, ObjectId, object_id
+from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 
 
 class PresentObjects:
@@ -50,11 +50,11 @@ class TrackedRelease:
     """Objects as they were applied. `found` is what is known to be wrong; nothing is found out while it is `paused`.
     `seen` says in which state each object was read last."""
 
-    identity: Identity
+    identity: ReleaseId
     objects: dict[ObjectId, JSON]
     mode: modules.Drift
     paused: bool = False
-    found: dict[ObjectId, Finding] = field(default_factory=dict)
+    found: dict[ObjectId, DriftFinding] = field(default_factory=dict)
     seen: dict[ObjectId, bytes] = field(default_factory=dict)
 
     @property
@@ -67,10 +67,10 @@ class TrackedReleases:
     """All releases that are followed."""
 
     def __init__(self) -> None:
-        self._releases: dict[Identity, TrackedRelease] = {}
+        self._releases: dict[ReleaseId, TrackedRelease] = {}
         self._owners: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
 
-    def put(self, identity: Identity, objects: Iterable[JSON], mode: modules.Drift) -> TrackedRelease:
+    def put(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> TrackedRelease:
         """Follow these objects of a release, and no others of it."""
         self.drop(identity)
         release = TrackedRelease(identity, {object_id(obj, identity): obj for obj in objects if _lasts(obj)}, mode)
@@ -80,7 +80,7 @@ class TrackedReleases:
             names.setdefault(one.name, {})[one] = release
         return release
 
-    def drop(self, identity: Identity) -> None:
+    def drop(self, identity: ReleaseId) -> None:
         """Follow a release no more."""
         release = self._releases.pop(identity, None)
         for one in release.objects if release else ():
@@ -92,7 +92,7 @@ class TrackedReleases:
             if not names:
                 del self._owners[one.api_version, one.kind]
 
-    def release(self, identity: Identity) -> TrackedRelease | None:
+    def release(self, identity: ReleaseId) -> TrackedRelease | None:
         """What is followed of a release."""
         return self._releases.get(identity)
 

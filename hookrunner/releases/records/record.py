@@ -17,7 +17,7 @@ import orjson
 
 from hookrunner import gzips
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import HelmHook, Wanted
+from hookrunner.model.releases import DesiredRelease, HelmHook
 from hookrunner.model.resources import JSON
 from kubetypes import json_values
 from kubetypes.bounds import DOCUMENT
@@ -124,27 +124,29 @@ class ReleaseRecord:
             ) from None
 
 
-def new_record(wanted: Wanted, revision: int, status: RevisionStatus, first_deployed: str = "") -> ReleaseRecord:
+def new_record(
+    desired: DesiredRelease, revision: int, status: RevisionStatus, first_deployed: str = ""
+) -> ReleaseRecord:
     """The record of a revision before its rollout. `first_deployed` is the time of the first revision, RFC 3339."""
     moment = now()
     document = {
-        "name": wanted.name,
+        "name": desired.name,
         "info": {
             "first_deployed": first_deployed or moment,
             "last_deployed": moment,
             "description": "",
             "status": str(status),
-            "notes": wanted.rendered.notes,
+            "notes": desired.rendered.notes,
         },
-        "chart": wanted.rendered.chart,
-        "config": wanted.values,
-        "manifest": wanted.rendered.manifest,
-        "hooks": [_hook_as_json(hook) for hook in wanted.rendered.hooks],
+        "chart": desired.rendered.chart,
+        "config": desired.values,
+        "manifest": desired.rendered.manifest,
+        "hooks": [_hook_as_json(hook) for hook in desired.rendered.hooks],
         "version": revision,
-        "namespace": wanted.namespace,
+        "namespace": desired.namespace,
         "apply_method": APPLY_METHOD,
     }
-    return ReleaseRecord(document, known=orjson.dumps(wanted.rendered.objects))
+    return ReleaseRecord(document, known=orjson.dumps(desired.rendered.objects))
 
 
 def packed(document: JSON) -> str:

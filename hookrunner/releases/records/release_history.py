@@ -42,7 +42,7 @@ class UnreadableRecords:
         """The problems of a history, for a person."""
         return [self._problems[_key(revision)] for revision in history if revision in self]
 
-    async def found(self) -> AsyncIterator[tuple[str, str]]:
+    async def watch(self) -> AsyncIterator[tuple[str, str]]:
         """Yield the name of a release and the problem of a record whenever one is found; for one reader."""
         while True:
             yield await self._found.get()

@@ -44,7 +44,7 @@ class ReleaseStore:
         self.unreadable = UnreadableRecords()
         self._of_other_kind: dict[str, dict[str, ReleaseHistory]] = {}
 
-    async def heads(self, namespace: str) -> dict[str, Head]:
+    async def list_heads(self, namespace: str) -> dict[str, Head]:
         """List the records; the latest revision of each release, by name."""
         self._caches[namespace].replace(*await self._records.list_revisions(namespace))
         if namespace not in self._of_other_kind:
@@ -53,7 +53,7 @@ class ReleaseStore:
         self._listed_once.add(namespace)
         return self._caches[namespace].heads()
 
-    async def strays(self) -> dict[str, Head]:
+    async def list_strays(self) -> dict[str, Head]:
         """List records in the whole cluster; the latest revision of each release of ours in another namespace than the
         operator's."""
         cache = RevisionCache()
@@ -92,7 +92,7 @@ class ReleaseStore:
         """A release as it is cached, without a request."""
         return self._release(name, namespace)
 
-    async def changes(self, namespace: str) -> AsyncGenerator[str, None]:
+    async def watch_changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """Yield the name of each release whose latest revision another client has changed, when that change has ended.
         Runs until it is closed, whatever happens to the API server."""
         reader = _Reader(self._caches[namespace], silent=namespace not in self._listed_once)
@@ -107,7 +107,7 @@ class ReleaseStore:
     async def _ensure_listed(self, namespace: str) -> None:
         async with self._listing_lock:
             if namespace not in self._fresh:
-                await self.heads(namespace)
+                await self.list_heads(namespace)
 
     async def _list_other_kind(self, namespace: str) -> dict[str, ReleaseHistory]:
         cache, kind = RevisionCache(), self._others.kind

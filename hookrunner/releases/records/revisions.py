@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.informer import Relist
 from hookrunner.model.bindings import Change
-from hookrunner.model.releases import Head, Wanted
+from hookrunner.model.releases import DesiredRelease, Head
 from hookrunner.model.resources import JSON
 from hookrunner.releases.records.record import PENDING, ReleaseRecord, RevisionStatus
 
@@ -170,12 +170,12 @@ class RevisionCache:
 _UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
 
 
-def is_in_sync(history: Sequence[Revision], wanted: Wanted) -> bool:
+def is_in_sync(history: Sequence[Revision], desired: DesiredRelease) -> bool:
     """Is the head in sync with the desired release? An unmanaged release that stays unmanaged always is."""
     if not history or history[-1].status != RevisionStatus.DEPLOYED:
         return False
-    head, unmanaged = history[-1].head, wanted.terms.unmanaged
-    return head.unmanaged == unmanaged and (unmanaged or head.digest == wanted.digest)
+    head, unmanaged = history[-1].head, desired.options.unmanaged
+    return head.unmanaged == unmanaged and (unmanaged or head.digest == desired.digest)
 
 
 def live_revisions(history: Sequence[Revision]) -> Sequence[Revision]:
@@ -221,5 +221,5 @@ def find_earlier(history: Sequence[Revision], name: str, number: int | None) -> 
         if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
             return revision
     there = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
-    wanted = f"revision {number}" if number else "earlier revision that was deployed"
-    raise ReleaseFailed(f"release {name} has no {wanted}; it has: {there}")
+    desired = f"revision {number}" if number else "earlier revision that was deployed"
+    raise ReleaseFailed(f"release {name} has no {desired}; it has: {there}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput, HookrunnerError, StartRefused
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import Rendered
+from hookrunner.model.releases import RenderedChart
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.modules import configured, shelf
@@ -19,7 +19,7 @@ from hookrunner.settings import ModulesSettings
 from hookrunner.testing.modules.module_case_files import Given
 from hookrunner.values import pointers
 
-NOTHING = Rendered("", (), (), "", None)
+NOTHING = RenderedChart("", (), (), "", None)
 _NAMESPACE = "default"
 
 
@@ -28,7 +28,7 @@ class RenderedModule:
     """What came of it: `failure` says why nothing was rendered, `values` are the effective ones by section, as far as
     they were reached."""
 
-    rendered: Rendered = NOTHING
+    rendered: RenderedChart = NOTHING
     values: JSON = None
     failure: str = ""
 

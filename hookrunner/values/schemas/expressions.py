@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas.node import Node, Rule
+from hookrunner.values.schemas.node import Node, ValidationRule
 from kubetypes import cel
 from kubetypes.cel import CompiledRule, NoValue, TooLong, WrongExpression
 
@@ -33,7 +33,7 @@ def problems(node: Node, value: JSON, old: JSON, path: str = "") -> Iterator[str
             yield f"{path or 'the section'}: {message} ({node.place}/x-deckhouse-validations/{index})"
 
 
-def _message(rule: Rule, value: JSON, old: JSON) -> str:
+def _message(rule: ValidationRule, value: JSON, old: JSON) -> str:
     """The message, "" if the rule holds."""
     try:
         compiled = _compiled(rule.expression)

@@ -30,7 +30,7 @@ class Test(NamedTuple):
     complaint: Callable[[JSON], str]
 
 
-class Rule(NamedTuple):
+class ValidationRule(NamedTuple):
     """One of `x-deckhouse-validations`: an expression in CEL, and the message if it is false."""
 
     expression: str
@@ -62,7 +62,7 @@ class Node:
     any_of: tuple["Node", ...] = ()
     one_of: tuple["Node", ...] = ()
     refused: "Node | None" = None
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ValidationRule, ...] = ()
 
     @property
     def at(self) -> str:

@@ -23,17 +23,17 @@ from kubetypes.yaml_values import YAML_1_2
 _WORDS = re.compile(r"[\w-]+")
 
 
-class Terms(NamedTuple):
+class CheckMode(NamedTuple):
     """How a schema is applied. `helm` adds keys that are required only right before a chart is rendered."""
 
     closed: bool = True
     helm: bool = False
 
 
-_AS_WRITTEN = Terms(closed=False)
+_AS_WRITTEN = CheckMode(closed=False)
 
 
-def problems(node: Node, value: JSON, path: str, mode: Terms) -> Iterator[str]:
+def problems(node: Node, value: JSON, path: str, mode: CheckMode) -> Iterator[str]:
     """Everything that is wrong with a value, one line each, beginning with `path`; "" is the root."""
     kind = type(value)
     if not _fits(node, value):
@@ -90,7 +90,7 @@ def _wider(types: Sequence[str]) -> Sequence[str]:
 # ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _object(node: Node, value: Mapping[str, JSON], path: str, mode: Terms) -> Iterator[str]:
+def _object(node: Node, value: Mapping[str, JSON], path: str, mode: CheckMode) -> Iterator[str]:
     for key, inner in value.items():
         below = _child_path(path, key)
         property_ = node.properties.get(key)
@@ -111,18 +111,18 @@ def _object(node: Node, value: Mapping[str, JSON], path: str, mode: Terms) -> It
             )
 
 
-def _inside(property_: Node, mode: Terms) -> Terms:
+def _inside(property_: Node, mode: CheckMode) -> CheckMode:
     """Below a property with its own `additionalProperties`, the schema applies as it is written."""
-    return Terms(mode.closed and property_.additional is None, mode.helm)
+    return CheckMode(mode.closed and property_.additional is None, mode.helm)
 
 
-def _required(node: Node, mode: Terms) -> Iterator[tuple[str, str]]:
+def _required(node: Node, mode: CheckMode) -> Iterator[tuple[str, str]]:
     yield from ((name, "required") for name in node.required)
     if mode.helm:
         yield from ((name, "x-required-for-helm") for name in node.required_for_helm if name not in node.required)
 
 
-def _undeclared(node: Node, key: str, value: JSON, path: str, mode: Terms) -> Iterator[str]:
+def _undeclared(node: Node, key: str, value: JSON, path: str, mode: CheckMode) -> Iterator[str]:
     """Check a key against `patternProperties` and `additionalProperties`."""
     matching = [inner for pattern, inner in node.patterns.items() if pattern.matches(key)]
     for inner in matching:
@@ -146,8 +146,8 @@ def _child_path(path: str, key: str) -> str:
 # ── lists ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _list(node: Node, value: Sequence[JSON], path: str, mode: Terms) -> Iterator[str]:
-    items, inside = node.items, Terms(mode.closed)
+def _list(node: Node, value: Sequence[JSON], path: str, mode: CheckMode) -> Iterator[str]:
+    items, inside = node.items, CheckMode(mode.closed)
     first = items if isinstance(items, tuple) else (items,) * len(value) if items else ()
     for index, (inner, one) in enumerate(zip(first, value, strict=False)):
         yield from problems(inner, one, f"{path}[{index}]", inside)
@@ -204,7 +204,7 @@ class Schema:
     """A schema of a section. Made by `schema_files.load`."""
 
     node: Node
-    mode: Terms
+    mode: CheckMode
 
     def problems(self, value: JSON, old: JSON = None) -> list[str]:
         """What is wrong with a section, one line each: path, what, and where the rule is written. At most 21 lines.

@@ -12,8 +12,8 @@ from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.values.schemas.node import Node, cycles
-from hookrunner.values.schemas.schema import Schema, Terms
-from hookrunner.values.schemas.schema_reader import RULES, Documents, Reader
+from hookrunner.values.schemas.schema import CheckMode, Schema
+from hookrunner.values.schemas.schema_reader import RULES, Reader, SchemaDocuments
 from hookrunner.values.schemas.slips import FOR_HELM, Slip
 from kubetypes import cel, yaml_values
 
@@ -53,9 +53,9 @@ def load(directory: Path, section: str) -> Schemas:
     own = None if config is None else _with_enabled_modules(config.root, section)
     whole = None if values is None else _with_enabled_modules(_extended(values, config), section)
     return Schemas(
-        None if own is None else Schema(own, Terms()),
-        None if whole is None else Schema(whole, Terms()),
-        None if whole is None else Schema(whole, Terms(helm=True)),
+        None if own is None else Schema(own, CheckMode()),
+        None if whole is None else Schema(whole, CheckMode()),
+        None if whole is None else Schema(whole, CheckMode(helm=True)),
         tuple(slip for document in (config, values) if document for slip in document.slips),
     )
 
@@ -65,7 +65,7 @@ def _document(directory: Path, name: str) -> _Document | None:
     raw = _raw(directory / name)
     if raw is None:
         return None
-    reader = Reader(Documents(directory, name, raw), name)
+    reader = Reader(SchemaDocuments(directory, name, raw), name)
     try:
         root = reader.root()
     except RecursionError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas import keywords, slips
-from hookrunner.values.schemas.node import KINDS, Allowed, Node, Rule
+from hookrunner.values.schemas.node import KINDS, Allowed, Node, ValidationRule
 from hookrunner.values.schemas.slips import FOR_HELM, Slip, names, number
 from kubetypes import patterns, yaml_values
 
@@ -26,7 +26,7 @@ class DanglingReference(LookupError):
     """A reference has no target; the message continues after the reference."""
 
 
-class Documents:
+class SchemaDocuments:
     """`own` is the content of the module's file `name` in `directory`. Other files are read when they are needed."""
 
     def __init__(self, directory: Path, name: str, own: JSON) -> None:
@@ -76,7 +76,7 @@ class Reader:
     """Reads the schema in the file `name`, and its references. Errors are in `problems`, one line each; mistakes that
     addon-operator overlooks are in `slips`."""
 
-    def __init__(self, documents: Documents, name: str) -> None:
+    def __init__(self, documents: SchemaDocuments, name: str) -> None:
         self.problems: list[str] = []
         self.slips: list[Slip] = []
         self._documents = documents
@@ -142,7 +142,7 @@ class Reader:
         node.nullable = raw.get("nullable", False) or "null" in node.types
         node.tests = keywords.tests(raw)
         node.default = raw.get("default")
-        node.rules = tuple(Rule(item["expression"], item["message"]) for item in raw.get(RULES, ()))
+        node.rules = tuple(ValidationRule(item["expression"], item["message"]) for item in raw.get(RULES, ()))
         self._fill_object(node, raw, at)
         self._fill_rest(node, raw, at)
 
@@ -202,7 +202,8 @@ def _listed(value: JSON) -> Iterable[str]:
 
 def _rules(value: JSON) -> bool:
     return isinstance(value, list) and all(
-        isinstance(item, dict) and all(isinstance(item.get(key), str) and item[key].strip() for key in Rule._fields)
+        isinstance(item, dict)
+        and all(isinstance(item.get(key), str) and item[key].strip() for key in ValidationRule._fields)
         for item in value
     )
 

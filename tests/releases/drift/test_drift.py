@@ -92,7 +92,7 @@ def _watches(sandbox: Sandbox) -> list[str]:
 async def test_one_watch_of_metadata_for_each_kind_serves_all_releases(watched: Watched, sandbox: Sandbox) -> None:
     for name in "abc":
         await watched.world.apply(made("ConfigMap", name))
-        watched.drift.follow(watched.world.identity._replace(name=name), [made("ConfigMap", name)], "missing")
+        watched.drift.track(watched.world.identity._replace(name=name), [made("ConfigMap", name)], "missing")
     assert await watched.after(2) == []
     (line,) = _watches(sandbox)
     assert "labelSelector=app.kubernetes.io/managed-by%3DHelm" in line.replace("%2F", "/")
@@ -202,7 +202,7 @@ async def test_changed_fields_are_nobody_s_business_unless_asked_for(watched: Wa
 @pytest.mark.parametrize("shared", [True, False])
 async def test_a_change_of_the_time_when_nobody_looked_is_told_at_the_start(watched: Watched, shared: bool) -> None:
     if shared:  # the watch stands already, for another release
-        watched.drift.follow(watched.world.identity._replace(name="other"), [await watched.world.apply(MAP)], "missing")
+        watched.drift.track(watched.world.identity._replace(name="other"), [await watched.world.apply(MAP)], "missing")
         await watched.after(1)
     changed = made("ConfigMap", "b", data={"color": "red"})
     await watched.world.apply(changed)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from hookrunner.kube.client import Client
-from hookrunner.model.releases import Terms
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import Kinds, object_id
+from hookrunner.releases.manifest_objects import KindResolver, object_id
 from tests.flows.waiting import until
 from tests.releases.watching import JSON, Watched, World, made, manifest, watching
 
@@ -37,9 +37,9 @@ OBJECTS = (DEPLOYMENT, SERVICE, SECRET, MAP)
 
 async def applied(world: World, objects: Sequence[JSON], last: Sequence[JSON] = ()) -> None:
     """As a release's revision is brought about."""
-    kinds = Kinds(world.discovery)
+    kinds = KindResolver(world.discovery)
     known = {object_id(obj, world.identity): obj for obj in last}
-    await ManifestApplier(world.client, kinds).apply(objects, world.identity, known, Terms())
+    await ManifestApplier(world.client, kinds).apply(objects, world.identity, known, ReleaseOptions())
 
 
 async def first(watched: Watched) -> list[str]:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import HelmHook, Rendered, Wanted
+from hookrunner.model.releases import DesiredRelease, HelmHook, RenderedChart
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record, now, packed, unpacked
 
 MANIFEST = (
@@ -55,9 +55,9 @@ def helms_text(document: Any) -> str:
     return base64.b64encode(gzip.compress(orjson.dumps(document))).decode()
 
 
-def wanted(**rendered: Any) -> Wanted:
+def wanted(**rendered: Any) -> DesiredRelease:
     parts = {"manifest": MANIFEST, "objects": (), "hooks": (), "notes": "Hi", "chart": {"metadata": {"name": "demo"}}}
-    return Wanted("one", "here", Rendered(**parts | rendered), {"global": {}}, "d1")
+    return DesiredRelease("one", "here", RenderedChart(**parts | rendered), {"global": {}}, "d1")
 
 
 def test_a_record_of_helm_is_read() -> None:

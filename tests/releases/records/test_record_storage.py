@@ -9,7 +9,7 @@ import pytest
 
 from hookrunner.errors import Denied, NotFound, ReleaseFailed
 from hookrunner.kube.client import Call, Client
-from hookrunner.model.releases import Rendered, Wanted
+from hookrunner.model.releases import DesiredRelease, RenderedChart
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from hookrunner.releases.records.revisions import Revision
@@ -20,8 +20,8 @@ SECRETS = "/api/v1/namespaces/default/secrets"
 
 
 def record(number: int = 1, name: str = "a", chart: Any = None) -> ReleaseRecord:
-    rendered = Rendered("---\nkind: A\n", (), (), "", chart or {"metadata": {"name": name}})
-    return new_record(Wanted(name, "default", rendered, {}, "d"), number, RevisionStatus.DEPLOYED)
+    rendered = RenderedChart("---\nkind: A\n", (), (), "", chart or {"metadata": {"name": name}})
+    return new_record(DesiredRelease(name, "default", rendered, {}, "d"), number, RevisionStatus.DEPLOYED)
 
 
 @pytest.mark.parametrize("driver", ["secret", "configmap"])

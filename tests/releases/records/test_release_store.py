@@ -59,11 +59,11 @@ async def marked(client: Client, name: str) -> None:
 
 async def test_only_what_others_did_is_told(client: Client, sandbox: Sandbox) -> None:
     releases = started(client)
-    async with aclosing(releases.changes("default")) as changes:
+    async with aclosing(releases.watch_changes("default")) as changes:
         first = asyncio.ensure_future(told(changes))
         await until(lambda: sandbox.faults.watching("secrets") > 0)
-        await releases.settle(wanted("d1", A))
-        await releases.settle(wanted("d2", B))
+        await releases.reconcile(wanted("d1", A))
+        await releases.reconcile(wanted("d2", B))
         await releases.uninstall("demo", "default")
         await marked(client, "theirs")
         assert await first == "theirs"
@@ -74,7 +74,7 @@ async def test_what_was_there_at_the_start_is_no_news_even_if_the_server_came_la
 ) -> None:
     await marked(client, "old")
     away = sandbox.faults.add(Fault("refuse", "secrets"))
-    async with aclosing(started(client).changes("default")) as changes:
+    async with aclosing(started(client).watch_changes("default")) as changes:
         first = asyncio.ensure_future(told(changes))
         await until(lambda: any("secrets?" in line for line in sandbox.faults.requests))
         sandbox.faults.remove(away)
@@ -86,13 +86,13 @@ async def test_what_was_there_at_the_start_is_no_news_even_if_the_server_came_la
 async def test_what_we_did_is_not_told_even_if_the_watch_was_quicker(client: Client, sandbox: Sandbox) -> None:
     async with Late(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as late:
         releases, late.seen = started(late), set()
-        async with aclosing(releases.changes("default")) as changes:
+        async with aclosing(releases.watch_changes("default")) as changes:
             first = asyncio.ensure_future(told(changes))
             await until(lambda: sandbox.faults.watching("secrets") == 1)
             watching = asyncio.ensure_future(late.watch())
             await until(lambda: sandbox.faults.watching("secrets") == 2)
-            await releases.settle(wanted("d1", A))
-            await releases.settle(wanted("d2", B))
+            await releases.reconcile(wanted("d1", A))
+            await releases.reconcile(wanted("d2", B))
             await marked(client, "theirs")
             assert await first == "theirs"
             watching.cancel()
@@ -100,9 +100,9 @@ async def test_what_we_did_is_not_told_even_if_the_watch_was_quicker(client: Cli
 
 async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client, sandbox: Sandbox) -> None:
     releases = started(client)
-    await releases.settle(wanted("d1", A))
-    await releases.settle(wanted("d2", B))
-    async with aclosing(releases.changes("default")) as changes:
+    await releases.reconcile(wanted("d1", A))
+    await releases.reconcile(wanted("d2", B))
+    async with aclosing(releases.watch_changes("default")) as changes:
         first = asyncio.ensure_future(told(changes))
         await until(lambda: sandbox.faults.watching("secrets") > 0)
         await started(client).rollback("demo", "default", 1, "other")
@@ -110,7 +110,7 @@ async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client
         await marked(client, "then")
         assert await told(changes) == "then"
         sandbox.faults.requests.clear()
-        assert (await releases.settle(wanted("d2", B))).head.revision == 4
+        assert (await releases.reconcile(wanted("d2", B))).head.revision == 4
         assert not [line for line in sandbox.faults.requests if "labelSelector" in line]
         await marked(client, "last")
         assert await told(changes) == "last"
@@ -118,8 +118,8 @@ async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client
 
 async def test_what_happened_while_the_watch_was_away_is_told(client: Client, sandbox: Sandbox) -> None:
     releases = started(client)
-    await releases.settle(wanted("d1", A))
-    async with aclosing(releases.changes("default")) as changes:
+    await releases.reconcile(wanted("d1", A))
+    async with aclosing(releases.watch_changes("default")) as changes:
         first = asyncio.ensure_future(told(changes))
         await until(lambda: sandbox.faults.watching("secrets") > 0)
         lost = sandbox.faults.add(Fault("drop", "secrets"))
@@ -131,14 +131,16 @@ async def test_what_happened_while_the_watch_was_away_is_told(client: Client, sa
 
 async def test_a_number_that_somebody_else_took_is_seen_the_next_time(client: Client) -> None:
     releases = started(client)
-    await releases.settle(wanted("d1", A))
-    await started(client).settle(wanted("d2", B))
+    await releases.reconcile(wanted("d1", A))
+    await started(client).reconcile(wanted("d2", B))
     with pytest.raises(ReleaseFailed, match="release default/demo: another client has written revision 1 of it"):
-        await releases.settle(wanted("d3", A))
-    assert (await releases.settle(wanted("d3", A))).head.revision == 3
+        await releases.reconcile(wanted("d3", A))
+    assert (await releases.reconcile(wanted("d3", A))).head.revision == 3
 
 
 async def test_calls_about_one_release_wait_for_each_other(client: Client) -> None:
     releases = started(client)
-    await asyncio.gather(*(releases.settle(wanted(f"d{number}", configmap("a", x=str(number)))) for number in range(5)))
-    assert (await releases.heads("default"))["demo"].revision == 5
+    await asyncio.gather(
+        *(releases.reconcile(wanted(f"d{number}", configmap("a", x=str(number)))) for number in range(5))
+    )
+    assert (await releases.list_heads("default"))["demo"].revision == 5

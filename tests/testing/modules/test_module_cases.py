@@ -10,7 +10,7 @@ import yaml
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
-from hookrunner.model.releases import Rendered
+from hookrunner.model.releases import RenderedChart
 from hookrunner.settings import ModulesSettings, load
 from hookrunner.testing.modules import module_case_files
 from hookrunner.testing.modules.module_bench import RenderedModule
@@ -117,7 +117,7 @@ def case(expect: object) -> ModuleCase:
 
 OBJECT = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}
 MADE = RenderedModule(
-    Rendered("kind: ConfigMap\n", (OBJECT,), (), "read me\n", None), {"global": {}, "dns": {"a": 1, "b": 2}}
+    RenderedChart("kind: ConfigMap\n", (OBJECT,), (), "read me\n", None), {"global": {}, "dns": {"a": 1, "b": 2}}
 )
 
 
@@ -150,7 +150,7 @@ def test_a_case_that_expects_nothing_is_given_a_golden_file(tmp_path: Path) -> N
 def test_a_golden_file_holds_notes_of_any_kind(tmp_path: Path) -> None:
     file, made = (
         ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ()),
-        RenderedModule(Rendered("", (), (), "ä\r\nb", None)),
+        RenderedModule(RenderedChart("", (), (), "ä\r\nb", None)),
     )
     expect = updated(case({}), file, made)
     assert list(differences(case(expect), file, made)) == []

@@ -17,15 +17,15 @@ from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import patches
 from hookrunner.values.config_sections import Config
-from hookrunner.values.last_runs import Free, LastRun, LastRuns
-from hookrunner.values.layers import Schemas
+from hookrunner.values.last_runs import LastRun, LastRuns, NoSchemas
+from hookrunner.values.layers import LayerSchemas
 from hookrunner.values.section import Origin, Section, origins
 from kubetypes import json_values
 
 _log = log.get("values")
 
 
-class Files(NamedTuple):
+class ValuesFiles(NamedTuple):
     """The JSON behind `CONFIG_VALUES_PATH` and `VALUES_PATH`."""
 
     config: bytes
@@ -33,7 +33,7 @@ class Files(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class AdoptedConfig:
     """The result of a new config: the sections that it changes, and those whose new config is refused, each with the
     reason."""
 
@@ -41,13 +41,13 @@ class Adopted:
     refused: Mapping[str, BadValues]
 
 
-class Store:
+class ValuesStore:
     """The values of `global` and of all modules, by key. An unknown key, one that neither `static` nor `schemas` has,
     is a KeyError, except in a config, which may name modules that do not exist."""
 
-    def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, Schemas]) -> None:
+    def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, LayerSchemas]) -> None:
         self._sections = {
-            key: Section(key, static.get(key) or {}, schemas.get(key, Free())).computed()
+            key: Section(key, static.get(key) or {}, schemas.get(key, NoSchemas())).computed()
             for key in sorted({GLOBAL, *static, *schemas})
         }
         self._refused: Mapping[str, BadValues] = {}
@@ -72,7 +72,7 @@ class Store:
         """The same for what the user has set."""
         return {GLOBAL: self.config(GLOBAL), key: self.config(key)}
 
-    def files(self, key: str) -> Files:
+    def files(self, key: str) -> ValuesFiles:
         """The files of a hook of the section, `global.enabledModules` included. Hooks of a module that will be deleted
         get the values with which it last ran."""
         held = self._last_runs.held.get(key)
@@ -81,7 +81,7 @@ class Store:
         if key != GLOBAL:
             values += b"," + orjson.dumps(key) + b":" + own.encoded
         config = {GLOBAL: shared.config, key: own.config}
-        return Files(written(config, orjson.OPT_SORT_KEYS), values + b"}")
+        return ValuesFiles(written(config, orjson.OPT_SORT_KEYS), values + b"}")
 
     def patches(self, key: str) -> JSON:
         """What hooks have patched in memory, as dumps show it."""
@@ -97,7 +97,7 @@ class Store:
         self._enabled = tuple(names)
         self._global = self._global_for_hooks(self._sections[GLOBAL])
 
-    def adopt(self, config: Config, secret: Config | None, validated: Set[str]) -> Adopted:
+    def adopt(self, config: Config, secret: Config | None, validated: Set[str]) -> AdoptedConfig:
         """Adopt what a user has written, section by section. A section is checked if it is `global` or one of
         `validated`; if it is refused, the section stays unchanged."""
         changed: set[str] = set()
@@ -116,7 +116,7 @@ class Store:
                 changed |= {key} if is_new else set()
                 self._keep(new)
         self._refused = refused
-        return Adopted(frozenset(changed), refused)
+        return AdoptedConfig(frozenset(changed), refused)
 
     def patched_config(self, key: str, operations: Iterable[PatchOperation]) -> JSON:
         """The ConfigMap's section after a hook's patch, None if it need not be written. Only `keep_config` keeps it.
