@@ -15,18 +15,27 @@ from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision, Module, Traits
-from hookrunner.model.releases import Adoption, Capabilities, Finding, Head, Render, Rendered, Settled, Wanted
+from hookrunner.model.releases import (
+    Adoption,
+    Capabilities,
+    DesiredRelease,
+    DriftFinding,
+    Head,
+    ReleaseResult,
+    RenderedChart,
+    RenderRequest,
+)
 from hookrunner.model.values import PatchOperation
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 from tests.convergence.site import NO_SCHEMAS
 
 pytestmark = pytest.mark.looptime
 
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
-GONE = Finding("a", "default", "v1", "ConfigMap", "a")
+GONE = DriftFinding("a", "default", "v1", "ConfigMap", "a")
 CHANGED = replace(GONE, fields=("/data/k",))
 ADOPTION = Adoption("default/ConfigMap/a")
 
@@ -35,15 +44,15 @@ class Renders(Renderer):
     """Remembers what was rendered; the manifest is the number of the render if `counts`."""
 
     def __init__(self) -> None:
-        self.orders: list[Render] = []
+        self.orders: list[RenderRequest] = []
         self.prewarmed = 0
         self.counts = False
 
-    async def render(self, order: Render) -> Rendered:
+    async def render(self, order: RenderRequest) -> RenderedChart:
         self.orders.append(order)
-        return Rendered(f"# {len(self.orders) if self.counts else 0}", (CONFIG,), (), "", {})
+        return RenderedChart(f"# {len(self.orders) if self.counts else 0}", (CONFIG,), (), "", {})
 
-    def expect(self) -> None:
+    def prewarm(self) -> None:
         self.prewarmed += 1
 
 
@@ -52,22 +61,22 @@ class Records(Releases):
 
     def __init__(self) -> None:
         self.latest: dict[str, Head] = {}
-        self.wanted: list[Wanted] = []
-        self.repaired: list[Finding] = []
+        self.wanted: list[DesiredRelease] = []
+        self.repaired: list[DriftFinding] = []
         self.unreadable_ones: set[int] = set()
         self.takes, self.fails = 0.0, ""
         self.at_once = self.most_at_once = 0
 
-    async def heads(self, namespace: str) -> dict[str, Head]:
+    async def list_heads(self, namespace: str) -> dict[str, Head]:
         return {name: head for name, head in self.latest.items() if head.namespace == namespace}
 
-    async def strays(self) -> dict[str, Head]:
+    async def list_strays(self) -> dict[str, Head]:
         return {name: head for name, head in self.latest.items() if head.namespace != "default"}
 
-    async def head(self, name: str, namespace: str) -> Head | None:
-        return (await self.heads(namespace)).get(name)
+    async def read_head(self, name: str, namespace: str) -> Head | None:
+        return (await self.list_heads(namespace)).get(name)
 
-    async def settle(self, wanted: Wanted) -> Settled:
+    async def reconcile(self, wanted: DesiredRelease) -> ReleaseResult:
         self.wanted.append(wanted)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -76,18 +85,18 @@ class Records(Releases):
         if self.fails:
             raise ReleaseFailed(self.fails)
         revision = self.latest[wanted.name].revision + 1 if wanted.name in self.latest else 1
-        unmanaged = wanted.terms.unmanaged
+        unmanaged = wanted.options.unmanaged
         head = Head(wanted.name, wanted.namespace, revision, "deployed", wanted.digest, True, unmanaged)
         self.latest[wanted.name] = head
-        return Settled(head, 1)
+        return ReleaseResult(head, 1)
 
-    def adopted(self, name: str, namespace: str) -> tuple[Adoption, ...]:
+    def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
         return (ADOPTION,)
 
-    def broken(self, head: Head) -> bool:
+    def is_broken(self, head: Head) -> bool:
         return head.revision in self.unreadable_ones
 
-    async def repair(self, name: str, namespace: str, findings: Collection[Finding], terms: Any) -> int:
+    async def repair(self, name: str, namespace: str, findings: Collection[DriftFinding], terms: Any) -> int:
         self.repaired += findings
         return len(findings)
 
@@ -99,16 +108,16 @@ class Drifts(Drift):
     """What has drifted."""
 
     def __init__(self) -> None:
-        self.findings_: tuple[Finding, ...] = ()
+        self.findings_: tuple[DriftFinding, ...] = ()
 
     def pause(self, identity: object) -> None: ...
 
     def forget(self, identity: object) -> None: ...
 
-    def found(self, identity: object) -> tuple[Finding, ...]:
+    def known_findings(self, identity: object) -> tuple[DriftFinding, ...]:
         return self.findings_
 
-    def repaired(self, identity: object, findings: Iterable[Finding]) -> None:
+    def mark_repaired(self, identity: object, findings: Iterable[DriftFinding]) -> None:
         self.findings_ = tuple(one for one in self.findings_ if one not in tuple(findings))
 
 
@@ -135,7 +144,7 @@ class World:
     drift: Drifts = field(default_factory=Drifts)
     served: Served = field(default_factory=Served)
     maintained: set[str] = field(default_factory=set)
-    store: Store = field(default_factory=lambda: Store({}, {name: NO_SCHEMAS for name in ("a", "b", "c")}))
+    store: ValuesStore = field(default_factory=lambda: ValuesStore({}, {name: NO_SCHEMAS for name in ("a", "b", "c")}))
     metrics: Metrics = field(default_factory=lambda: Metrics(""))
 
     def __post_init__(self) -> None:
@@ -247,7 +256,7 @@ async def test_a_release_that_was_rolled_back_fails_until_something_changes(worl
 
 @pytest.mark.parametrize(("mode", "repaired"), [("missing", [GONE]), ("repair", [GONE, CHANGED])])
 async def test_objects_that_drifted_are_repaired_without_a_rollout(
-    world: World, mode: str, repaired: list[Finding]
+    world: World, mode: str, repaired: list[DriftFinding]
 ) -> None:
     state = world.module(drift=mode)
     await world.reconcile(state)
@@ -287,7 +296,7 @@ async def test_the_render_worker_is_started_ahead_only_if_no_release_is_ours(wor
     [("missing", GONE, True), ("missing", CHANGED, False), ("repair", CHANGED, True), ("warn", CHANGED, False)],
 )
 def test_drift_is_counted_and_repaired_as_the_module_wants(
-    world: World, mode: str, finding: Finding, needed: bool
+    world: World, mode: str, finding: DriftFinding, needed: bool
 ) -> None:
     state = world.module(drift=mode)
     assert not world.releases.needs_repair(state, finding), "it is not on"
