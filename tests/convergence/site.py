@@ -40,7 +40,7 @@ from hookrunner.settings.modules import EXTENDERS
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
 from hookrunner.sources.streams import Streams
-from hookrunner.values.store import Store
+from hookrunner.values.values_store import ValuesStore
 from tests.convergence.test_webhooks import Cluster, Nobody
 from tests.fakes.cluster import FakeCluster
 
@@ -201,7 +201,7 @@ class Site:
         self._hooks = hooks or {}
         self._background = background
         self._data = {f"{one.name}Enabled": "true" for one in modules if one.name not in off.split()}
-        store = Store({}, {one.key: NO_SCHEMAS for one in modules})
+        store = ValuesStore({}, {one.key: NO_SCHEMAS for one in modules})
         self.states = ModuleStates(sorted(modules, key=lambda one: (one.weight, one.name)))
         self.releases = ReleasesAtWork(self.work)
         queues = Queues(lambda order: None, clock, metrics, 100)

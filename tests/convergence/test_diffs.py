@@ -14,9 +14,9 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Loading
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.model.releases import Terms
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import Identity, Kinds, object_id
+from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
@@ -55,10 +55,10 @@ async def at_rest(client: Client, namespace: str) -> None:
 
 
 async def test_only_what_would_change_is_different(client: Client, namespace: str) -> None:
-    discovery, identity = Discovery(client), Identity("d", namespace)
-    diffs, applying = Diffs(client, discovery), ManifestApplier(client, Kinds(discovery))
+    discovery, identity = Discovery(client), ReleaseId("d", namespace)
+    diffs, applying = Diffs(client, discovery), ManifestApplier(client, KindResolver(discovery))
     first = [deployment("one:1", A="a", B="b"), config("x", a="1", b="2"), config("gone")]
-    await applying.apply(first, identity, {}, Terms())
+    await applying.apply(first, identity, {}, ReleaseOptions())
     await at_rest(client, namespace)
     assert await diffs.of(identity, first, first) == "No diff found\n"
 
@@ -71,7 +71,7 @@ async def test_only_what_would_change_is_different(client: Client, namespace: st
     assert not any(word in shown for word in ("managedFields", "resourceVersion", "status:"))
 
     last = {object_id(obj, identity): obj for obj in first}
-    await applying.apply(second, identity, last, Terms())
+    await applying.apply(second, identity, last, ReleaseOptions())
     await applying.remove([object_id(first[2], identity)], identity)
     await at_rest(client, namespace)
     assert await diffs.of(identity, second, second) == "No diff found\n"
@@ -79,12 +79,12 @@ async def test_only_what_would_change_is_different(client: Client, namespace: st
 
 
 async def test_what_the_server_would_refuse_is_told_by_its_name(client: Client, namespace: str) -> None:
-    diffs, identity = Diffs(client, Discovery(client)), Identity("d", namespace)
+    diffs, identity = Diffs(client, Discovery(client)), ReleaseId("d", namespace)
     with pytest.raises(KubeError, match=f"{namespace}/ConfigMap/Bad_Name: "):
         await diffs.of(identity, [config("Bad_Name")], [])
 
 
 async def test_what_has_no_place_yet_is_all_new(client: Client) -> None:
     strange = {"apiVersion": "example.com/v1", "kind": "Strange", "metadata": {"name": "s"}}
-    shown = await Diffs(client, Discovery(client)).of(Identity("d", "nowhere"), [strange, config("x", a="1")], [])
+    shown = await Diffs(client, Discovery(client)).of(ReleaseId("d", "nowhere"), [strange, config("x", a="1")], [])
     assert {"+kind: Strange", "+ a: '1'"} <= {*changes(shown)}
