@@ -22,8 +22,9 @@ lint: ## ruff and shellcheck
 contract: ## rooms import downwards only
 	@out=$$(lint-imports 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-unit: ## tests that need neither a cluster nor a process of hookrunner
-	@pytest --quiet --no-header -n 2 -m "not cluster and not story and not soak"
+unit: ## quick tests that need neither a cluster nor a process of hookrunner
+	@pytest --quiet --no-header -n 2 --hypothesis-profile=quick \
+		-m "not cluster and not story and not slow and not soak"
 
 test: ## all tests but the soaks; live ones where their inputs have changed
 	@pytest

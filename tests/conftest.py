@@ -12,6 +12,7 @@ from tests.fakes.transports import hang_up_at_the_end
 
 # How long an example takes says how busy the machine is, and nothing of what is tested.
 settings.register_profile("hookrunner", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("hookrunner"), max_examples=20)
 settings.load_profile("hookrunner")
 
 # looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.

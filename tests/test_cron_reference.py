@@ -123,6 +123,7 @@ CRONTABS = st.tuples(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)  # a slow reference is slow
 @given(
     crontab=CRONTABS,

@@ -80,6 +80,7 @@ def test_every_mark_is_known() -> None:
     assert {one.mark for one in examples()} <= {"", "refused", "v0"}
 
 
+@pytest.mark.slow
 @of("script", "")
 def test_a_script_runs(example: Example) -> None:
     done = subprocess.run([sys.executable, "-c", example.text], capture_output=True, text=True, check=False)
@@ -195,6 +196,7 @@ def hooks() -> list[tuple[Example, Example]]:
     return [(one, following) for one, following in itertools.pairwise(found) if one.kind == "hook"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("hook", "context"), hooks(), ids=lambda one: one.place)
 def test_a_hook_is_accepted_and_works_on_its_context(hook: Example, context: Example, tmp_path: Path) -> None:
     files = {name: tmp_path / name for name in ("hook", "BINDING_CONTEXT_PATH", "KUBERNETES_PATCH_PATH")}
@@ -226,6 +228,7 @@ def pages(pattern: str) -> list[tuple[str, str]]:
     return [(page.name, word) for page in written for word in re.findall(pattern, page.read_text())]
 
 
+@pytest.mark.slow
 def test_every_test_that_a_page_names_exists() -> None:
     named = pages(r"`(tests/[\w/]+\.py::\w+)`")
     assert len(named) > 50

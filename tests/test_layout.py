@@ -35,6 +35,7 @@ def test_rooms_import_downwards_only() -> None:
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
+@pytest.mark.slow
 def test_a_file_opens_with_a_docstring_and_stays_short(trees: dict[Path, ast.Module]) -> None:
     """The first thing in a module is what it does, and why."""
     silent = [named(file) for file, tree in trees.items() if tree.body and not ast.get_docstring(tree)]

@@ -243,6 +243,7 @@ def test_lines_lost_on_a_full_disk_are_counted_when_it_has_room(tmp_path: Path) 
     assert (kept["msg"], gap["lost"], more["msg"]) == ("kept", 1, "more")
 
 
+@pytest.mark.slow
 def test_before_configure_it_writes_text_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
     script = "from hookrunner import log; log.get('x').info('m', a=1); log.get().debug('no')"
     os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", script])

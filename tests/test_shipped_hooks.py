@@ -20,11 +20,13 @@ DIRECTORIES = [ROOT / "hooks", ROOT / "webhooks"]
 HOOKS = sorted(file for place in DIRECTORIES for file in place.iterdir() if file.suffix in (".py", ".sh"))
 
 
+@pytest.mark.slow
 def test_the_linter_has_nothing_to_tell(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "lint", "--strict", *map(str, DIRECTORIES)], "hookrunner") == 0
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_each_hook_has_test_cases_and_they_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert [hook.name for hook in HOOKS if not hook.with_name(f"{hook.name}.test.yaml").exists()] == []
     assert run(["hook", "test", *map(str, DIRECTORIES)], "hookrunner") == 0, capsys.readouterr().out

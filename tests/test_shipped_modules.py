@@ -215,6 +215,7 @@ def test_the_version_of_the_chart_is_that_of_the_image(module: Module) -> None:
     assert chart["appVersion"].removesuffix(".0") in (module.directory / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_each_has_test_cases_and_they_pass(capsys: pytest.CaptureFixture[str]) -> None:
     """Of the module and of each hook."""
     assert [module.name for module in ALL if not list(module.directory.glob("tests/*.test.yaml"))] == []
@@ -222,10 +223,12 @@ def test_each_has_test_cases_and_they_pass(capsys: pytest.CaptureFixture[str]) -
     assert run(["module", "test", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_linter_finds_nothing_in_the_modules(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["module", "lint", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_linter_has_nothing_to_tell_about_their_hooks(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "lint", "--strict", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
 

@@ -56,6 +56,7 @@ async def test_files_that_come_later_are_waited_for(tmp_path: Path, reader: Read
     assert await reader.next(1.5 * INTERVAL) == OLD
 
 
+@pytest.mark.slow
 async def test_files_that_do_not_change_are_told_once(tmp_path: Path, reader: Reader) -> None:
     write(tmp_path, OLD)
     await reader.next()

@@ -202,6 +202,7 @@ async def test_the_same_charts_are_refused(renderer: Renderer, helm: Path, write
         await renderer.render(order(directory, VALUES))
 
 
+@pytest.mark.slow
 async def test_the_program_refuses_with_the_same_words(stand_in: Renderer, renderer: Renderer, write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ .Values.no.such }}"})
     with pytest.raises(RenderFailed) as expected:

@@ -113,6 +113,7 @@ async def test_errors_name_the_template(
         await renderer.render(order(directory))
 
 
+@pytest.mark.slow
 async def test_a_template_that_never_ends_keeps_nobody_waiting(write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}"})
     async with Renderer() as renderer:
@@ -124,6 +125,7 @@ async def test_a_template_that_never_ends_keeps_nobody_waiting(write: Write) -> 
         await asyncio.wait([hanging])
 
 
+@pytest.mark.slow
 async def test_a_template_that_never_ends_costs_its_worker_and_nothing_else(write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}"})
     for deadline in (0.3, 3, 30):  # so long may the other render take, if the machine stands still
@@ -136,6 +138,7 @@ async def test_a_template_that_never_ends_costs_its_worker_and_nothing_else(writ
     pytest.fail("after a render that was ended no other is done")
 
 
+@pytest.mark.slow
 async def test_a_template_that_takes_all_memory_ends_its_worker(write: Write) -> None:
     eat = '{{ repeat 400000000 "x" }}'
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.eat }}" + eat + "{{ end }}"})
@@ -145,6 +148,7 @@ async def test_a_template_that_takes_all_memory_ends_its_worker(write: Write) ->
         assert (await renderer.render(order(directory))).objects == ()
 
 
+@pytest.mark.slow
 async def test_a_worker_that_was_killed_while_idle_is_not_missed(renderer: Renderer, write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": configmap("a")})
     await renderer.render(order(directory))
@@ -153,6 +157,7 @@ async def test_a_worker_that_was_killed_while_idle_is_not_missed(renderer: Rende
     assert (await renderer.render(order(directory))).objects
 
 
+@pytest.mark.slow
 async def test_an_idle_worker_ends_and_a_deadline_of_zero_is_none(write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a")})
     async with Renderer(RenderLimits(deadline=0, idle=0.01)) as renderer:
@@ -169,6 +174,7 @@ async def test_many_renders_at_once_share_a_worker(renderer: Renderer, write: Wr
     assert len([child for child in renderer._children if not child.left]) == 1
 
 
+@pytest.mark.slow
 async def test_a_cancelled_render_leaves_no_answer_for_the_next(write: Write) -> None:
     directory = write({"templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}" + configmap("a")})
     async with Renderer() as renderer:
@@ -187,6 +193,7 @@ async def test_a_program_that_is_no_helm_is_named(write: Write, program: str, me
             await renderer.render(order(write({"templates/a.yaml": configmap("a")})))
 
 
+@pytest.mark.slow
 async def test_without_the_library_helm_is_taken_from_path(
     write: Write, helm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +238,7 @@ async def test_a_signal_while_a_program_starts_leaves_nothing_behind(write: Writ
     os.close(reading)
 
 
+@pytest.mark.slow
 async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
     """As if it were gone, nobody here looks at the clock."""
     wanted = order(write({"templates/a.yaml": ENDLESS}))
@@ -266,6 +274,7 @@ async def test_a_render_ends_with_its_renderer(write: Write) -> None:
         await rendering
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_expected_ends_with_the_renderer() -> None:
     async with Renderer() as renderer:
         renderer.prewarm()

@@ -92,6 +92,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
     await all_closed()
 
 
+@pytest.mark.slow
 async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox) -> None:
     (modules / "kc").write_text(sandbox.kubeconfig())
     old = {"metadata": {"name": "dns"}, "data": {"replicas": "1", "namespace": "default"}}
@@ -105,6 +106,7 @@ async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox
     assert await module_rendering.difference(files, "hooks", wanted) == ""
 
 
+@pytest.mark.slow
 async def test_a_context_says_where_templates_look_things_up(
     modules: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

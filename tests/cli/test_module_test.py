@@ -42,6 +42,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "modules"
 
 
+@pytest.mark.slow
 def test_failures_are_told_and_accepted_by_update(modules: Path, command: Command) -> None:
     failed = command("module", "test", "--junit", "report.xml")
     assert failed.code == 1

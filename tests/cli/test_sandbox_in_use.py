@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
+import pytest
 
 from tests.cli.test_sandbox import sandbox, server
 from tests.flows.waiting import until
@@ -38,6 +39,7 @@ async def create(session: aiohttp.ClientSession, name: str, data: str = "") -> i
         return answer.status
 
 
+@pytest.mark.slow
 async def test_two_hundred_clients_at_once_each_see_everything(tmp_path: Path) -> None:
     async with sandbox(tmp_path), connected(tmp_path) as session:
 
@@ -52,6 +54,7 @@ async def test_two_hundred_clients_at_once_each_see_everything(tmp_path: Path) -
         assert set(done) == {(201, 200)}
 
 
+@pytest.mark.slow
 async def test_of_many_who_count_at_once_nobody_is_lost(tmp_path: Path) -> None:
     """Each reads, adds one, and writes what it has read with its resourceVersion; a conflict means again."""
     async with sandbox(tmp_path), connected(tmp_path) as session:
@@ -109,6 +112,7 @@ async def test_watchers_that_are_cut_off_and_resume_all_tell_the_same_story(tmp_
         assert all(other == first for other in others)
 
 
+@pytest.mark.slow
 async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path) -> None:
     async with sandbox(tmp_path) as (child, _), connected(tmp_path) as session, AsyncExitStack() as stack:
         url = f"{CONFIGMAPS}?watch=1"
@@ -136,6 +140,7 @@ async def test_a_watcher_that_never_reads_costs_no_memory_and_holds_nobody_up(tm
         assert resident(child.pid) - before < 100
 
 
+@pytest.mark.slow
 async def test_what_was_answered_is_there_after_a_kill_in_the_middle_of_writes(tmp_path: Path) -> None:
     kept: set[str] = set()
     flags = ("--data", str(tmp_path / "data"))

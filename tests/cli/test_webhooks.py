@@ -89,6 +89,7 @@ def test_whoever_may_not_is_told_which_right_is_missing(
     assert len(installation.configurations()) == 2
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_named(command: Command, tmp_path: Path) -> None:
     (kubeconfig := tmp_path / "kubeconfig").write_text(
         '{"clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:9"}}], "users": [], '

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,6 +87,7 @@ def test_any_configuration_is_read_or_refused(raw: Any) -> None:
     assert isinstance(found, HookConfig) or found.startswith("hook 'hook': ")
 
 
+@pytest.mark.slow
 @given(like(V1, junk=1000))
 def test_a_configuration_means_the_same_in_json_and_yaml(raw: Any) -> None:
     as_json = outcome(lambda: parse("hook", orjson.dumps(raw)), BadHookConfig)

@@ -307,6 +307,7 @@ GO = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(GO, st.text(), LEAVES.filter(lambda leaf: isinstance(leaf, str)))
 def test_refusals_of_the_api_server(form: str, around: str, value: str) -> None:

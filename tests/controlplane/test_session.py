@@ -117,6 +117,7 @@ def test_cluster(cluster, worker_id):
 """
 
 
+@pytest.mark.slow
 def test_the_workers_of_a_run_share_its_cluster(tmp_path: Path) -> None:
     (tmp_path / "test_run.py").write_text(RUN)
     seen = tmp_path / "seen"

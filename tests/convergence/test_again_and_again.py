@@ -55,6 +55,7 @@ async def enable(hooks: ModuleHooks, state: ModuleState) -> None:
     hooks.arm_schedules(state)
 
 
+@pytest.mark.slow
 async def test_after_a_thousand_times_nothing_is_left_and_nothing_is_twice(
     bench: Bench,  # noqa: F811
     hooks: ModuleHooks,

@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from hookrunner.convergence.notices import Notices
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
@@ -31,6 +33,7 @@ async def turn_on(hooks: ModuleHooks, state: ModuleState) -> None:
     hooks.arm_schedules(state)
 
 
+@pytest.mark.slow
 async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
     bench: Bench, jq: Jq, client: Client
 ) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import random
 
+import pytest
+
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from tests.engine.conftest import Bench
@@ -24,6 +26,7 @@ async def come_and_go(bench: Bench, times: int) -> None:
     await bench.idle()
 
 
+@pytest.mark.slow
 async def test_after_a_hundred_comings_and_goings_a_schedule_fires_once_per_tick(
     bench: Bench, jq: Jq, client: Client
 ) -> None:

@@ -5,6 +5,8 @@ Not here: queues by themselves (test_queues.py), the real API server (tests/flow
 
 import json
 
+import pytest
+
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.model.resources import ObjectKey
@@ -36,6 +38,7 @@ async def test_a_skipped_synchronization_runs_nothing_and_opens_the_gate(bench: 
     assert event["type"] == "Event"
 
 
+@pytest.mark.slow
 async def test_two_unnamed_bindings_keep_their_own_objects(bench: Bench, jq: Jq, client: Client) -> None:
     """docs/decisions.md: the predecessor showed the first binding's objects twice."""
     bench.hook("a.sh", {"kubernetes": [{"kind": "ConfigMap"}, {"kind": "Secret"}]})

@@ -1,5 +1,6 @@
 """What a queue does while it is held up for long: it merges runs, keeps every context in order, and stays cheap."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def test_a_long_wait_merges_nothing_that_waits_for_a_snapshot_into_a_run_that_do
     assert [bench.finish(Done()), bench.finish(Done())] == ["x", "a1 a2"]
 
 
+@pytest.mark.slow
 def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
     bench = Bench()
     bench.queue.put(run("blocker", "x", merges=False))
@@ -49,6 +51,7 @@ def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
     assert sum(bench.queue.compactions.values()) < 60
 
 
+@pytest.mark.slow
 def test_the_cost_of_runs_that_never_merge_grows_with_their_number() -> None:
     """Seen in a soak with `combine: false`: looking for what may merge at each event held the loop up for seconds."""
 

@@ -209,6 +209,7 @@ async def test_a_hook_that_takes_too_long_is_ended(runs: Runs) -> None:
         await runs("exec sleep 60")
 
 
+@pytest.mark.slow
 async def test_a_failure_is_told_in_bounded_space(runs: Runs) -> None:
     with pytest.raises(ExitedBadly) as error:
         await runs("echo first >&2; yes | head -c 100000 >&2; echo last >&2; exit 1")

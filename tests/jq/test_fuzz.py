@@ -6,6 +6,8 @@ import asyncio
 import random
 from collections.abc import Iterator
 
+import pytest
+
 from hookrunner.errors import BadFilter
 from hookrunner.jq.program import Filter, Jq
 
@@ -35,6 +37,7 @@ async def compile_each(jq: Jq, texts: Iterator[str]) -> list[Filter | BadFilter]
     return results
 
 
+@pytest.mark.slow
 async def test_ten_thousand_programs_are_filters_or_bad_filters() -> None:
     texts = programs()
     async with Jq() as jq:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jq
 import orjson
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ def by_python(program: str, value: Any) -> bytes | str:
         return "error"
 
 
+@pytest.mark.slow
 @settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 @given(PROGRAMS, st.lists(VALUES, min_size=1, max_size=4))
 def test_a_simple_program_equals_libjq(program: str, values: list[Any]) -> None:

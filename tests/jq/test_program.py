@@ -114,6 +114,7 @@ async def test_a_runaway_program_fails_and_the_next_one_runs(jq: Jq, program: st
     assert await result(jq, ". + 1", 1) == b"2"
 
 
+@pytest.mark.slow
 async def test_only_the_object_at_fault_fails(jq: Jq) -> None:
     filter = await jq.compile("if . == 3 then (def f: f; f) elif . == 5 then error else . end")
     outcomes = await jq.apply(filter, list(range(8)))
@@ -122,6 +123,7 @@ async def test_only_the_object_at_fault_fails(jq: Jq) -> None:
     assert [outcome for outcome in outcomes if isinstance(outcome, bytes)] == [b"0", b"1", b"2", b"4", b"6", b"7"]
 
 
+@pytest.mark.slow
 async def test_a_worker_is_not_taken_for_an_orphan(jq: Jq) -> None:
     """As PID 1 we reap what is not ours: that took the exit status, and a hanging program looked like a crash."""
     Children(Patience()).adopt_orphans()

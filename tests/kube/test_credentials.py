@@ -57,6 +57,7 @@ async def load(config: Path | None = None, context: str = "") -> Connection:
     return await loaded(Loading(KubeSettings(config=config, context=context)))
 
 
+@pytest.mark.slow
 async def test_a_named_file_says_all(home: Path) -> None:
     details = {"insecure-skip-tls-verify": True, "tls-server-name": "inner", "proxy-url": "http://proxy:3128"}
     connection = await load(kubeconfig(home / "config", cluster=details, namespace="prod"))
@@ -67,11 +68,13 @@ async def test_a_named_file_says_all(home: Path) -> None:
     assert "main-token" not in repr(connection)
 
 
+@pytest.mark.slow
 async def test_the_home_directory_is_looked_into(home: Path) -> None:
     kubeconfig(home / ".kube" / "config")
     assert (await load()).server == "https://main.example:6443"
 
 
+@pytest.mark.slow
 async def test_a_list_of_files_is_merged_and_a_context_chosen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = [kubeconfig(home / name, name=name) for name in ("one", "two")]
     monkeypatch.setenv("KUBECONFIG", ":".join(map(str, [*files, home / "missing"])))
@@ -79,6 +82,7 @@ async def test_a_list_of_files_is_merged_and_a_context_chosen(home: Path, monkey
     assert (await load(context="two")).authorization == "Bearer two-token"
 
 
+@pytest.mark.slow
 async def test_of_several_current_contexts_the_first_counts_as_for_kubectl(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +92,7 @@ async def test_of_several_current_contexts_the_first_counts_as_for_kubectl(
     assert (await load()).server == "https://one.example:6443"
 
 
+@pytest.mark.slow
 async def test_a_context_is_made_the_current_one_of_a_kubeconfig_for_hooks(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +119,7 @@ async def test_a_context_is_made_the_current_one_of_a_kubeconfig_for_hooks(
     assert kubectl("current-context", f"--kubeconfig={home / 'derived'}") == "two"
 
 
+@pytest.mark.slow
 async def test_a_renewal_writes_the_kubeconfig_for_hooks_again(home: Path) -> None:
     file = kubeconfig(home / "config")
     settings = KubeSettings(config=file, context="main", derived=home / "derived")
@@ -123,6 +129,7 @@ async def test_a_renewal_writes_the_kubeconfig_for_hooks_again(home: Path) -> No
     assert json.loads((home / "derived").read_text())["users"] == [{"name": "main", "user": {"token": "new"}}]
 
 
+@pytest.mark.slow
 async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
     made = make_server_certificate(home, "client")
     pair = {"client-certificate": str(made.certificate), "client-key": str(made.key)}
@@ -132,6 +139,7 @@ async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
     assert not connection.tls().verify_flags & ssl.VERIFY_X509_STRICT
 
 
+@pytest.mark.slow
 async def test_certificates_that_cannot_be_used_are_told_with_their_origin_while_loading(home: Path) -> None:
     """Not by the first request: a watch would die of them, and the start would not be refused."""
     (home / "bad.crt").write_text("nonsense")
@@ -140,6 +148,7 @@ async def test_certificates_that_cannot_be_used_are_told_with_their_origin_while
         await load(kubeconfig(home / "config", user=pair))
 
 
+@pytest.mark.slow
 async def test_a_renewal_with_certificates_that_cannot_be_used_leaves_what_we_have(home: Path) -> None:
     (home / "bad.crt").write_text("nonsense")
     file = kubeconfig(home / "config", cluster={"certificate-authority": "bad.crt"})
@@ -147,6 +156,7 @@ async def test_a_renewal_with_certificates_that_cannot_be_used_leaves_what_we_ha
     assert await Credentials(KubeSettings(config=file), connection).fresh() is connection
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "context", "complaint"),
     [
@@ -168,11 +178,13 @@ async def test_a_file_that_cannot_be_used_is_named(home: Path, text: str | None,
     assert str(file) in str(caught.value)
 
 
+@pytest.mark.slow
 async def test_without_any_file_the_pod_is_tried_and_both_are_named() -> None:
     with pytest.raises(BadKubeConfig, match=r"no such file.*; and not in a pod either: "):
         await load()
 
 
+@pytest.mark.slow
 async def test_who_names_a_context_does_not_mean_the_pods_own_cluster() -> None:
     with pytest.raises(BadKubeConfig, match="context 'staging': no such file") as raised:
         await load(context="staging")
@@ -192,6 +204,7 @@ def answer(status: Any) -> str:
     return f"print({orjson.dumps(head | {'status': status}).decode()!r})"
 
 
+@pytest.mark.slow
 async def test_an_exec_plugin_gives_a_token_with_an_end(home: Path) -> None:
     user = plugin(home, answer({"token": "t", "expirationTimestamp": "2030-01-01T00:00:00Z"}))
     connection = await load(kubeconfig(home / "config", user=user))
@@ -199,12 +212,14 @@ async def test_an_exec_plugin_gives_a_token_with_an_end(home: Path) -> None:
     assert connection.means.startswith(f"exec plugin '{home}")
 
 
+@pytest.mark.slow
 async def test_an_exec_plugin_that_fails_is_quoted(home: Path) -> None:
     user = plugin(home, "import sys; sys.exit('log in first')")
     with pytest.raises(BadKubeConfig, match=r"exec: process returned 1\. log in first"):
         await load(kubeconfig(home / "config", user=user))
 
 
+@pytest.mark.slow
 async def test_an_exec_plugin_that_hangs_ends_with_its_loading(home: Path) -> None:
     note = home / "pid"
     os.mkfifo(note)
@@ -228,6 +243,7 @@ def is_running(pid: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 async def test_credentials_about_to_expire_are_renewed_once_for_all(home: Path) -> None:
     user = plugin(home, answer({"token": "new", "expirationTimestamp": "2030-01-01T00:00:00Z"}))
     settings = KubeSettings(config=kubeconfig(home / "config", user=user))
@@ -237,6 +253,7 @@ async def test_credentials_about_to_expire_are_renewed_once_for_all(home: Path) 
     assert (home / "runs").read_text() == "x"
 
 
+@pytest.mark.slow
 async def test_refused_credentials_are_loaded_again_but_not_for_every_refusal(home: Path) -> None:
     settings = KubeSettings(config=kubeconfig(home / "config", user=plugin(home, answer({"token": "new"}))))
     current = Credentials(settings, old := Connection("https://x", authorization="Bearer old"))
@@ -247,6 +264,7 @@ async def test_refused_credentials_are_loaded_again_but_not_for_every_refusal(ho
     assert (home / "runs").read_text() == "x"
 
 
+@pytest.mark.slow
 async def test_a_renewal_stays_in_its_cluster_when_another_context_becomes_the_current_one(home: Path) -> None:
     """By `kubectl config use-context`, while we run."""
     file = kubeconfig(home / "config", name="one")
@@ -261,6 +279,7 @@ async def test_a_renewal_stays_in_its_cluster_when_another_context_becomes_the_c
     assert (renewed.server, renewed.authorization) == ("https://one.example:6443", "Bearer new")
 
 
+@pytest.mark.slow
 async def test_a_proxy_of_the_environment_is_not_for_this_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in Go's clients. One that the kubeconfig names is for every server."""
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
@@ -270,12 +289,14 @@ async def test_a_proxy_of_the_environment_is_not_for_this_machine(home: Path, mo
     assert (await load(kubeconfig(home / "config", cluster=named))).proxy == "http://other:3128"
 
 
+@pytest.mark.slow
 async def test_a_renewal_that_fails_leaves_what_we_have(home: Path) -> None:
     connection = Connection("https://x", authorization="Bearer old", expires=time.time() + 5)
     current = Credentials(KubeSettings(config=home / "missing"), connection)
     assert await current.fresh() is connection
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("user", "means"),
     [
@@ -290,6 +311,7 @@ async def test_who_we_are_is_known(home: Path, user: dict[str, str], means: str)
     assert (connection.user, connection.means) == ("main", means)
 
 
+@pytest.mark.slow
 async def test_a_relative_token_file_is_found_beside_its_config(home: Path) -> None:
     (home / "token").write_text("one\n")
     connection = await load(kubeconfig(home / "config", user={"tokenFile": "token"}))
@@ -298,6 +320,7 @@ async def test_a_relative_token_file_is_found_beside_its_config(home: Path) -> N
     assert (await Credentials(KubeSettings(), connection).renewed(connection)).authorization == "Bearer two"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bypass", "proxy"), [("", "http://proxy:3128"), ("example", ""), ("10.0.0.0/8,main.example", "")]
 )
@@ -309,6 +332,7 @@ async def test_proxies_of_the_environment_are_used_and_bypassed(
     assert (await load(kubeconfig(home / "config"))).proxy == proxy
 
 
+@pytest.mark.slow
 def test_a_pod_uses_its_service_account(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a process of its own, for the package must not be imported here."""
     (home / "token").write_text("pod-token\n")
@@ -329,6 +353,7 @@ def test_a_pod_uses_its_service_account(home: Path, monkeypatch: pytest.MonkeyPa
     assert (connection.authorization.lower(), connection.token_file) == ("bearer pod-token", str(home / "token"))
 
 
+@pytest.mark.slow
 def test_the_kubernetes_package_stays_out_of_this_process() -> None:
     code = "import sys, hookrunner.kube.objects, hookrunner.kube.watch; print('kubernetes' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout == b"False\n"

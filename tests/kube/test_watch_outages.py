@@ -113,6 +113,7 @@ async def test_a_resumed_watch_that_is_quiet_is_restored_without_a_bookmark(api:
     assert "sendInitialEvents" not in api.asked("watch")[-1].params
 
 
+@pytest.mark.slow
 async def test_many_watches_ask_a_missing_server_as_rarely_as_one_and_return_together(
     api: ApiServer, watches: Watches
 ) -> None:
@@ -140,6 +141,7 @@ async def opened(stack: AsyncExitStack, watches: Watches, namespace: str) -> Sto
     return story
 
 
+@pytest.mark.slow
 async def test_watches_return_at_a_rate_that_spares_the_server(api: ApiServer, watches: Watches) -> None:
     async with AsyncExitStack() as stack:
         stories = [await opened(stack, watches, f"n{number}") for number in range(100)]
@@ -177,6 +179,7 @@ async def test_a_definition_that_is_deleted_and_created_again_is_watched_soon(ap
             await reading
 
 
+@pytest.mark.slow
 async def test_two_outages_in_a_row_are_both_ended_soon(api: ApiServer, story: Story) -> None:
     """A server that restarts twice: the first return was too short to count as a watch that works."""
     for _ in range(2):

@@ -119,6 +119,7 @@ def test_a_deletion_may_have_conditions(core: Any, ns: str) -> None:
     assert refusal(core.read_namespaced_config_map, "a", ns) == (404, "NotFound")
 
 
+@pytest.mark.slow
 def test_a_collection_is_deleted_by_selector(core: Any, ns: str) -> None:
     for name in "abc":
         core.create_namespaced_config_map(ns, config_map(name, labels={"keep": str(name == "b")}))
@@ -176,6 +177,7 @@ def test_a_definition_is_made_and_its_kind_used(connected: Any, dynamically: Any
     assert [item["metadata"]["name"] for item in custom.list_namespaced_custom_object(*place)["items"]] == ["a"]
 
 
+@pytest.mark.slow
 def test_manifests_are_created_by_the_packages_tools(connected: Any, ns: str) -> None:
     items = [config_map("a"), deployment("d")]
     create_from_dict(connected, {"apiVersion": "v1", "kind": "List", "items": items}, namespace=ns)

@@ -87,6 +87,7 @@ async def fuzzed(client: Client, method: str, path: str, query: dict[str, str], 
         return answer.status
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 async def test_random_requests_meet_no_bug(client: Client, data: st.DataObject) -> None:
@@ -165,6 +166,7 @@ async def test_another_host_is_not_answered(client: Client, host: str) -> None:
     assert answer.status in (400, 403)
 
 
+@pytest.mark.slow
 async def test_a_zip_bomb_is_not_unpacked(client: Client) -> None:
     body: Any = gzip.compress(b" " * (200 << 20), 1)
     answer = await client.send("POST", CONFIGMAPS, body, Content_Encoding="gzip")
@@ -232,6 +234,7 @@ def damaged(draw: st.DrawFn) -> Any:
     return obj
 
 
+@pytest.mark.slow
 @given(obj=damaged())
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 async def test_damaged_objects_meet_no_bug(client: Client, obj: Any) -> None:

@@ -16,6 +16,7 @@ async def started(*flags: str) -> Process:
     return await asyncio.create_subprocess_exec(sys.executable, "-m", "kubesandbox", *flags, stdout=PIPE, stderr=PIPE)
 
 
+@pytest.mark.slow
 async def test_it_prints_a_kubeconfig_serves_and_ends_when_asked(tmp_path: Path) -> None:
     (tmp_path / "seed.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: new}}")
     child = await started("--seed", str(tmp_path / "seed.yaml"))

@@ -74,6 +74,7 @@ def test_nor_does_any_other(text: str, name: str) -> None:
     looked_at(text, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -158,6 +158,7 @@ OPERATIONS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(["a.sh", "b.sh"]), st.lists(OPERATIONS, max_size=6)), max_size=6))
 def test_whatever_hooks_write_the_scrape_parses_and_no_series_is_there_twice(
     batches: list[tuple[str, list[MetricOperation]]],

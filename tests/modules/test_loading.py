@@ -41,6 +41,7 @@ def test_a_missing_directory_refuses_the_start(tree: MakeTree) -> None:
         load([tree({}) / "gone"], 1, strict=False)
 
 
+@pytest.mark.slow
 def test_the_cost_of_loading_grows_with_the_number_of_modules(tree: MakeTree) -> None:
     def files(top: str, count: int) -> dict[str, str]:
         found = {f"{top}/values.yaml": "global: {a: 1}\n"}

@@ -101,6 +101,7 @@ def test_who_would_wait_for_itself_is_named_with_the_way_round(
     assert [name for name, words in told.items() if f"for ever: {words}" not in found[name]] == []
 
 
+@pytest.mark.slow
 def test_the_cost_of_the_order_grows_with_the_number_of_modules() -> None:
     modules = [
         module(f"m{n}", n, requiring(*(f"m{n - k}" for k in range(1, 10) if n >= k)) if n % 3 else GATE)

@@ -98,6 +98,7 @@ async def test_who_needs_an_undecided_module_is_undecided_and_nobody_else() -> N
     assert await decide(modules, Scripts()) == {"a": "undecided", "b": f"undecided {REQUIRES}", "c": "on KubeConfig"}
 
 
+@pytest.mark.slow
 def test_the_cost_of_decisions_grows_with_the_number_of_modules() -> None:
     modules = [
         module(f"m{n}", n % 50, requiring(*(f"m{n - k}" for k in range(1, 6) if n >= k), gate=n % 10 == 0))

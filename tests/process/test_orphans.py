@@ -20,6 +20,7 @@ def allowed(command: list[str]) -> bool:
     return subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "init"), [(400, []), (2000, NAMESPACE)])
 def test_orphans_are_reaped_and_every_exit_code_is_right(tmp_path: Path, runs: int, init: list[str]) -> None:
     """As a subreaper, and as PID 1 where the system lets us make a PID namespace (else as a subreaper again)."""

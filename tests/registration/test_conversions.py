@@ -25,6 +25,7 @@ async def test_a_hook_that_cannot_be_read_keeps_its_conversion(world: World) -> 
         assert converts(await world.get(DEFINITION, world.things))
 
 
+@pytest.mark.slow
 async def test_a_definition_is_configured_when_it_appears(world: World, authorities: tuple[bytes, bytes]) -> None:
     registrar, _ = await world.registrar(world.wish(world.converting()))
     async with world.kept(registrar, trust=authorities[0]):

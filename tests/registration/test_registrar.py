@@ -235,6 +235,7 @@ def of_module(world: World, name: str) -> Hook:
     return a_hook(f"{name}/h.sh", name, validating=(Admission(ONE, (world.rule(),)),))
 
 
+@pytest.mark.slow
 async def test_modules_come_and_go_a_hundred_times_and_leave_nothing(world: World) -> None:
     """Neither in the cluster nor here; what others ask for is not touched."""
     base, converting = world.validating(TWO), world.converting()

@@ -223,6 +223,7 @@ async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
     assert await data_of(client, "c") == {"k": "v"}
 
 
+@pytest.mark.slow
 async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_them(
     applying: ManifestApplier, client: Client
 ) -> None:

@@ -196,6 +196,7 @@ async def test_an_owner_without_a_namespace_is_not_looked_up(applying: ManifestA
         await applying.apply([configmap("a")], NEW, {}, ADOPT)
 
 
+@pytest.mark.slow
 async def test_many_orphans_of_one_release_cost_one_look(applying: ManifestApplier, sandbox: Sandbox) -> None:
     many = [configmap(f"m{number}") for number in range(30)]
     await applying.apply(many, OLD, {}, TERMS)

@@ -66,6 +66,7 @@ UNWANTED = {"before", "after", "gone", "kube-root-ca.crt"}
 OLD, NEW = {"a": "1", "b": "1"}, {"a": "2", "c": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "killed", "after", "maps"),
     [

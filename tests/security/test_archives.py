@@ -37,6 +37,7 @@ def most_memory(process: int) -> int:
     return int(found[1]) * 1024
 
 
+@pytest.mark.slow
 def test_a_record_that_becomes_too_large_is_refused_before_it_is_unpacked() -> None:
     text = bomb(200 * MIB)
     tracemalloc.start()
@@ -57,6 +58,7 @@ def test_a_record_that_would_be_refused_is_not_written() -> None:
         record.packed(document)
 
 
+@pytest.mark.slow
 def test_a_large_record_of_many_objects_that_are_alike_is_read() -> None:
     """5000 ConfigMaps shrink to a hundredth."""
     manifest = "".join(
@@ -68,6 +70,7 @@ def test_a_large_record_of_many_objects_that_are_alike_is_read() -> None:
     assert record.unpacked(record.packed(document)) == document
 
 
+@pytest.mark.slow
 async def test_a_record_of_200_mb_is_told_as_one_that_cannot_be_read(world: World) -> None:
     """Its module runs nevertheless; what to do with the record is said where users look."""
     world.module("010-a", {"templates/cm.yaml": configmap("a", "x: z")})
@@ -119,6 +122,7 @@ CHARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS)
 def test_a_packed_chart_that_becomes_too_large_is_refused(chart: object, tmp_path: Path) -> None:
     assert callable(chart)

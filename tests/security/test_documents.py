@@ -118,6 +118,7 @@ def test_all_sections_have_one_bound_and_what_is_refused_does_not_count() -> Non
     assert found.sections["d"] == {"x": 1}
 
 
+@pytest.mark.slow
 def test_thousands_of_merges_take_no_time_that_grows_with_their_square() -> None:
     """Counted in steps: four times as many merges must not take ten times as long."""
 
@@ -137,6 +138,7 @@ def test_places_in_a_text_are_not_looked_for_without_a_bound() -> None:
         list(yaml_values.events("[" * 100_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

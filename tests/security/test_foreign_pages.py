@@ -69,6 +69,7 @@ async def test_programs_and_pages_of_this_machine_are_answered(browser: Browser)
     assert [(await browser.ask("POST", "/config/set", **headers))[0] for headers in asked] == [200] * len(asked)
 
 
+@pytest.mark.slow
 async def test_no_route_over_tcp_shows_a_value_of_the_secret(browser: Browser, world: World) -> None:
     """However it got where it is: by the Secret, a hook's patch, a template, a snapshot of the Secret itself."""
     routes = [line.split() for line in (await browser.ask("GET", "/discovery"))[1].splitlines()]

@@ -147,6 +147,7 @@ LARGE = st.sampled_from(
 FILES = st.dictionaries(KEYS, VALUES, max_size=6) | LARGE | LARGE.map(lambda one: {"judged": one}) | VALUES
 
 
+@pytest.mark.slow
 @given(before=FILES, after=FILES, raw=st.text(max_size=40) | DIGITS)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_every_section_is_accepted_or_refused(schemas: Schemas, before: Any, after: Any, raw: str) -> None:

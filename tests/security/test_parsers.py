@@ -9,6 +9,7 @@ import pytest
 from tests.security.parsers import PARSERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 def test_every_text_is_read_or_refused(name: str, tmp_path: Path) -> None:
     fuzz(name, 150, tmp_path)

@@ -18,6 +18,7 @@ def run(hook: Hook, command: str) -> str:
     return done.stdout.rstrip("\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -39,6 +40,7 @@ def test_get_prints_the_value_at_a_path(path: str, value: str, hook: Hook) -> No
     assert run(hook, f"context::get {path!r}" if "'" not in path else f'context::get "{path}"') == value
 
 
+@pytest.mark.slow
 def test_get_of_the_empty_path_is_the_whole_context(hook: Hook) -> None:
     assert run(hook, "context::get | jq -c .list") == '[{"name":"first"},{"name":"second"}]'
 
@@ -49,10 +51,12 @@ def test_a_required_value_that_is_absent_is_an_error(hook: Hook) -> None:
     assert "Error: Value a.b required, but doesn't exist\n" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_required_value_may_be_null(hook: Hook) -> None:
     assert run(hook, "context::get --required a.nil") == "null"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "answer"),
     [
@@ -77,11 +81,13 @@ def test_questions_are_answered_by_the_exit_status(test: str, answer: str, hook:
     assert run(hook, f"if context::{test}; then echo yes; else echo no; fi") == answer
 
 
+@pytest.mark.slow
 def test_jq_runs_over_the_current_context_or_over_all(hook: Hook) -> None:
     assert run(hook, "context::jq -c '.list | length'") == "2"
     assert run(hook, "context::global::jq -r '.[0].binding'") == "x"
 
 
+@pytest.mark.slow
 def test_another_ifs_changes_nothing(hook: Hook) -> None:
     assert run(hook, "IFS=,; context::get list.0.name") == "first"
 
@@ -92,6 +98,7 @@ def test_a_path_that_cannot_be_read_is_an_error(hook: Hook) -> None:
     assert "cannot be read at '\"open'" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "dirname", "basename", "value"),
     [

@@ -30,6 +30,7 @@ def run(hook: Hook, tmp_path: Path) -> Run:
     return lambda commands: hook(f"{variables}\n__main__() {{\n{commands}\n}}")
 
 
+@pytest.mark.slow
 def test_values_are_printed(run: Run) -> None:
     done = run(
         """
@@ -41,6 +42,7 @@ def test_values_are_printed(run: Run) -> None:
     assert done.stdout.splitlines() == ["2", "1", "t", "null", "1", "null", '["one",2]', "one"]
 
 
+@pytest.mark.slow
 def test_questions(run: Run) -> None:
     done = run(
         """
@@ -67,6 +69,7 @@ def test_questions(run: Run) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_changes_are_asked_for_in_their_order(run: Run, tmp_path: Path) -> None:
     done = run(
         """

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import looptime
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,6 +210,7 @@ async def peace(world: World) -> None:
             listener.end(well=True)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(STORIES)
 def test_all_listeners_end_with_the_truth_and_are_told_no_more_than_happened(story: list[Step]) -> None:

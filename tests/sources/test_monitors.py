@@ -155,6 +155,7 @@ async def test_a_watch_outlives_its_first_reader_and_ends_with_its_last(watcher:
     assert (watcher.cluster.open_watches, len(watcher.streams)) == (0, 0)
 
 
+@pytest.mark.slow
 async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: Watcher) -> None:
     """R4, last part: 1,000 changes of who listens, then everybody who is left hears of a change once."""
     dice = random.Random(4)

@@ -88,6 +88,7 @@ async def test_a_hundred_arms_and_disarms_leave_one_tick() -> None:
     assert await due_times(schedules, 121) == [60, 120]
 
 
+@pytest.mark.slow
 async def test_the_same_crontab_in_another_zone_ticks_for_itself() -> None:
     schedules = Schedules(SetClock())
     for zone in ("Asia/Kolkata", "UTC", "Europe/Berlin"):

@@ -18,6 +18,7 @@ PAGE = (pages.DOCS / "testing-hooks.md").read_text()
 _TIME = re.compile(r"\d+(\.\d+)?(?= ?m?s\b)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["testing-hooks.md", "webhooks.md"])
 def test_the_console_shows_what_the_page_shows(
     page: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch

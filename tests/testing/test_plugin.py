@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.testing.conftest import Author
 
 TESTS = """
@@ -108,6 +110,7 @@ def pytest_in(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=alone)
 
 
+@pytest.mark.slow
 def test_the_fixture_does_what_the_documents_say(tmp_path: Path, write_hook: Author) -> None:
     write_hook(CONFIG, SCRIPT)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -131,5 +134,6 @@ def test_the_plugin_costs_nothing_where_nobody_uses_it(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_the_fixture_is_listed_with_its_first_line(tmp_path: Path) -> None:
     assert "A hook by its path" in pytest_in(tmp_path, "--fixtures").stdout

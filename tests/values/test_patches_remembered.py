@@ -197,6 +197,7 @@ PATCHES = st.lists(st.lists(OPERATIONS, min_size=1, max_size=2), min_size=5, max
 SCHEMAS = st.builds(Fillings, st.builds(Filling, LOWERS), st.builds(Filling, LOWERS))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(LOWERS, PATCHES)
 def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
@@ -211,6 +212,7 @@ def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
         assert found.reapplied({"foo": other})[0]["foo"] == all_done(other, said)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(LOWERS, SCHEMAS, st.lists(STEPS, min_size=10, max_size=40))
 def test_the_store_equals_a_model_that_does_everything_anew(

@@ -84,6 +84,7 @@ class Busy:
             await self._changed.wait_for(lambda: self.serials[shown] >= 2)
 
 
+@pytest.mark.slow
 async def test_nothing_is_lost_in_fifty_exchanges_with_new_connections_all_the_time() -> None:
     other = Authority("another CA")
     async with served(Told()) as server, asyncio.timeout(60):

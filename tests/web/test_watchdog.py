@@ -61,6 +61,7 @@ def blockable() -> Iterator[Blockable]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_probes_are_told_that_the_loop_is_blocked_and_for_how_long(blockable: Blockable) -> None:
     assert blockable.probe() == (200, "ok\n")
     blockable.order("hang", "hangs")
@@ -69,6 +70,7 @@ def test_probes_are_told_that_the_loop_is_blocked_and_for_how_long(blockable: Bl
     assert float(text.removeprefix("event loop blocked for ").removesuffix(" s\n")) >= 0.1
 
 
+@pytest.mark.slow
 def test_the_loop_answers_by_itself_when_it_is_back(blockable: Blockable) -> None:
     blockable.order("hang", "hangs")
     assert blockable.probe()[0] == 503
@@ -77,6 +79,7 @@ def test_the_loop_answers_by_itself_when_it_is_back(blockable: Blockable) -> Non
     assert "seconds=" in blockable.read_until("event loop runs again")
 
 
+@pytest.mark.slow
 def test_the_log_has_the_stack_of_the_loops_thread(blockable: Blockable) -> None:
     blockable.order("hang", "hangs")
     record = blockable.read_until("event loop blocked")
@@ -85,11 +88,13 @@ def test_the_log_has_the_stack_of_the_loops_thread(blockable: Blockable) -> None
     assert "sys.stdin.readline()" in record
 
 
+@pytest.mark.slow
 def test_the_stack_is_shown_where_nothing_of_python_can_run(blockable: Blockable) -> None:
     blockable.order("compute", "hangs")
     assert "most recent call first" in blockable.read_until("hold_the_lock")
 
 
+@pytest.mark.slow
 def test_a_client_that_says_nothing_does_not_keep_others_from_their_answer(blockable: Blockable) -> None:
     blockable.order("hang", "hangs")
     with closing(HTTPConnection("127.0.0.1", blockable.port)) as silent:

@@ -133,6 +133,7 @@ def test_random_patches_do_what_they_do_on_a_real_server(anything: Anything, doc
     assert outcome(anything.template, whole) == expected
 
 
+@pytest.mark.slow
 def test_copies_of_all_operations_together_have_a_bound() -> None:
     copy = {"op": "copy", "from": "/text", "path": "/again"}
     text = "x" * 1022

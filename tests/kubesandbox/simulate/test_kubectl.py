@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from kubesandbox.sandbox import Options, serving
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.simulate.steps import Pace
@@ -21,6 +23,7 @@ async def kubectl(config: Path, *words: str) -> str:
     return said.decode()
 
 
+@pytest.mark.slow
 async def test_rollouts_can_be_followed_undone_and_restarted(tmp_path: Path) -> None:
     config, manifest = tmp_path / "kubeconfig", tmp_path / "web.yaml"
     manifest.write_text(DEPLOYMENT)

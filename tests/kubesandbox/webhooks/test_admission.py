@@ -127,6 +127,7 @@ async def test_nothing_is_created_in_a_namespace_that_goes_meanwhile(client: Cli
     assert client.sandbox.store.select("configmaps", "gone") == []
 
 
+@pytest.mark.slow
 async def test_of_many_writes_at_once_none_is_lost(client: Client, webhook: Webhook) -> None:
     await client.create(MAPS, config_map())
     await configure(client, "mutating", webhook)

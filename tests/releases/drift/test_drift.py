@@ -168,6 +168,7 @@ async def test_a_changed_field_is_told_once_until_it_is_another(watched: Watched
     assert (await watched.after(20), watched.found) == ([], [])
 
 
+@pytest.mark.slow
 async def test_r13_a_field_that_another_controller_always_sets_is_told_ever_more_rarely(watched: Watched) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode="repair")
@@ -182,6 +183,7 @@ async def test_r13_a_field_that_another_controller_always_sets_is_told_ever_more
     assert 6 <= tellings <= 9
 
 
+@pytest.mark.slow
 async def test_a_second_edit_hours_later_is_told_as_soon_as_the_first(watched: Watched) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode="repair")
@@ -211,6 +213,7 @@ async def test_a_change_of_the_time_when_nobody_looked_is_told_at_the_start(watc
     assert await watched.after(3) == ["default/ConfigMap/b /data/color"]
 
 
+@pytest.mark.slow
 async def test_r13_an_untouched_release_is_never_found_at_fault(watched: Watched, sandbox: Sandbox) -> None:
     """1,000 ticks of what goes on in a cluster: controllers report, autoscalers scale, watches are renewed."""
     job = made("Job", "once", "batch/v1", spec=DEPLOYMENT["spec"] | {"ttlSecondsAfterFinished": 5})

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator
@@ -58,6 +59,7 @@ def _sound(schema: dict[str, JSON]) -> dict[str, JSON]:
     return {key: one for key, one in schema.items() if not key.startswith("exclusive") or key[9:].lower() in schema}
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.recursive(st.just({}), _schemas, max_leaves=8), st.lists(_VALUES, min_size=1, max_size=6))
 def test_what_is_right_is_what_a_library_finds_right(schema: JSON, values: list[JSON]) -> None:

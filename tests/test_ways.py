@@ -1,0 +1,174 @@
+"""docs/how-it-works.md names the files that an event passes through: compared with a trace of the calls of one.
+
+The application runs in this process, on a sandbox. Between cause and effect each file of hookrunner in which a function
+is called counts. The second column of the page's table is the way: each of its files is called. The third column may
+name more: helpers, and what is called only sometimes. Nouns, logs, errors and metrics are everywhere, so nowhere named.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import aiohttp
+import pytest
+import yaml
+
+from hookrunner.app import serve
+from hookrunner.settings import load
+from tests.fakes.cluster import until
+from tests.fakes.transports import all_closed
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "hookrunner"
+PAGE = (ROOT / "docs" / "how-it-works.md").read_text()
+EVERYWHERE = ("model/", "metrics/", "web/", "log.py", "errors.py", "options.py", "background.py")
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+BINDING = """{"name": "cm", "kind": "ConfigMap", "executeHookOnSynchronization": false, "executeHookOnEvent": ["Added"],
+"jqFilter": ".metadata.name", "labelSelector": {"matchLabels": {"go": "yes"}}}"""
+HOOK = f"""#!/bin/bash
+if [[ $1 == --config ]]; then echo '{{"configVersion": "v1", "kubernetes": [{" ".join(BINDING.split())}]}}'; exit; fi
+name=$(grep -o '"filterResult":"[^"]*"' "$BINDING_CONTEXT_PATH" | tail -1 | cut -d'"' -f4)
+object='{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "answer-'$name'", "namespace": "default"}}}}'
+echo "{{operation: CreateOrUpdate, object: $object}}" > "$KUBERNETES_PATCH_PATH"
+"""
+
+
+class Trace:
+    """The files of hookrunner in which a function of this thread was called inside the `with`."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+
+    def __enter__(self) -> "Trace":
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            self.files.add(frame.f_code.co_filename)
+
+    def way(self) -> set[str]:
+        """Paths below hookrunner/, without what is everywhere."""
+        ours = (Path(name) for name in self.files if name.startswith(f"{PACKAGE}/"))
+        inside = {file.relative_to(PACKAGE).as_posix() for file in ours}
+        return {name for name in inside if not name.startswith(EVERYWHERE) and not name.endswith("__init__.py")}
+
+
+@dataclass(frozen=True)
+class World:
+    """A running hookrunner and the API server that it works with."""
+
+    session: aiohttp.ClientSession
+
+    async def create(self, name: str, labels: Mapping[str, str]) -> None:
+        body = {"metadata": {"name": name, "labels": labels}}
+        async with self.session.post(CONFIGMAPS, json=body) as answer:
+            assert answer.status == 201
+
+    async def exists(self, name: str) -> bool:
+        async with self.session.get(f"{CONFIGMAPS}/{name}") as answer:
+            return answer.status == 200
+
+    async def until(self, true: Callable[[], Awaitable[bool]]) -> None:
+        async with asyncio.timeout(60):
+            while not await true():
+                pass
+
+    async def pass_time(self) -> None:
+        """Let what follows the effect happen: the queue settles the task when the API server has answered."""
+        for _ in range(50):
+            await self.exists("nothing")
+
+
+@pytest.fixture
+async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    """With one hook, which answers a ConfigMap `x` with a ConfigMap `answer-x`."""
+    monkeypatch.chdir(tmp_path)  # else the modules of the checkout would be found
+    hook = tmp_path / "hooks" / "answer.sh"
+    hook.parent.mkdir()
+    hook.write_text(HOOK)
+    hook.chmod(0o755)
+    kubeconfig = tmp_path / "kubeconfig"
+    flags = {
+        "sandbox": "true",
+        "sandbox-kubeconfig": str(kubeconfig),
+        "hooks-dir": str(hook.parent),
+        "tmp-dir": str(tmp_path / "tmp"),
+        "listen-address": "127.0.0.1",
+        "listen-port": "0",
+        "debug-unix-socket": str(tmp_path / "socket"),
+    }
+    (tmp_path / "tmp").mkdir(mode=0o700)
+    running = asyncio.create_task(serve(load(flags, "hookrunner", {}), None))
+    try:
+        await until(lambda: kubeconfig.exists() or running.done())
+        server = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+        async with aiohttp.ClientSession(server) as session:
+            yield World(session)
+    finally:
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+    await all_closed()
+
+
+async def warm(world: World) -> None:
+    """What happens once is over: the Synchronization, imports, the filter's program."""
+    for number in itertools.count():
+        await world.create(f"warm-{number}", {"go": "yes"})
+        await world.pass_time()
+        if await world.exists(f"answer-warm-{number}"):  # earlier ones were perhaps there before the binding
+            return
+
+
+def named(section: str) -> tuple[set[str], set[str]]:
+    """The files of a section's table: those of its second column, and all that it names."""
+    (text,) = re.findall(rf"^## {section}\n(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| \d+ \| (.*?) \| (.*) \|$", text, re.MULTILINE)
+    way = {name for where, _ in rows for name in _paths(where, where)}
+    return way, way | {name for where, what in rows for name in _paths(where, what)}
+
+
+def _paths(where: str, cell: str) -> set[str]:
+    """Backticked paths; a bare file name is of the row's own room, or a room of its own."""
+    room = re.findall(r"`([\w/]+/)", where)[0]
+    names = re.findall(r"`([\w/]+(?:\.py|/))`", cell)
+    return {room + name if (PACKAGE / room / name).exists() else name for name in names}
+
+
+def covers(names: set[str], file: str) -> bool:
+    return any(file == name or (name.endswith("/") and file.startswith(name)) for name in names)
+
+
+async def test_the_page_names_each_file_of_an_events_way(world: World) -> None:
+    await warm(world)
+    with Trace() as trace:
+        await world.create("x", {"go": "yes"})
+        await world.until(lambda: world.exists("answer-x"))
+        await world.pass_time()
+    way, allowed = named("One event's way through the files")
+    called = trace.way()
+    print(len(called), "files:", *sorted(called))
+    missing = sorted(file for file in called if not covers(allowed, file))
+    silent = sorted(name for name in way if not name.startswith(EVERYWHERE) and not _is_called(name, called))
+    assert (missing, silent) == ([], []), "files that the page lacks; files that it names and no call enters"
+
+
+def _is_called(name: str, called: set[str]) -> bool:
+    return any(covers({name}, file) for file in called)
+
+
+def test_each_table_is_read() -> None:
+    sections: list[Any] = [named(f"One {what}'s way through the files")[0] for what in ("event", "review", "value")]
+    assert [len(way) > 8 for way in sections] == [True, True, True]
