@@ -19,7 +19,7 @@ from typing import Protocol
 import yaml
 from aiohttp import web
 
-from hookrunner import log
+from hookrunner import http_connections, log
 from hookrunner.private_files import replace_file
 from hookrunner.sandbox import kinds, namespaces, seeds
 from hookrunner.sandbox.api import Api
@@ -163,7 +163,9 @@ async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]
 async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
     # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
     # Bodies are taken as they come, as a real API server takes them: nobody can send a bomb of zeros.
-    answering = web.Server(server.answer, access_log=None, handler_cancellation=True, auto_decompress=False)
+    answering = http_connections.Server(
+        server.answer, access_log=None, handler_cancellation=True, auto_decompress=False
+    )
     runner = web.ServerRunner(answering, shutdown_timeout=STOP_GRACE)
     await runner.setup()
     tls = None

@@ -19,8 +19,9 @@ from aiohttp import web
 
 from hookrunner import log
 from hookrunner.errors import BadConfig, StartRefused
+from hookrunner.http_connections import Answer
 from hookrunner.web import handshakes
-from hookrunner.web.connections import Answer, Connections
+from hookrunner.web.connections import Connections
 from hookrunner.web.limits import Limits
 
 BACKLOG = 4096

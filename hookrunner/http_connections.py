@@ -1,0 +1,59 @@
+"""An HTTP server for any client: bytes that are not a request are the client's fault, and end its connection.
+
+aiohttp logs them as an error with a stack trace, so that every client could raise alarms. It also reads on after a
+request of HTTP/1.0 in chunks, of which a proxy of that version sees the end elsewhere (RFC 9112, section 6.1).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from aiohttp import HttpVersion11, web
+
+from hookrunner import log
+
+Answer: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+"""What a server does with a request."""
+
+_log = log.get("http")
+
+
+class Connection(web.RequestHandler):
+    """aiohttp's protocol, which answers what is no request with 400."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        _log.debug("not an HTTP request", remote=request.remote, error=exc)
+        response = web.Response(status=status, text=f"this is not an HTTP/1.1 request: {message}\n")
+        response.force_close()
+        return response
+
+
+class Server(web.Server):
+    """Call it for a new connection (a protocol factory, as asyncio has it). `more` are arguments of aiohttp's."""
+
+    def __init__(
+        self, answer: Answer, *, request_factory: Any = None, handler_cancellation: bool = False, **more: Any
+    ) -> None:
+        super().__init__(self._framed, request_factory=request_factory, handler_cancellation=handler_cancellation)
+        self._answer_request = answer
+        self._more = more
+
+    def __call__(self) -> web.RequestHandler:
+        return Connection(self, loop=asyncio.get_running_loop(), **self._more)
+
+    async def _framed(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._answer_request(request)
+        finally:
+            if request.version < HttpVersion11 and "Transfer-Encoding" in request.headers:
+                request.protocol.close()  # when it is answered
