@@ -10,7 +10,7 @@ from tests.flows.scripts import hook
 from tests.security.attacked import attacked
 
 SECRET = "swordfish-4711"
-NOTHING = [
+NOTHING: list[tuple[str, Any]] = [
     ("env", {}),
     ("$ENV", {}),
     ("env.TOKEN", None),
