@@ -24,6 +24,7 @@ from hookrunner.kube import rights
 from hookrunner.kube.client import Call, Client
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import one_line
+from hookrunner.timers import timeout_at
 from hookrunner.web.formats import rfc3339
 
 CALM = 1.0
@@ -91,7 +92,7 @@ class Events:
         loop = asyncio.get_running_loop()
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._next):
+                async with timeout_at(self._next, loop.time()):
                     self._hear(await self._news.some(), loop.time())
             for (_, reason), thread in self._threads.items():
                 if thread.waiting and thread.due <= loop.time():

@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 
 from hookrunner.engine.progress import Progress
+from hookrunner.timers import timeout_at
 
 
 class Grace:
@@ -26,7 +27,7 @@ class Grace:
     def begin(self) -> None:
         """The object is missing. A grace that runs goes on as it is."""
         if self.seconds and not self.running:
-            self._deadline = asyncio.get_running_loop().time() + self.seconds
+            self._deadline = _now() + self.seconds
             self.until = time.time() + self.seconds
             self._changed.happened()
 
@@ -37,7 +38,11 @@ class Grace:
 
     async def is_over(self) -> None:
         """Wait until a grace has run to its end."""
-        while not (self.running and asyncio.get_running_loop().time() >= self._deadline):
+        while not (self.running and _now() >= self._deadline):
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._deadline if self.running else None):
+                async with timeout_at(self._deadline if self.running else None, _now()):
                     await self._changed.next()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -25,6 +25,7 @@ from hookrunner.model.modules import Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.order import Order
+from hookrunner.timers import timeout_at
 
 _log = log.get("converge")
 
@@ -227,7 +228,7 @@ class Rounds:
         busy = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
         until = min([*busy, *([deadline] if deadline is not None else [])], default=None)
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if until is None else max(0.0, until - self._tasks.now())):
+            async with timeout_at(until, self._tasks.now()):
                 await self._states.moved.next()
 
     async def _unless_urgent(self, work: Awaitable[None]) -> None:

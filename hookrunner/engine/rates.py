@@ -1,6 +1,7 @@
 """A hook's execution rate limit (shell-operator.md §6.7): a token bucket that says how long to wait and never waits."""
 
 from hookrunner.model.bindings import Hook
+from hookrunner.timers import pause
 
 
 class Bucket:
@@ -17,7 +18,7 @@ class Bucket:
             return 0.0
         free_at = max(self._full_at, now) - (self._burst - 1) * self._interval
         if free_at > now:
-            return free_at - now
+            return pause(free_at, now)
         self._full_at = max(self._full_at, now) + self._interval
         return 0.0
 

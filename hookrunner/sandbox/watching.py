@@ -22,11 +22,9 @@ from hookrunner.sandbox.reading import Matches
 from hookrunner.sandbox.requests import ListOptions
 from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Change, Store, Stored
+from hookrunner.timers import pause
 
 BOOKMARK_SECONDS = 60.0
-SHORTEST_SECONDS = 0.001
-"""No wait is shorter: a clock that stands still meanwhile, as in tests, would never reach a time so near."""
-
 INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 
@@ -149,7 +147,7 @@ async def _followed(world: World, watch: Watch, since: int, deadline: float) -> 
                 yield _bookmark(kind, since)
             if clock() >= deadline:
                 return
-        await _changed(store, kind.kept, since, max(min(bookmark, deadline) - clock(), SHORTEST_SECONDS))
+        await _changed(store, kind.kept, since, pause(min(bookmark, deadline), clock()))
 
 
 async def _changed(store: Store, resource: str, since: int, seconds: float) -> None:

@@ -198,12 +198,7 @@ class Site:
         off: str = "",
         strict: bool = False,
     ) -> None:
-        loop, metrics = asyncio.get_running_loop(), Metrics("")
-
-        def clock() -> float:
-            # In steps that add up exactly: virtual time does not pass while less than its resolution is left.
-            return round(loop.time() * 1024) / 1024
-
+        clock, metrics = asyncio.get_running_loop().time, Metrics("")
         self.work, self.config = Work(), Written()
         self._hooks = hooks or {}
         self._background = background

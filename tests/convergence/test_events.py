@@ -9,12 +9,13 @@ import orjson
 import pytest
 
 from hookrunner import log
-from hookrunner.convergence.events import Events
+from hookrunner.convergence.events import CALM, Events
 from hookrunner.convergence.grace import Grace
 from hookrunner.convergence.news import Item, News
 from hookrunner.convergence.objects import ConfigObject, Contents
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube.client import Call
+from tests.fakes.clocks import awkward, run_watched
 
 FAILED = Item("a", "ModuleFailed", "a: no such kind")
 
@@ -163,3 +164,17 @@ async def test_telling_never_waits_and_what_nobody_reads_is_bounded() -> None:
     for number in range(5000):
         news.tell(Item("a", "ModuleFailed", str(number)))
     assert [item.message for item in await news.some()] == [str(number) for number in range(4000, 5000)]
+
+
+def test_an_event_is_written_where_the_timer_is_early() -> None:
+    """At the end of the calm after the first news, and of the pause before the second Event."""
+
+    async def twice() -> None:
+        server, news = Server(), News()
+        async with posting(server, news):
+            for _ in range(2):
+                news.tell(FAILED)
+                await asyncio.sleep(100)
+        assert len(server.calls) == 2
+
+    run_watched(twice(), awkward(CALM))

@@ -24,14 +24,12 @@ from hookrunner.sandbox.simulate.steps import USUAL, Bind, Create, Delete, Pace,
 from hookrunner.sandbox.simulate.world import World
 from hookrunner.sandbox.status import Refused
 from hookrunner.sandbox.store import Change, Key
+from hookrunner.timers import TICK
 
 _log = log.get("simulate")
 
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN)
 """Refusals of a creation that say nothing of the object: somebody was faster, the namespace ends."""
-
-TICK = 0.001
-"""Seconds by which a timer of the event loop may be early."""
 
 Item = tuple[Controller, Key]
 
