@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from itertools import groupby
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from tests.fakes.transports import hang_up_at_the_end
 # How long an example takes says how busy the machine is, and nothing of what is tested.
 settings.register_profile("hookrunner", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hookrunner")
+
+# A shell ignores Ctrl-C for what it starts in the background, and programs that tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.
 asyncio.set_event_loop(None)
