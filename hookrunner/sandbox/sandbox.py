@@ -19,7 +19,8 @@ from typing import Protocol
 import yaml
 from aiohttp import web
 
-from hookrunner import http_connections, log
+from hookrunner import log
+from hookrunner.crowd import Crowd
 from hookrunner.private_files import replace_file
 from hookrunner.sandbox import kinds, namespaces, seeds
 from hookrunner.sandbox.api import Api
@@ -37,6 +38,10 @@ from hookrunner.sandbox.store import Change, Store
 _log = log.get("sandbox")
 
 STOP_GRACE = 0.2
+CONNECTIONS = 1024
+"""Open ones, watches among them; each takes some 80 KiB."""
+IDLE = 120.0
+"""Seconds until the next request is complete. Go's client keeps an idle connection for 90."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +168,8 @@ async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]
 async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
     # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
     # Bodies are taken as they come, as a real API server takes them: nobody can send a bomb of zeros.
-    answering = http_connections.Server(
-        server.answer, access_log=None, handler_cancellation=True, auto_decompress=False
-    )
-    runner = web.ServerRunner(answering, shutdown_timeout=STOP_GRACE)
+    how = {"access_log": None, "handler_cancellation": True, "auto_decompress": False, "keepalive_timeout": IDLE}
+    runner = web.ServerRunner(Crowd(web.Server(server.answer), CONNECTIONS, **how), shutdown_timeout=STOP_GRACE)
     await runner.setup()
     tls = None
     if options.certificate and options.key:

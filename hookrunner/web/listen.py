@@ -18,9 +18,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from hookrunner import log
+from hookrunner.crowd import Crowd
 from hookrunner.errors import StartRefused
 from hookrunner.private_files import use_directory
-from hookrunner.web.crowd import Crowd
 
 TIMEOUT = 90.0
 """Seconds for answering a request."""

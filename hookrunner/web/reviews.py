@@ -25,10 +25,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import SHOWN, AdmissionReview, ConversionReview, Reviewer, Verdict
+from hookrunner.pieces import Pieces
 from hookrunner.web import bodies, envelopes
 from hookrunner.web.bodies import Most
 from hookrunner.web.limits import MEBIBYTE, TREE, Bound, Limits
-from hookrunner.web.pieces import Pieces
 
 Outcome: TypeAlias = tuple[web.Response, str]
 """An answer, and the word for it in the metrics."""
