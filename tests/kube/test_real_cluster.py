@@ -232,10 +232,11 @@ async def test_missing_rights_are_told_and_their_coming_noticed(
         client = await stack.enter_async_context(client_of(user.kubeconfig, metrics))
         watches = stories(client, metrics)
         story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
-        (lost,) = await until(story, "Lost", PATIENCE)
-        assert 'add {apiGroups: [""], resources: [configmaps], verbs: [list, watch]}' in lost
+        # On a busy machine it may not be the first loss: no answer in time, or a token that is not known yet.
+        rule = '{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}'
+        await until(story, f"Lost: no right to list and watch configmaps: add {rule}", PATIENCE)
         await grant(direct, namespace)
-        assert (await until(story, "Listed", PATIENCE))[-2:] == ["Listed", "Found"]
+        assert "Listed" in await until(story, "Found", PATIENCE)
 
 
 async def grant(client: Client, namespace: str) -> None:
