@@ -116,6 +116,9 @@ class ReleasesAtWork(Releasing):
 
     def expect(self) -> None: ...
 
+    def reads_capabilities(self, state: State) -> bool:
+        return False
+
 
 class NoDefinitions(Definitions):
     """No module has any."""
@@ -154,10 +157,21 @@ class NoHookRuns(HookRuns):
 class Served(KnownCapabilities):
     """What a cluster serves."""
 
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        self._versions = asyncio.Queue[tuple[str, ...]]()
+        self._now: tuple[str, ...] = ()
+
+    def serve(self, *versions: str) -> None:
+        """From now on it serves these, and no others."""
+        self._versions.put_nowait(versions)
 
     async def get(self) -> Capabilities:
-        return Capabilities("v1.35.0", ())
+        return Capabilities("v1.35.0", self._now)
+
+    async def changes(self) -> AsyncIterator[None]:
+        while True:
+            self._now = await self._versions.get()
+            yield
 
 
 class Written(ConfigObject):
@@ -221,7 +235,8 @@ class Site:
         for one in modules:
             self.engine.open(own_queue(one.name))
         extenders = Extenders(EXTENDERS, {}, dict, NoScripts())
-        self.deciding = Deciding(extenders, self.states, store, Served(), Sources(self.config))
+        self.served = Served()
+        self.deciding = Deciding(extenders, self.states, store, self.served, Sources(self.config))
         self.rounds = Rounds(
             self.states, self.tasks, StepsAlone(self.deciding), self.engine, Rules(30.0, strict), metrics
         )
@@ -237,6 +252,7 @@ class Site:
         self._background.keep("config", lambda: self.reactions.follow_config(self.config))
         self._background.keep("edits", self.reactions.follow_edits)
         self._background.keep("scripts", self.reactions.follow_scripts)
+        self._background.keep("capabilities", lambda: self.reactions.follow_capabilities(self.served))
         await self.rounds.converged.wait()
 
     def edit(self, **data: str) -> None:

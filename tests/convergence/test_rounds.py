@@ -191,6 +191,18 @@ async def test_the_strict_chain_waits_for_what_fails_as_long_as_patience_lasts(m
     assert runs(await site.rests())[-1] == "b"
 
 
+async def test_a_module_that_failed_tries_again_as_soon_as_another_kind_is_served(make_site: MakeSite) -> None:
+    """It may have been the one that was missing; others stay as they are."""
+    site = make_site(module("a", 10), module("b", 20))
+    site.work.fails = {"b release"}
+    await begun(site)
+    site.work.fails, began = set(), site.now()
+    site.served.serve("example.com/v1")
+    await site.reaches("b release")
+    assert site.now() - began < 0.1
+    assert runs(await site.rests()) == "b"
+
+
 def test_patience_ends_where_the_timer_is_early() -> None:
     run_watched(waiting_for_one_that_hangs(), awkward(30.0))
 
