@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import StartRefused
-from hookrunner.linting import ignores
+from hookrunner.linting import ignores, writers
 from hookrunner.linting.findings import Finding
 from hookrunner.linting.lint import Linter
 from hookrunner.linting.modules import defaults, files, schemas
@@ -41,7 +41,7 @@ class ModuleLinter:
 
     async def lint(self, modules: Sequence[Path]) -> LintedModules:
         """Look at each module. Those beside it are read, too: values that all share, names that are taken."""
-        findings: set[Finding] = set()
+        findings = set(await asyncio.to_thread(lambda: [one for path in modules for one in writers.check(path)]))
         for source in dict.fromkeys(path.absolute().parent for path in modules):
             own = [path for path in modules if path.absolute().parent == source]
             findings.update(await self._source(source, own))
