@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.errors import BadChart
 from hookrunner.model.resources import JSON
 from hookrunner.yaml_values import YAML_1_2, BadDocument, documents
@@ -21,7 +22,7 @@ def crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
 
 def _of(file: Path) -> Iterator[JSON]:
     try:
-        for number, document in enumerate(documents(file.read_bytes(), YAML_1_2), start=1):
+        for number, document in enumerate(documents(regular_files.read(file), YAML_1_2), start=1):
             if document is None:
                 continue
             if not _is_crd(document):

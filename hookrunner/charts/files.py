@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from hookrunner import gzips
+from hookrunner import gzips, regular_files
 from hookrunner.charts.ignoring import Rule, ignored, rules
 from hookrunner.errors import BadChart
 
@@ -58,7 +58,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     """The chart's files by their path in it, sorted, as they are on disk. Raises BadChart."""
     names = [name for name, *_ in _files(directory)]
     try:
-        return {name: (directory / name).read_bytes().removeprefix(BOM_UTF8) for name in names}
+        return {name: regular_files.read(directory / name).removeprefix(BOM_UTF8) for name in names}
     except OSError as error:
         raise BadChart(f"{error.filename}: {error.strerror}") from None
 

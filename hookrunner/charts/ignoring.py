@@ -12,6 +12,7 @@ from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.errors import BadChart
 
 
@@ -46,7 +47,7 @@ def rules(directory: Path) -> tuple[Rule, ...]:
     file = directory / ".helmignore"
     if not file.is_file():
         return (DEFAULT,)
-    lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    lines = regular_files.read_text(file, "utf-8-sig", "replace").splitlines()
     found = [_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
     return (*found, DEFAULT)
 

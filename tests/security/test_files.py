@@ -307,8 +307,8 @@ def test_modes_mean_nothing_where_nobody_can_write(monkeypatch: pytest.MonkeyPat
     [
         ("file://{outside}", "a file that cannot be read: No such file"),
         ("../../outside", "a file that is "),
-        ("../fifo", "something that is no file"),
-        ("/dev/zero", "something that is no file"),
+        ("../fifo", "a file that cannot be read: it is no regular file"),
+        ("/dev/zero", "a file that cannot be read: it is no regular file"),
     ],
 )
 def test_a_reference_of_a_schema_shows_nothing_of_the_file_that_it_names(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import StartRefused
 from hookrunner.linting import ignores, writers
@@ -95,6 +96,6 @@ def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace") if path.is_file() else ""
+        return regular_files.read_text(path, errors="replace")
     except OSError:
         return ""

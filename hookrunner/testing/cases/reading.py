@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner import yaml_values
+from hookrunner import regular_files, yaml_values
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Problem
 from hookrunner.model.resources import JSON
@@ -87,7 +87,7 @@ def loaded(path: Path, wrong: Callable[[JSON, Places], Iterable[Problem]]) -> tu
 
     Raises BadInput with a line for every problem."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = regular_files.read_text(path, "utf-8-sig")
         raw = _value(text)
         found = places(text)
     except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ the predecessor looks.
 import os
 from pathlib import Path
 
-from hookrunner import yaml_values
+from hookrunner import regular_files, yaml_values
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 
@@ -48,10 +48,8 @@ class Documents:
 
     def _document(self, file: str) -> JSON:
         if file not in self._read:
-            if os.path.exists(file) and not os.path.isfile(file):  # a FIFO or a device: its reading may never end
-                raise NotThere("refers to something that is no file")
             try:
-                found = yaml_values.documents(Path(file).read_bytes(), yaml_values.YAML_1_1)
+                found = yaml_values.documents(regular_files.read(Path(file)), yaml_values.YAML_1_1)
                 self._read[file] = next(found, None)
             except yaml_values.BadDocument as error:
                 raise NotThere(f"refers to a file that is {error}") from None
