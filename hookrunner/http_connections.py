@@ -1,14 +1,15 @@
 """An HTTP server for any client: bytes that are not a request are the client's fault, and end its connection.
 
 aiohttp logs them as an error with a stack trace, so that every client could raise alarms. It also reads on after a
-request of HTTP/1.0 in chunks, of which a proxy of that version sees the end elsewhere (RFC 9112, section 6.1).
+request of HTTP/1.0 in chunks, of which a proxy of that version sees the end elsewhere (RFC 9112, section 6.1). And who
+reads a body is not told that it goes on as something else, and would wait for the rest.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, StreamReader, web
 
 from hookrunner import log
 
@@ -19,9 +20,23 @@ _log = log.get("http")
 
 
 class Connection(web.RequestHandler):
-    """aiohttp's protocol, which answers what is no request with 400."""
+    """aiohttp's protocol, which answers what is no request with 400, and is cut if a body turns out to be none."""
 
-    __slots__ = ()
+    __slots__ = ("_reading",)
+
+    def __init__(self, server: web.Server, **more: Any) -> None:
+        super().__init__(server, loop=asyncio.get_running_loop(), **more)
+        self._reading: StreamReader | None = None
+
+    def begin(self, body: StreamReader) -> None:
+        """A request is being answered, whose body may still be on its way."""
+        self._reading = body
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # Behind a body that has not ended there can be no request, only an error.
+        if self._messages and self._reading and not self._reading.is_eof() and self.transport:
+            self.transport.abort()
 
     def handle_error(
         self,
@@ -49,9 +64,11 @@ class Server(web.Server):
         self._more = more
 
     def __call__(self) -> web.RequestHandler:
-        return Connection(self, loop=asyncio.get_running_loop(), **self._more)
+        return Connection(self, **self._more)
 
     async def _framed(self, request: web.BaseRequest) -> web.StreamResponse:
+        assert isinstance(request.protocol, Connection)
+        request.protocol.begin(request.content)
         try:
             return await self._answer_request(request)
         finally:

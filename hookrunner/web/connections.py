@@ -103,8 +103,7 @@ class Connection(http_connections.Connection):
     def __init__(self, connections: Connections, limits: Limits) -> None:
         super().__init__(
             connections,
-            loop=asyncio.get_running_loop(),
-            access_log=None,  # type: ignore[arg-type]  # as documented for `AppRunner`
+            access_log=None,  # as documented for `AppRunner`
             auto_decompress=False,
             keepalive_timeout=limits.idle,
             lingering_time=limits.arrival,

@@ -110,3 +110,21 @@ async def test_one_request_gets_one_answer_or_the_connection_is_closed(tmp_path:
             assert await answers(*place, SECOND + LAST) == ["200", "404"]
             got |= {(name, attack): await answers(*place, text, LAST) for attack, text in ATTACKS.items()}
     assert {attack: statuses for attack, statuses in got.items() if statuses not in ANSWERS} == {}
+
+
+CREATE = (
+    b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+    + CHUNKED
+    + b"\r\n"
+)
+"""A request whose body is asked for, and read."""
+BROKEN = [b"2;\nxx", b"-1\r\n\r\n", b"0\n\n", b"1\r\naX\r\n", b"0\r\nContent-Length: 0\r\n\r\n"]
+
+
+async def test_a_body_that_breaks_off_while_it_is_read_ends_the_connection(tmp_path: Path) -> None:
+    """A reader that is not told would wait for minutes in all: for as long as a body may take."""
+    paths = {"webhooks": b"/hooks/a-attacked-example-com", "sandbox": b"/api/v1/namespaces/default/configmaps"}
+    async with attacked(tmp_path) as target, asyncio.timeout(60):
+        for name, path in paths.items():
+            got = [await answers(*ports(target)[name], CREATE % path, text + EMPTY + SECOND) for text in BROKEN]
+            assert got == [["100"]] * len(BROKEN)
