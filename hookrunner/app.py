@@ -181,7 +181,7 @@ class Face:
 
 def _face(web: WebSettings) -> Face:
     metrics = Metrics(web.metrics_prefix, web.queue_actions)
-    of_hooks = HookMetrics(Bounds(web.hook_metric_samples, web.hook_metrics_samples))
+    of_hooks = HookMetrics(Bounds(web.hook_metric_samples, web.hook_metrics_samples), metrics.sample_names())
     metrics.hook_metrics_samples.from_function(lambda: [((), of_hooks.samples)])
     metrics.hook_metrics_refused.from_function(of_hooks.refused.items)
     return Face(metrics, of_hooks)

@@ -181,19 +181,21 @@ def _shown(value: object) -> str:
 
 def _flat(event: Event) -> dict[str, str]:
     """Keys without spaces and values as text, for the forms that people read; their terminals obey nothing in them."""
-    texts = {_NOT_IN_KEYS.sub("_", key): _json(value) for key, value in event.items()}
+    texts = {controls.shown(_NOT_IN_KEYS.sub("_", key) or "_"): _json(value) for key, value in event.items()}
     plain = {key: orjson.loads(text) if text.startswith('"') else text for key, text in texts.items()}
     return {key: controls.shown(text) for key, text in plain.items()}
 
 
 def _text(event: Event) -> str:
-    return str(_LOGFMT(None, "", _flat(event)))
+    """A tab would end a value."""
+    return str(_LOGFMT(None, "", {key: text.replace("\t", r"\t") for key, text in _flat(event).items()}))
 
 
 def _color(event: Event) -> str:
+    """Only a record begins at the left: further lines of its message or stack are indented."""
     stack = event.pop("stacktrace", [])
     lines = [str(_CONSOLE(None, "", _flat(event))).rstrip()]
-    return "\n".join([*lines, *(map(controls.shown, stack) if isinstance(stack, list) else [])])
+    return "\n".join([*lines, *(map(controls.shown, stack) if isinstance(stack, list) else [])]).replace("\n", "\n    ")
 
 
 _LOGFMT = LogfmtRenderer(key_order=["time", "level", "logger", "msg"], drop_missing=True)

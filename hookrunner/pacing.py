@@ -4,6 +4,8 @@ import asyncio
 import random
 from typing import Self
 
+from kubetypes.timers import TICK
+
 _MOST_DOUBLINGS = 10
 
 
@@ -32,10 +34,10 @@ class TokenBucket:
 
     def take(self, now: float) -> float:
         """0 if a token is taken; otherwise the seconds until there is one, and none is taken."""
-        seconds = self._wait(now)
-        if not seconds:
-            self._full_at = max(self._full_at, now) + self._interval
-        return seconds
+        if seconds := self._wait(now):
+            return max(seconds, TICK)
+        self._full_at = max(self._full_at, now) + self._interval
+        return 0.0
 
     async def turn(self) -> float:
         """Wait for a token, in the order of the calls; how many seconds that took."""

@@ -10,11 +10,11 @@ from kubesandbox import depths
 from kubesandbox.builtin import decode, protobuf
 from kubesandbox.status import Refused, bad_request, unsupported_media_type
 from kubetypes import json_values, yaml_values
-from kubetypes.bounds import TooLarge
+from kubetypes.bounds import OBJECT, TooLarge
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
-LIMIT = 3 * 1024 * 1024
+LIMIT = OBJECT.size
 """Bytes that a body may have, as in a real API server."""
 JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
@@ -37,7 +37,7 @@ class Body:
 def parsed(text: bytes, content_type: str, kind: str) -> Body:
     """The body of a request, to be an object of `kind`. Raises Refused 400, 415."""
     if content_type == PROTOBUF_TYPE:
-        return Body(_checked(protobuf.decoded(text), kind))
+        return Body(_from_protobuf(text, kind))
     if content_type.endswith("yaml"):
         return Body(from_yaml(text, kind))
     if content_type in ("", JSON_TYPE) or content_type.endswith("+json"):
@@ -48,7 +48,7 @@ def parsed(text: bytes, content_type: str, kind: str) -> Body:
 def from_json(text: bytes, kind: str) -> JSON:
     """Raises Refused 400."""
     try:
-        json_values.check(text)
+        json_values.check(text, OBJECT)
         value = orjson.loads(text)
     except ValueError as error:
         raise _unrecognised(kind, f"json parse error: {error}") from None
@@ -60,16 +60,26 @@ def from_yaml(text: bytes, kind: str) -> JSON:
     """One YAML document; JSON is YAML too, and faster. Raises Refused 400."""
     if text[:1] == b"{":
         try:
-            json_values.check(text)
+            json_values.check(text, OBJECT)
             return _checked(orjson.loads(text), kind)
         except orjson.JSONDecodeError:
             pass
         except TooLarge as error:
             raise _unrecognised(kind, f"json parse error: {error}") from None
     try:
-        return _checked(next(yaml_values.documents(text, yaml_values.YAML_1_1), None), kind)
+        return _checked(next(yaml_values.documents(text, yaml_values.YAML_1_1, OBJECT), None), kind)
     except BadDocument as error:
         raise _unrecognised(kind, f"yaml parse error: {error}") from None
+
+
+def _from_protobuf(text: bytes, kind: str) -> JSON:
+    """Values are counted in what it is as JSON. Raises Refused 400."""
+    value = _checked(protobuf.decoded(text), kind)
+    try:
+        json_values.check(orjson.dumps(value), OBJECT)
+    except TooLarge as error:
+        raise _unrecognised(kind, str(error)) from None
+    return value
 
 
 def _checked(value: JSON, kind: str) -> JSON:

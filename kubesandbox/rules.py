@@ -4,6 +4,7 @@ The api calls these steps in the order in which a real API server takes them: de
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -34,6 +35,8 @@ Object = dict[str, Any]
 
 LARGEST = 1e21
 """From here on Go writes an exponent."""
+MOST_CAUSES = 1000
+"""Of one refusal. They may have a hundred times as many bytes as the object."""
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 SHOWN_WHEN_GONE = frozenset(
     {"pods", "services", "persistentvolumes", "persistentvolumeclaims", "podtemplates", "resourcequotas"}
@@ -197,34 +200,43 @@ def _remembering(kind: Kind, obj: Object, old: Object | None) -> Object:
 
 
 def check(kind: Kind, obj: Object, old: Object | None, subresource: str = "") -> None:
-    """Raises Refused 422 with every cause."""
+    """Raises Refused 422 with every cause, as far as they are not too many."""
     if subresource == "binding":
         return  # the one way in which a Pod comes to its node
-    causes = list(metadata.problems(kind, obj, old))
-    if kind.custom and subresource == "status" and old is not None:
-        causes += validate.status_problems(obj, kind.schema, old)
-        causes += scaling.problems(obj, kind, spec=False)
-    elif kind.custom:
-        causes += validate.problems(obj, kind.schema, old)
-        causes += scaling.problems(obj, kind)
-    elif kind.stored == DEFINITIONS:
-        causes += definition.problems(obj, old)
-    else:
-        causes += _new_problems(kind, obj, old)
-    if causes:
+    if causes := list(islice(_causes(kind, obj, old, subresource), MOST_CAUSES + 1)):
+        if len(causes) > MOST_CAUSES:
+            causes[-1] = Cause("FieldValueTooMany", f"there are more than {MOST_CAUSES} problems")
         raise status.invalid(kind.named(obj["metadata"].get("name", "")), causes)
 
 
-def _new_problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
+def _causes(kind: Kind, obj: Object, old: Object | None, subresource: str) -> Iterator[Cause]:
+    yield from metadata.problems(kind, obj, old)
+    if kind.custom and subresource == "status" and old is not None:
+        yield from validate.status_problems(obj, kind.schema, old)
+        yield from scaling.problems(obj, kind, spec=False)
+    elif kind.custom:
+        yield from validate.problems(obj, kind.schema, old)
+        yield from scaling.problems(obj, kind)
+    elif kind.stored == DEFINITIONS:
+        yield from definition.problems(obj, old)
+    else:
+        yield from _new_problems(kind, obj, old)
+
+
+def _new_problems(kind: Kind, obj: Object, old: Object | None) -> Iterator[Cause]:
     """What was wrong before is not held against a writer: `testing` puts in objects as incomplete as its users write
     them. Elsewhere nothing can be wrong with an object that is stored."""
-    causes = _problems(kind, obj, old)
-    known = _problems(kind, old, old) if causes and old is not None else []
-    return [cause for cause in causes if cause not in known]
+    known: frozenset[Cause] | None = None
+    for cause in _problems(kind, obj, old):
+        if known is None:
+            known = frozenset(_problems(kind, old, old) if old else ())
+        if cause not in known:
+            yield cause
 
 
-def _problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
-    return [*validation.problems(kind, obj, old), *_condition_problems(obj)]
+def _problems(kind: Kind, obj: Object, old: Object | None) -> Iterator[Cause]:
+    yield from validation.problems(kind, obj, old)
+    yield from _condition_problems(obj)
 
 
 def _condition_problems(configuration: JSON) -> Iterator[Cause]:

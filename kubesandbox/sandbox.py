@@ -35,12 +35,17 @@ from kubesandbox.options import Options
 from kubesandbox.server import Server
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.store import Change, Store
+from kubetypes.crowd import Crowd
 
 __all__ = ["Options", "Sandbox", "serving"]
 
 _LOG = logging.getLogger("sandbox")
 
 STOP_GRACE = 0.2
+CONNECTIONS = 1024
+"""Open ones, watches among them; each takes some 80 KiB."""
+IDLE = 120.0
+"""Seconds until the next request is complete. Go's client keeps an idle connection for 90."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +157,8 @@ async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]
 async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
     # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
     # Bodies are taken as they come, as a real API server takes them: nobody can send a bomb of zeros.
-    answering = web.Server(server.answer, access_log=None, handler_cancellation=True, auto_decompress=False)
-    runner = web.ServerRunner(answering, shutdown_timeout=STOP_GRACE)
+    how = {"access_log": None, "handler_cancellation": True, "auto_decompress": False, "keepalive_timeout": IDLE}
+    runner = web.ServerRunner(Crowd(web.Server(server.answer), CONNECTIONS, **how), shutdown_timeout=STOP_GRACE)
     await runner.setup()
     tls = None
     if options.certificate and options.key:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from http import HTTPStatus
 
 import orjson
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, Payload, web
 
 from kubesandbox import (
     answers,
@@ -34,12 +34,14 @@ from kubesandbox.api import Api
 from kubesandbox.asked import Asked, understood
 from kubesandbox.bodies import Body
 from kubesandbox.faults import Faults
+from kubesandbox.holding import Held, in_time
 from kubesandbox.patching import Patch
 from kubesandbox.requests import DeleteOptions
 from kubesandbox.rules import Object
 from kubesandbox.status import NoPage, Refused
 from kubesandbox.verbs import Verbs, Written
 from kubesandbox.webhooks.gates import Gates, of_deletion, of_write
+from kubetypes.pieces import AT_ONCE, Pieces
 
 WATCH_SECONDS = 3600
 """How long a watch lasts whose client names no timeout; real servers take 30 to 60 minutes."""
@@ -60,13 +62,28 @@ class Server:
         self._faults = faults
         self._token = token
         self._gates = Gates(api.store, api.kinds)
+        self._held = Held()
 
     async def close(self) -> None:
         """Hang up where this is a client: of webhooks."""
         await self._gates.close()
 
     async def answer(self, http: web.BaseRequest) -> web.StreamResponse:
-        """The handler for every request."""
+        """The handler for every request. Answers are written here and not left to aiohttp, which would wait for ever
+        for a client to take them."""
+        try:
+            response = await self._response(http)
+            if not response.prepared:
+                with suppress(ConnectionError):
+                    async with self._held.sending(http.protocol, _size(response)):
+                        await response.prepare(http)
+                        await response.write_eof()
+            return response
+        finally:
+            self._held.release(http.protocol)
+
+    async def _response(self, http: web.BaseRequest) -> web.StreamResponse:
+        """The answer, or the refusal."""
         try:
             return await self._answered(http)
         except Refused as refused:
@@ -105,7 +122,7 @@ class Server:
         if (http.method, http.path) == ("POST", "/_sandbox/compact"):
             said: object = {"compacted": self._api.store.compact(parameters.number(http.query, "revision") or None)}
         else:
-            said = await self._faults.administer(http, await _read(http))
+            said = await self._faults.administer(http, await self._read(http))
         return web.Response(body=orjson.dumps(said), headers={"Content-Type": "application/json"})
 
     # ── verbs ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -128,7 +145,7 @@ class Server:
 
     async def _create(self, asked: Asked) -> web.StreamResponse:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
-        body = await _body(asked)
+        body = await self._body(asked)
         verbs = self._verbs(asked, of_write(asked.query))
         if asked.where.subresource:
             await subresources.create(verbs, asked.kind, asked.where, options, body.value)
@@ -137,7 +154,7 @@ class Server:
 
     async def _update(self, asked: Asked) -> web.StreamResponse:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
-        body = await _body(asked)
+        body = await self._body(asked)
         verbs = self._verbs(asked, of_write(asked.query))
         done = await subresources.update(verbs, asked.kind, asked.where, options, body)
         return self._written(asked, done)
@@ -146,13 +163,13 @@ class Server:
         patching.check_type(asked.content_type, asked.kind)
         apply = asked.content_type == patching.APPLY
         options = requests.write_options(asked.query, asked.verb, asked.user_agent, apply)
-        patch = Patch(asked.content_type, (await _body(asked)).value)
+        patch = Patch(asked.content_type, (await self._body(asked)).value)
         verbs = self._verbs(asked, of_write(asked.query))
         done = await subresources.patch(verbs, asked.kind, asked.where, options, patch)
         return self._written(asked, done)
 
     async def _delete(self, asked: Asked) -> web.StreamResponse:
-        options = await _delete_options(asked)
+        options = await self._delete_options(asked)
         done = await self._verbs(asked, of_deletion(options)).delete(asked.kind, asked.where, options)
         if not done.gone or rules.shown_when_gone(asked.kind):
             return self._written(asked, done)
@@ -163,7 +180,7 @@ class Server:
 
     async def _delete_collection(self, asked: Asked) -> web.StreamResponse:
         listed = requests.list_options(asked.query, watch=False)
-        options = await _delete_options(asked)
+        options = await self._delete_options(asked)
         done = await self._verbs(asked, of_deletion(options)).delete_collection(
             asked.kind, asked.where, listed, options
         )
@@ -181,7 +198,9 @@ class Server:
         events = watching.events(world, watch, deadline)
         with suppress(ConnectionError):  # the client has gone, as every watch ends some day
             async for event in self._faults.through(asked.http, response, events):
-                await response.write(answers.event(asked.form, asked.kind, event, self._api.now(), first))
+                line = answers.event(asked.form, asked.kind, event, self._api.now(), first)
+                async with self._held.sending(asked.http.protocol, len(line)):
+                    await response.write(line)
                 first = False
         return response
 
@@ -191,6 +210,28 @@ class Server:
         return Verbs(api.store, api.kinds, api.now, gates.gate(asked, options), gates.converter)
 
     # ── bodies and answers ────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _read(self, http: web.BaseRequest) -> bytes:
+        """The whole body. Raises Refused 413 as soon as it is too much, ConnectionError where it takes too long."""
+        if http.headers.get("Expect", "").lower() == "100-continue" and http.version >= HttpVersion11:
+            assert http.transport is not None
+            http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        text = bytearray()
+        async with in_time(http.protocol):
+            async for chunk in http.content.iter_any():
+                text += chunk
+                self._held.add(http.protocol, len(chunk))
+                if len(text) > bodies.LIMIT:
+                    raise bodies.too_large()
+        return bytes(text)
+
+    async def _body(self, asked: Asked) -> Body:
+        return bodies.parsed(await self._read(asked.http), asked.content_type, asked.kind.kind)
+
+    async def _delete_options(self, asked: Asked) -> DeleteOptions:
+        text = await self._read(asked.http)
+        body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
+        return delete_options.read(asked.query, body, asked.verb)
 
     def _written(self, asked: Asked, done: Written) -> web.Response:
         code = HTTPStatus.CREATED if done.created else HTTPStatus.OK
@@ -213,31 +254,15 @@ _DO: dict[str, Callable[[Server, Asked], Awaitable[web.StreamResponse]]] = {
 }
 
 
-async def _read(http: web.BaseRequest) -> bytes:
-    """The whole body. Raises Refused 413 as soon as it is too much."""
-    if http.headers.get("Expect", "").lower() == "100-continue" and http.version >= HttpVersion11:
-        assert http.transport is not None
-        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    text = bytearray()
-    async for chunk in http.content.iter_any():
-        text += chunk
-        if len(text) > bodies.LIMIT:
-            raise bodies.too_large()
-    return bytes(text)
-
-
-async def _body(asked: Asked) -> Body:
-    return bodies.parsed(await _read(asked.http), asked.content_type, asked.kind.kind)
-
-
-async def _delete_options(asked: Asked) -> DeleteOptions:
-    text = await _read(asked.http)
-    body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
-    return delete_options.read(asked.query, body, asked.verb)
-
-
 def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Response:
-    return web.Response(body=body, status=code, headers={"Content-Type": asked.form.content_type})
+    """A large body is sent in pieces: aiohttp would keep a copy of what a client has not taken yet."""
+    sent = body if len(body) <= AT_ONCE else Pieces([body])
+    return web.Response(body=sent, status=code, headers={"Content-Type": asked.form.content_type})
+
+
+def _size(response: web.StreamResponse) -> int:
+    body = response.body if isinstance(response, web.Response) else None
+    return (body.size if isinstance(body, Payload) else len(body or b"")) or 0
 
 
 def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:

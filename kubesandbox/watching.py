@@ -22,10 +22,11 @@ from kubesandbox.reading import Matches
 from kubesandbox.requests import ListOptions
 from kubesandbox.status import Refused
 from kubesandbox.store import Change, Store, Stored
+from kubetypes.timers import pause
 
 BOOKMARK_SECONDS = 60.0
-SHORTEST_SECONDS = 0.001
-"""No wait is shorter: a clock that stands still meanwhile, as in tests, would never reach a time so near."""
+AT_ONCE = 1 << 20
+"""Bytes of changes that one watch is shown before it looks again."""
 
 INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
@@ -134,7 +135,7 @@ async def _followed(world: World, watch: Watch, since: int, deadline: float) -> 
     kind, clock = watch.kind, asyncio.get_running_loop().time
     bookmark = clock() + BOOKMARK_SECONDS
     while True:
-        changes, known = store.changes(min(since, store.revision), kind.kept), store.revision
+        changes, known = _first(store.changes(min(since, store.revision), kind.kept), store.revision)
         if kind.webhook is not None:
             await world.converter.prepare(kind, watch.states(changes))
         for change in changes:
@@ -149,7 +150,17 @@ async def _followed(world: World, watch: Watch, since: int, deadline: float) -> 
                 yield _bookmark(kind, since)
             if clock() >= deadline:
                 return
-        await _changed(store, kind.kept, since, max(min(bookmark, deadline) - clock(), SHORTEST_SECONDS))
+        await _changed(store, kind.kept, since, pause(min(bookmark, deadline), clock()))
+
+
+def _first(changes: Sequence[Change], revision: int) -> tuple[Sequence[Change], int]:
+    """The first changes of a few, and the revision up to which that is all: a client that is slow would otherwise keep
+    what history has forgotten long ago. It is told 410 then, as by a real API server."""
+    size = 0
+    for number, change in enumerate(changes, start=1):
+        if (size := size + change.size) > AT_ONCE and number < len(changes):
+            return changes[:number], change.revision
+    return changes, revision
 
 
 async def _changed(store: Store, resource: str, since: int, seconds: float) -> None:

@@ -31,7 +31,9 @@ SECTIONS = Bounds("all sections of a ConfigMap or Secret with values", 4 << 20, 
 """Whoever may edit the ConfigMap sends these. A ConfigMap holds 1 MiB; the rest is for aliases."""
 DOCUMENT = Bounds("one file or answer: of a hook, a module, a chart, a user, a client", 64 << 20, 2_000_000)
 """Patches and manifests of 10,000 objects fit well."""
-EVERY = (SECTIONS, DOCUMENT)
+OBJECT = Bounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)
+"""A real API server takes as many bytes, and validates a million empty containers in them with patience."""
+EVERY = (SECTIONS, DOCUMENT, OBJECT)
 
 
 class TooLarge(ValueError):

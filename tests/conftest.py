@@ -15,6 +15,9 @@ settings.register_profile("hookrunner", deadline=None, suppress_health_check=[He
 settings.register_profile("quick", settings.get_profile("hookrunner"), max_examples=20)
 settings.load_profile("hookrunner")
 
+# A shell ignores Ctrl-C for what it starts in the background, and programs that tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.
 asyncio.set_event_loop(None)
 hang_up_at_the_end()

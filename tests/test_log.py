@@ -159,7 +159,7 @@ def test_color_is_for_people(tmp_path: Path) -> None:
     line = printed("color", tmp_path, "done", hook="a.sh", exc_info=ValueError("x"))
     plain = re.sub(r"\x1b\[\d*m", "", line)
     assert line != plain
-    assert plain.partition(" ")[2] == "[warn ] done [a.b] hook=a.sh\nValueError: x\n"
+    assert plain.partition(" ")[2] == "[warn ] done [a.b] hook=a.sh\n    ValueError: x\n"
 
 
 async def test_context_is_bound_per_task(logs: Logs) -> None:

@@ -7,11 +7,10 @@ so a change counts when the next look finds the same.
 """
 
 import asyncio
-import os
-import stat
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material, Part, checked
 from hookrunner.errors import BadCertificate
@@ -34,11 +33,9 @@ async def files(latest: Latest, cert: Path, key: Path, ca: Path) -> AsyncGenerat
 
 
 def _contents(path: Path) -> Part | str:
-    """Or why there are none. What is no regular file is not opened: a named pipe would never answer."""
+    """Or why there are none."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return f"{path} is no file"
-        with path.open("rb") as file:
+        with regular_files.opened(path) as file:
             return Part(file.read(_LARGEST), str(path))
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import orjson
 
-from hookrunner import gzips
+from hookrunner import gzips, regular_files
 from hookrunner.errors import BadChart
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import JSON
@@ -65,7 +65,7 @@ def read_ignore_rules(directory: Path) -> tuple[IgnoreRule, ...]:
     file = directory / ".helmignore"
     if not file.is_file():
         return (DEFAULT,)
-    lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    lines = regular_files.read_text(file, "utf-8-sig", "replace").splitlines()
     found = [_parse_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
     return (*found, DEFAULT)
 
@@ -128,7 +128,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     """Read the chart's files as they are on disk, by their path in it, sorted. Raises BadChart."""
     names = [name for name, *_ in _files(directory)]
     try:
-        return {name: (directory / name).read_bytes().removeprefix(BOM_UTF8) for name in names}
+        return {name: regular_files.read(directory / name).removeprefix(BOM_UTF8) for name in names}
     except OSError as error:
         raise BadChart(f"{error.filename}: {error.strerror}") from None
 
@@ -235,7 +235,7 @@ def read_crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
 
 def _read_crds(file: Path) -> Iterator[JSON]:
     try:
-        for number, document in enumerate(documents(file.read_bytes(), YAML_1_2), start=1):
+        for number, document in enumerate(documents(regular_files.read(file), YAML_1_2), start=1):
             if document is None:
                 continue
             if not _is_crd(document):

@@ -48,7 +48,7 @@ def module_lint(
     loaded = settings.load({}, ctx.find_root().info_name or "")
     named = (*paths, *module_files.paths(directories)) or loaded.modules.directories
     if not named:
-        raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
+        raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
     modules = list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))
     with quiet():
         linted = ending.run(_linted(loaded, modules))

@@ -10,7 +10,7 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.cli import cases, ending
+from hookrunner.cli import cases, ending, module_files
 from hookrunner.cli.here import relative
 from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
 from hookrunner.cli.hook_test import rewrite as rewrite_hooks
@@ -67,6 +67,12 @@ module_test = _Test(
     "test",
     params=[
         click.Argument(["paths"], nargs=-1, metavar="[DIR]...", type=click.Path(exists=True, path_type=Path)),
+        click.Option(
+            ["--modules-dir", "directories"],
+            multiple=True,
+            metavar="DIR",
+            help="Test the modules in DIR, too. May be repeated, or DIR:DIR.",
+        ),
         *cases.options("modules and hooks do"),
         timeout_option(),
         kubeconfig_option(),
@@ -89,9 +95,9 @@ def _asked(ctx: click.Context) -> _Asked:
     """Raises BadInput, click.UsageError."""
     said = ctx.params
     loaded = settings.load({}, ctx.find_root().info_name or "")
-    paths = said["paths"] or loaded.modules.directories
+    paths = (*said["paths"], *module_files.paths(said["directories"])) or loaded.modules.directories
     if not paths:
-        raise click.UsageError("there is no directory 'modules'; name a DIR, or set HOOKRUNNER_MODULES_DIR")
+        raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
     modules = list(dict.fromkeys(module for path in paths for module in modules_in(relative(path))))
     files = module_case_files.read_all(modules)
     hooks = [file for module in modules for file in case_runner.below(module / "hooks")]

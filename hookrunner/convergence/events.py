@@ -26,6 +26,7 @@ from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import one_line
 from hookrunner.web.formats import rfc3339
+from kubetypes.timers import timeout_at
 
 CALM = 1.0
 """Seconds in which notices of one subject and reason are gathered: a hundred deleted objects are one Event."""
@@ -103,7 +104,7 @@ class EventWriter:
         loop = asyncio.get_running_loop()
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._next):
+                async with timeout_at(self._next, loop.time()):
                     self._hear(await self._notices.next_batch(), loop.time())
             for (_, reason), thread in self._threads.items():
                 if thread.waiting and thread.due <= loop.time():

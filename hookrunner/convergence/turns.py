@@ -8,7 +8,6 @@ addon-operator are used to a chain: under `strict` each module waits for all low
 failed, but for none longer than patience lasts.
 """
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.modules.order import ModuleOrder
+from kubetypes.timers import timeout_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,5 +190,5 @@ class TurnDispatcher:
         owed = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
         until = min([*owed, *([turns.deadline] if turns.deadline is not None else [])], default=None)
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if until is None else max(0.0, until - self._tasks.now())):
+            async with timeout_at(until, self._tasks.now()):
                 await self._states.changed.next()

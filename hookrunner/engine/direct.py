@@ -12,6 +12,7 @@ from hookrunner.engine.rates import Rates
 from hookrunner.errors import HookFailed, PatchFailed
 from hookrunner.model.bindings import Hook
 from hookrunner.model.tasks import HookRun
+from kubetypes.timers import timeout_at
 
 PATIENCE = 1.0
 """Seconds for a snapshot that somebody must do something for: a CRD that is missing, a right. The next attempt is made
@@ -64,11 +65,10 @@ class DirectRuns:
     async def _readable(self, order: HookRun) -> None:
         until = self._clock() + PATIENCE
         while found := readings.obstacle(self._executions.monitors, order):
-            left = until - self._clock()
-            if not found.brief and left <= 0:
+            if not found.brief and self._clock() >= until:
                 raise SnapshotMissing(f"{order.label}: waiting for the snapshot of {found.reason}")
             try:
-                async with asyncio.timeout(None if found.brief else left):
+                async with timeout_at(None if found.brief else until, self._clock()):
                     await self._progress.next()
             except TimeoutError:
                 continue

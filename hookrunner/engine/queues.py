@@ -19,6 +19,7 @@ from typing import TypeAlias
 from hookrunner.model.events import Obstacle
 from hookrunner.model.status import QueueDump
 from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Lane, Order, Outcome, Postponed, Task
+from kubetypes.timers import timeout_at
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic seconds."""
@@ -139,7 +140,7 @@ class Queue:
 
     async def _sleep(self, until: float | None) -> None:
         try:
-            async with asyncio.timeout(None if until is None else max(0.0, until - self._clock())):
+            async with timeout_at(until, self._clock()):
                 await self._wake.wait()
         except TimeoutError:
             pass

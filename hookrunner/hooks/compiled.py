@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 from typing import Literal
 
+from hookrunner import regular_files
+
 SUFFIX = ".go"
 _TEST = "_test.go"
 _ELF = b"\x7fELF"
@@ -30,7 +32,7 @@ is a program in spite of its name."""
 def kind_of(path: Path) -> GoSource:
     """What a Go source is. One that cannot be read is `other`."""
     try:
-        with path.open("rb") as file:
+        with regular_files.opened(path) as file:
             raw = file.read(_LARGEST)
     except OSError:
         return "other"
@@ -42,7 +44,7 @@ def kind_of(path: Path) -> GoSource:
 def is_program(path: Path) -> bool:
     """Is this a compiled program of Linux?"""
     try:
-        with path.open("rb") as file:
+        with regular_files.opened(path) as file:
             return file.read(4) == _ELF
     except OSError:
         return False

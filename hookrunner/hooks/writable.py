@@ -52,12 +52,14 @@ def check(directory: Path, settings: HooksSettings) -> None:
 
 
 def findings(directory: Path, user: User) -> Iterator[Finding]:
-    """What others may write to in a directory, below it and above it; nothing if it is not there."""
+    """What others may write to of a directory or file, below it and above it; nothing if it is not there."""
     top = Path(os.path.realpath(directory))
     seen: set[Path] = set()
     yield from _above(top, user, seen)
     if top.is_dir():
         yield from _tree(top, user, seen, follow=True)
+    elif top.exists():
+        yield from _judged(top, top.stat(), user)
 
 
 def _above(place: Path, user: User, seen: set[Path]) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ CODES = {
     "not-executable": Severity.WARNING,
     "not-found": Severity.WARNING,
     "compiled-hook": Severity.WARNING,
+    "writable": Severity.WARNING,
     "shebang": Severity.WARNING,
     "crlf": Severity.WARNING,
     "bom": Severity.WARNING,

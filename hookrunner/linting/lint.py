@@ -12,12 +12,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import catalog, places
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import without_cluster
-from hookrunner.linting import bindings, contexts, files, filters, handlers, ignores, keys, kinds, snapshots, webhooks
+from hookrunner.linting import (
+    bindings,
+    contexts,
+    files,
+    filters,
+    handlers,
+    ignores,
+    keys,
+    kinds,
+    snapshots,
+    webhooks,
+    writers,
+)
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.source import Source
 from hookrunner.model.bindings import HookConfig
@@ -73,7 +86,8 @@ class Linter:
         told = await asyncio.gather(
             *(self._hook(shown[one.path], one, configs.get(one.name), problems.get(one.name)) for one in hooks)
         )
-        findings = [*(finding for many in told for finding in many), *_skipped(found, shown)]
+        open_to_all = await asyncio.to_thread(lambda: list(writers.check(path)))
+        findings = [*(finding for many in told for finding in many), *_skipped(found, shown), *open_to_all]
         return Linted(len(hooks), tuple(findings))
 
     async def _hook(
@@ -111,7 +125,7 @@ def _single(path: Path) -> HookFile | Skipped:
 def _read(path: Path) -> Source | None:
     """Of a compiled program, which may be large, the beginning is enough."""
     try:
-        with path.open("rb") as file:
+        with regular_files.opened(path) as file:
             head = Source(path, file.read(_HEAD))
             return head if head.binary else Source(path, head.raw + file.read())
     except OSError:

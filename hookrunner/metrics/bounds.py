@@ -49,6 +49,12 @@ def check_labels(labels: Iterable[tuple[str, str]]) -> None:
             raise OutOfBounds(f"{text}; shorten it")
 
 
+def check_group(group: str) -> None:
+    """The same for the name of a group."""
+    if len(group) > VALUE:
+        raise OutOfBounds(f"a group's name may have {VALUE} characters, this one has {len(group)}; use a shorter one")
+
+
 def check_count(name: str, labels: int) -> None:
     """Raise OutOfBounds if a metric would have so many label names."""
     if labels > LABELS:

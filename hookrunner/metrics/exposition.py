@@ -48,6 +48,12 @@ def family(name: str, text: str, kind: str, lines: Iterable[str]) -> Iterator[st
         yield sample
 
 
+def sample_names(name: str, kind: str) -> set[str]:
+    """Its own name and, of a histogram, those of its other samples."""
+    suffixes = ("_bucket", "_sum", "_count") if kind == "histogram" else ()
+    return {name, *(name + suffix for suffix in suffixes)}
+
+
 def line(name: str, labels: str, value: float) -> str:
     """One sample; `labels` as `label_text` writes them."""
     return f"{name}{{{labels}}} {number(value)}\n" if labels else f"{name} {number(value)}\n"

@@ -36,6 +36,10 @@ _KINDS: dict[MetricAction, _Kind] = {
 }
 
 
+_TOLD = 20
+"""Refusals of one run that are told one by one."""
+_OURS = "hookrunner itself"
+
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_:]|^[0-9]")
 _NOT_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]|^[0-9]")
 
@@ -67,8 +71,7 @@ class _Family:
     @property
     def claims(self) -> set[str]:
         """Names of all its samples."""
-        suffixes = ("_bucket", "_sum", "_count") if self.kind == "histogram" else ()
-        return {self.name, *(self.name + suffix for suffix in suffixes)}
+        return exposition.sample_names(self.name, self.kind)
 
     def lines(self) -> Iterator[str]:
         """All series; the help of a hook's metric is its name."""
@@ -87,14 +90,15 @@ class _Family:
 
 class HookMetrics:
     """The metrics of all hooks. `samples` is for how many they count, `refused` how many operations of each hook and
-    module were refused."""
+    module were refused. `ours` are names that none of them may have: Prometheus does not see from which page a sample
+    comes."""
 
-    def __init__(self, most: Bounds | None = None) -> None:
+    def __init__(self, most: Bounds | None = None, ours: Iterable[str] = ()) -> None:
         self.refused = Counter[_Hook]()
         self._most = most or Bounds()
         self._series_samples = 0
         self._families: dict[str, _Family] = {}
-        self._claims: dict[str, str] = {}
+        self._claims = dict.fromkeys(ours, _OURS)
         self._owned: dict[_Owner, set[tuple[str, _Key]]] = {}
 
     def apply(self, hook: str, operations: Sequence[MetricOperation], module: str = "") -> tuple[str, ...]:
@@ -106,7 +110,10 @@ class HookMetrics:
         reasons = Counter(self._refusals((hook, module), operations))
         if reasons:
             self.refused[hook, module] += reasons.total()
-        return tuple(f"{reason} ({times} times)" if times > 1 else reason for reason, times in reasons.items())
+        told = [f"{reason} ({times} times)" if times > 1 else reason for reason, times in reasons.items()]
+        if len(told) > _TOLD:
+            told[_TOLD:] = [f"{len(told) - _TOLD} more refusals, of other metrics or for other reasons"]
+        return tuple(told)
 
     @property
     def samples(self) -> int:
@@ -135,6 +142,7 @@ class HookMetrics:
     def _record(self, owner: _Owner, hook: _Hook, operation: MetricOperation) -> None:
         bounds.check_name(operation.name)
         bounds.check_labels(operation.labels)
+        bounds.check_group(operation.group)
         key = _key(hook, operation)
         series = self._series(self._family(operation), key, owner)
         if operation.action is MetricAction.SET:
@@ -153,7 +161,7 @@ class HookMetrics:
         if family.kind != kind:
             raise _Refused(f"{name} is a {family.kind} until a restart; use another name")
         for claim in family.claims:
-            if self._claims.get(claim, name) != name:
+            if self._claims.get(claim, name) != name or self._claims.get(claim) == _OURS:
                 raise _Refused(f"{claim} already belongs to {self._claims[claim]}; use another name")
         return family
 
@@ -170,7 +178,7 @@ class HookMetrics:
     def _new_series(self, family: _Family, key: _Key, owner: _Owner) -> _Series:
         """Raises OutOfBounds; then nothing has changed."""
         spread = Distribution(family.buckets) if family.kind == "histogram" else None
-        weight = bounds.weight(key, len(family.buckets.labels) + 2 if spread else 1)
+        weight = bounds.weight((*key, owner), len(family.buckets.labels) + 2 if spread else 1)
         labels = family.labels | {label for label, _ in key}
         self._most.check(family.name, family.samples + weight, self.samples + weight)
         bounds.check_count(family.name, len(labels))

@@ -19,10 +19,10 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
 from hookrunner.errors import StartRefused
-from hookrunner.metrics.exposition import pieces
+from hookrunner.metrics.exposition import pieces, sample_names
 from hookrunner.metrics.modules import ModuleMetrics
 from hookrunner.metrics.rows import MODULE, MODULE_AND_KIND, Row, counter, gauge, histogram, rows_of
-from hookrunner.metrics.series import Counter, Family
+from hookrunner.metrics.series import Counter, Family, Histogram
 
 _BINDING = ("hook", "binding", "queue")
 _RESOURCE = ("gvr", "namespace")
@@ -227,6 +227,12 @@ class Metrics(ModuleMetrics):
         Counter.accompany(self.hook_run_errors, self.hook_run_allowed_errors, self.hook_run_success)
         Counter.accompany(self.global_hook_errors, self.global_hook_allowed_errors, self.global_hook_success)
         Counter.accompany(self.module_hook_errors, self.module_hook_allowed_errors, self.module_hook_success)
+
+    def sample_names(self) -> set[str]:
+        """The names that samples of ours have or may have."""
+        ours = (sample_names(row.name.format(self.prefix), Histogram.kind) for row in rows())
+        runtime = ({sample.name for sample in family.samples} for family in self._runtime.collect())
+        return set[str]().union(*ours, *runtime)
 
     def exposition(self) -> bytes:
         """The text of `/metrics`."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner import log, redaction
+from hookrunner import log, redaction, regular_files
 from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import Module
@@ -117,7 +117,7 @@ def _common(directory: Path, strict: bool) -> dict[str, JSON]:
 def _document(path: Path) -> dict[str, JSON] | None:
     """The file's keys, as YAML 1.1 (§2.1), None if there is no file. Raises BadModule."""
     try:
-        text = path.read_bytes()
+        text = regular_files.read(path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from hookrunner import log
+from hookrunner import log, regular_files
 from hookrunner.errors import BadModule
 from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
 from hookrunner.model.modules import Drift, Traits
@@ -143,7 +143,7 @@ def _strange(said: Mapping[str, JSON]) -> Iterator[str]:
 def _text(path: Path) -> bytes:
     """The file's bytes, none if it is not there."""
     try:
-        return path.read_bytes()
+        return regular_files.read(path)
     except FileNotFoundError:
         return b""
     except OSError as error:
@@ -153,7 +153,7 @@ def _text(path: Path) -> bytes:
 def _chart_version(directory: Path) -> str:
     """What is wrong with `Chart.yaml` is for whoever renders the chart to say."""
     try:
-        document = next(yaml_values.documents((directory / "Chart.yaml").read_bytes(), yaml_values.YAML_1_2), None)
+        document = next(yaml_values.documents(regular_files.read(directory / "Chart.yaml"), yaml_values.YAML_1_2), None)
     except (OSError, BadDocument):
         return ""
     version = document.get("version") if isinstance(document, dict) else None

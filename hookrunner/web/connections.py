@@ -5,22 +5,19 @@ ever for a body. Here the time for both runs from the first byte of the request.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeAlias
 
 from aiohttp import StreamReader, web
 
 from hookrunner import log
 from hookrunner.web.limits import Limits
-
-Answer: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-"""What a server does with a request."""
+from kubetypes import http_connections
+from kubetypes.http_connections import Answer
 
 _log = log.get("web.connections")
 
 
-class Connections(web.Server):
+class Connections(http_connections.Server):
     """All connections of one server; call it for a new one (a protocol factory, as asyncio has it).
 
     A review whose client goes away is cancelled: the API server has given up, and its hook is to be ended.
@@ -99,16 +96,15 @@ class Connections(web.Server):
         self._left.set()
 
 
-class Connection(web.RequestHandler):
-    """aiohttp's protocol, with a limit on the time from a request's first byte to its last."""
+class Connection(http_connections.Connection):
+    """One with a limit on the time from a request's first byte to its last."""
 
     __slots__ = ("_arrival", "_body", "_connections", "_stands", "_timer", "answers")
 
     def __init__(self, connections: Connections, limits: Limits) -> None:
         super().__init__(
             connections,
-            loop=asyncio.get_running_loop(),
-            access_log=None,  # type: ignore[arg-type]  # as documented for `AppRunner`
+            access_log=None,  # as documented for `AppRunner`
             auto_decompress=False,
             keepalive_timeout=limits.idle,
             lingering_time=limits.arrival,
@@ -160,21 +156,6 @@ class Connection(web.RequestHandler):
         super().connection_lost(exc)
         if self._stands is not None:
             self._connections.closed(self._stands)
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """What is not HTTP is the client's fault, which is nothing to log an error for."""
-        if status >= 500:
-            return super().handle_error(request, status, exc, message)
-        _log.debug("not an HTTP request", remote=request.remote, error=exc)
-        response = web.Response(status=status, text=f"this is not an HTTP/1.1 request: {message}\n")
-        response.force_close()
-        return response
 
     def _hurry(self) -> None:
         if self._timer is None:

@@ -20,7 +20,7 @@ from aiohttp.typedefs import Handler
 from hookrunner import log
 from hookrunner.errors import StartRefused
 from hookrunner.private_files import use_directory
-from hookrunner.web.crowd import Crowd
+from kubetypes.crowd import Crowd
 
 TIMEOUT = 90.0
 """Seconds for answering a request."""

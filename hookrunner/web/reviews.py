@@ -28,7 +28,7 @@ from hookrunner.model.reviews import SHOWN, AdmissionReview, ConversionReview, R
 from hookrunner.web import bodies, envelopes
 from hookrunner.web.bodies import Most
 from hookrunner.web.limits import MEBIBYTE, TREE, Bound, Limits
-from hookrunner.web.pieces import Pieces
+from kubetypes.pieces import Pieces
 
 Outcome: TypeAlias = tuple[web.Response, str]
 """An answer, and the word for it in the metrics."""

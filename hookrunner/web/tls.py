@@ -20,8 +20,9 @@ from aiohttp import web
 from hookrunner import log
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.web import handshakes
-from hookrunner.web.connections import Answer, Connections
+from hookrunner.web.connections import Connections
 from hookrunner.web.limits import Limits
+from kubetypes.http_connections import Answer
 
 BACKLOG = 4096
 """Connections that wait to be accepted; the kernel's own limit is usually the same."""

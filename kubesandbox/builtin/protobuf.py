@@ -71,9 +71,9 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         byte = data[at]
         result |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
-        if byte < 0x80:
+        if byte < 0x80 and result < 2**64:
             return result, at
-    raise Malformed("a number has no end")
+    raise Malformed("a number has no end, or more than 64 bits")
 
 
 def _bytes(raw: Raw) -> bytes:

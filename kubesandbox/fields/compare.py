@@ -114,11 +114,10 @@ def _elements(same_key: tuple[JSON, ...], shape: Shape) -> Fields | None:
 
 def indexed(items: list[JSON], shape: Shape) -> dict[str, tuple[JSON, ...]]:
     """The elements of a list by their path elements, in order. Raises `NoElement`."""
-    found: dict[str, tuple[JSON, ...]] = {}
+    found: dict[str, list[JSON]] = {}
     for item in items:
-        key = element(item, shape)
-        found[key] = (*found[key], item) if key in found else (item,)
-    return found
+        found.setdefault(element(item, shape), []).append(item)
+    return {key: tuple(same_key) for key, same_key in found.items()}
 
 
 def whole(value: JSON, shape: Shape) -> Fields:

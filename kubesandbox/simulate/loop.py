@@ -24,14 +24,12 @@ from kubesandbox.simulate.steps import USUAL, Bind, Create, Delete, Pace, Step, 
 from kubesandbox.simulate.world import World
 from kubesandbox.status import Refused
 from kubesandbox.store import Change, Key
+from kubetypes.timers import TICK
 
 _LOG = logging.getLogger("simulate")
 
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN)
 """Refusals of a creation that say nothing of the object: somebody was faster, the namespace ends."""
-
-TICK = 0.001
-"""Seconds by which a timer of the event loop may be early."""
 
 Item = tuple[Controller, Key]
 

@@ -61,9 +61,25 @@ def test_failures_are_told_and_accepted_by_update(modules: Path, command: Comman
     assert [one["passed"] for one in orjson.loads(passed.out)["cases"]] == [True] * 3
 
 
+def test_directories_are_named_as_for_the_other_commands(
+    modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = modules.parent / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    told = command("module", "test", "--modules-dir", "../modules:../modules/010-dns", "-k", "hook sets")
+    assert (told.code, "1 passed" in told.out) == (0, True), "each module once"
+    missing = command("module", "test")
+    assert (missing.code, "there is no directory 'modules'; name a DIR, or --modules-dir DIR" in missing.err) == (
+        2,
+        True,
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ("modules --modules-dir nowhere", "there is no directory 'nowhere'"),
         ("modules -k nobody", "no case has 'nobody' in its name"),
         ("modules/010-dns/templates", "there is no module in it"),
         ("empty", "no test cases"),

@@ -26,17 +26,19 @@ class ServerCertificate:
     key: Path
 
 
-def make_server_certificate(directory: Path, name: str) -> ServerCertificate:
-    """Write `<name>.crt` and `<name>.key` into the directory."""
+def make_server_certificate(
+    directory: Path, name: str, age: datetime.timedelta = datetime.timedelta(hours=1)
+) -> ServerCertificate:
+    """Write `<name>.crt` and `<name>.key` into the directory: valid for 30 days from `age` ago on."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"hookrunner test bed {name}")])
     names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-    now = datetime.datetime.now(datetime.UTC)
+    begins = datetime.datetime.now(datetime.UTC) - age
     certificate = (
         x509.CertificateBuilder(subject_name=subject, issuer_name=subject, public_key=key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=30))
+        .not_valid_before(begins)
+        .not_valid_after(begins + datetime.timedelta(days=30))
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

@@ -10,7 +10,7 @@ from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
 from hookrunner.convergence.notices import Notices
-from hookrunner.convergence.reactions import ConfigReactions, ModuleRequests
+from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.capabilities import KnownCapabilities
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRemover, ModuleRunner
@@ -109,6 +109,9 @@ class ReleasesAtWork(ReleaseReconciler):
 
     def prewarm(self) -> None: ...
 
+    def reads_capabilities(self, state: ModuleState) -> bool:
+        return False
+
 
 class NoDefinitions(ModuleDefinitions):
     """No module has any."""
@@ -147,10 +150,21 @@ class NoHookRuns(HookRuns):
 class Served(KnownCapabilities):
     """What a cluster serves."""
 
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        self._versions = asyncio.Queue[tuple[str, ...]]()
+        self._now: tuple[str, ...] = ()
+
+    def serve(self, *versions: str) -> None:
+        """From now on it serves these, and no others."""
+        self._versions.put_nowait(versions)
 
     async def get(self) -> Capabilities:
-        return Capabilities("v1.35.0", ())
+        return Capabilities("v1.35.0", self._now)
+
+    async def changes(self) -> AsyncIterator[None]:
+        while True:
+            self._now = await self._versions.get()
+            yield
 
 
 class Written(ConfigObject):
@@ -191,12 +205,7 @@ class Site:
         off: str = "",
         strict: bool = False,
     ) -> None:
-        loop, metrics = asyncio.get_running_loop(), Metrics("")
-
-        def clock() -> float:
-            # In steps that add up exactly: virtual time does not pass while less than its resolution is left.
-            return round(loop.time() * 1024) / 1024
-
+        clock, metrics = asyncio.get_running_loop().time, Metrics("")
         self.work, self.config = Work(), Written()
         self._hooks = hooks or {}
         self._background = background
@@ -219,11 +228,13 @@ class Site:
         for one in modules:
             self.engine.open(own_queue(one.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, dict, NoScripts())
-        self.decisions = ModuleDecisions(extenders, self.states, store, Served().get, ConfigSources(self.config))
+        self.served = Served()
+        self.decisions = ModuleDecisions(extenders, self.states, store, self.served.get, ConfigSources(self.config))
         turns = TurnDispatcher(self.states, self.tasks, TurnRules(30.0, strict))
         self.converge = Converge(self.states, self.tasks, StepsAlone(self.decisions), turns, self.engine)
         requests = ModuleRequests(self.states, self.converge, turns, self.tasks)
         self.reactions = ConfigReactions(requests, self.decisions, self.releases)
+        self.cluster_reactions = ClusterReactions(requests, self.releases)
         self._turns = turns
 
     async def start(self) -> None:
@@ -236,6 +247,7 @@ class Site:
         self._background.keep("config", lambda: self.reactions.follow_config(self.config))
         self._background.keep("edits", self.reactions.follow_edits)
         self._background.keep("scripts", self.reactions.follow_scripts)
+        self._background.keep("capabilities", lambda: self.cluster_reactions.follow_capabilities(self.served))
         await self.converge.converged.wait()
 
     def edit(self, **data: str) -> None:

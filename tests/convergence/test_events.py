@@ -10,10 +10,11 @@ import pytest
 
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
-from hookrunner.convergence.events import EventWriter
+from hookrunner.convergence.events import CALM, EventWriter
 from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube.client import Call
+from tests.fakes.clocks import awkward, run_watched
 
 FAILED = Notice("a", "ModuleFailed", "a: no such kind")
 
@@ -166,3 +167,17 @@ async def test_telling_never_waits_and_what_nobody_reads_is_bounded() -> None:
     for number in range(5000):
         notices.publish(Notice("a", "ModuleFailed", str(number)))
     assert [item.message for item in await notices.next_batch()] == [str(number) for number in range(4000, 5000)]
+
+
+def test_an_event_is_written_where_the_timer_is_early() -> None:
+    """At the end of the calm after the first notice, and of the pause before the second Event."""
+
+    async def twice() -> None:
+        server, notices = Server(), Notices()
+        async with posting(server, notices):
+            for _ in range(2):
+                notices.publish(FAILED)
+                await asyncio.sleep(100)
+        assert len(server.calls) == 2
+
+    run_watched(twice(), awkward(CALM))

@@ -12,6 +12,7 @@ from hookrunner.errors import NotFound
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+from tests.fakes.clocks import awkward, run_watched
 
 
 class Story:
@@ -174,3 +175,12 @@ async def test_what_was_never_seen_is_missed_if_it_should_exist(story: Story) ->
         assert patient.config.grace.running
         await asyncio.sleep(2.0)
         assert patient.heard == [(0.0, {}), (30.0, {})]
+
+
+def test_a_grace_ends_where_the_timer_is_early() -> None:
+    async def missing() -> None:
+        grace = Grace(30.0)
+        grace.begin()
+        await grace.wait_until_over()
+
+    run_watched(missing(), awkward(30.0))

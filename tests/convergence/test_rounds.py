@@ -1,10 +1,14 @@
 """In which order modules run in a round and between rounds, in virtual time: the order of weights, gates and
 requirements among modules that are new, that were ready before, that fail and that hang."""
 
+import asyncio
+
 import pytest
 
+from hookrunner.background import Background
 from tests.convergence.conftest import MakeSite
 from tests.convergence.site import Site, module
+from tests.fakes.clocks import awkward, run_watched
 
 pytestmark = pytest.mark.looptime
 
@@ -185,3 +189,29 @@ async def test_the_strict_chain_waits_for_what_fails_as_long_as_patience_lasts(m
     await site.reaches("b release")
     assert site.now() - began < 10.0
     assert runs(await site.rests())[-1] == "b"
+
+
+async def test_a_module_that_failed_tries_again_as_soon_as_another_kind_is_served(make_site: MakeSite) -> None:
+    """It may have been the one that was missing; others stay as they are."""
+    site = make_site(module("a", 10), module("b", 20))
+    site.work.fails = {"b release"}
+    await begun(site)
+    site.work.fails, began = set(), site.now()
+    site.served.serve("example.com/v1")
+    await site.reaches("b release")
+    assert site.now() - began < 0.1
+    assert runs(await site.rests()) == "b"
+
+
+def test_patience_ends_where_the_timer_is_early() -> None:
+    run_watched(waiting_for_one_that_hangs(), awkward(30.0))
+
+
+async def waiting_for_one_that_hangs() -> None:
+    async with asyncio.TaskGroup() as group:
+        site = Site(background := Background(group), module("a", 10), module("b", 20))
+        site.work.takes["a release"], site.work.takes["a beforeHelm"] = 1000.0, 0.0
+        began = site.now()
+        await site.start()
+        assert site.now() - began == pytest.approx(30.0, abs=0.1)
+        background.stop()

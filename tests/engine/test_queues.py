@@ -15,6 +15,8 @@ from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, FilterBroke, Obstacle
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
+from hookrunner.pacing import TokenBucket
+from tests.fakes.clocks import awkward, run_watched
 
 
 @dataclass
@@ -337,3 +339,36 @@ async def test_a_closed_queue_gives_out_nothing() -> None:
     bench.queue.put(run("h", "a"))
     bench.queue.close()
     assert await bench.queue.take() is None
+
+
+@pytest.mark.parametrize("outcome", [Failed("boom"), Failed("boom", park=True), Postponed(0.2)])
+def test_a_task_that_waits_is_taken_where_the_timer_is_early(outcome: Failed | Postponed) -> None:
+    run_watched(taken_again(outcome), awkward(0.2 if isinstance(outcome, Postponed) else 5.0))
+
+
+async def taken_again(outcome: Failed | Postponed) -> None:
+    queue = Queue("main", lambda order: None, asyncio.get_running_loop().time)
+    queue.put(run("h", "a"))
+    for _ in range(2):
+        task = await queue.take()
+        assert task is not None
+        queue.settle(task, outcome)
+
+
+@pytest.mark.parametrize("interval", [0.1, 0.2, 1.1, 7.7])
+def test_a_rate_limit_ends_where_the_timer_is_early(interval: float) -> None:
+    """What is left of it when its task comes up again is no reason to ask at once."""
+    run_watched(limited(interval), awkward(interval))
+
+
+async def limited(interval: float) -> None:
+    now = asyncio.get_running_loop().time
+    queue, bucket, began = Queue("main", lambda order: None, now), TokenBucket(interval, 1), now()
+    for name in ("a", "b", "c", "d"):
+        queue.put(run(name, name))
+    while len(queue):
+        task = await queue.take()
+        assert task is not None
+        wait = bucket.take(now())
+        queue.settle(task, Postponed(wait) if wait else Done())
+    assert now() - began == pytest.approx(3 * interval, abs=0.01)

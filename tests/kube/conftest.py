@@ -7,6 +7,7 @@ import pytest
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.settings import KubeSettings
@@ -33,3 +34,8 @@ async def client(api: ApiServer, metrics: Metrics) -> AsyncIterator[Client]:
 @pytest.fixture
 def discovery(client: Client) -> Discovery:
     return Discovery(client)
+
+
+@pytest.fixture
+async def watches(client: Client, discovery: Discovery, metrics: Metrics) -> Watches:
+    return Watches(client, discovery, metrics, idle=75.0)

@@ -232,10 +232,11 @@ async def test_missing_rights_are_told_and_their_coming_noticed(
         client = await stack.enter_async_context(client_of(user.kubeconfig, metrics))
         watches = stories(client, metrics)
         story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
-        (lost,) = await until(story, "WatchLost", PATIENCE)
-        assert 'add {apiGroups: [""], resources: [configmaps], verbs: [list, watch]}' in lost
+        # On a busy machine it may not be the first loss: no answer in time, or a token that is not known yet.
+        rule = '{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}'
+        await until(story, f"WatchLost: no right to list and watch configmaps: add {rule}", PATIENCE)
         await grant(direct, namespace)
-        assert (await until(story, "Synced", PATIENCE))[-2:] == ["Synced", "WatchRestored"]
+        assert "Synced" in await until(story, "WatchRestored", PATIENCE)
 
 
 async def grant(client: Client, namespace: str) -> None:

@@ -1,10 +1,20 @@
 """Messages when a cluster refuses our credentials, or cannot be reached: which server, credentials, what to do."""
 
+import asyncio
+import ssl
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
 
-from hookrunner.errors import ApiError, api_error
+from hookrunner.errors import ApiError, Unreachable, api_error
 from hookrunner.kube import refusals
-from hookrunner.kube.credentials import Connection
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.requests import Requests
+from hookrunner.settings import KubeSettings
+from tests.controlplane.certs import ServerCertificate, make_server_certificate
 
 SERVER = "https://cluster.example.com:6443"
 ORIGIN = "kubeconfig '/home/me/.kube/config', context 'prod'"
@@ -73,3 +83,26 @@ def test_a_status_and_its_reason_stay() -> None:
 
 def test_a_server_that_cannot_be_reached_is_named_with_where_it_stands() -> None:
     assert refusals.describe_unreachable(OSError("no route"), connection("token")) == f"{SERVER}: no route ({ORIGIN})"
+
+
+async def refusal(shown: ServerCertificate) -> str:
+    """Why we trust no server that shows this certificate, although we know its CA."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(shown.certificate, shown.key)
+    async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        connection = Connection(f"https://127.0.0.1:{port}", ca=shown.certificate.read_text(), origin=ORIGIN)
+        async with Client(Credentials(KubeSettings(), connection), Requests(Metrics(""))) as client:
+            with pytest.raises(Unreachable) as caught:
+                await client.get("/version")
+    return str(caught.value).removeprefix(f"{connection.server}: ")
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize(("days", "why"), [(31, "certificate has expired"), (-1, "certificate is not yet valid")])
+async def test_a_server_certificate_that_is_out_of_date_is_told_with_what_to_do(
+    tmp_path: Path, days: int, why: str
+) -> None:
+    advice = "renew the server's certificate, or correct this machine's clock"
+    told = await refusal(make_server_certificate(tmp_path, "server", timedelta(days=days)))
+    assert told == f"certificate verify failed: {why}: {advice} ({ORIGIN})"

@@ -10,8 +10,6 @@ from contextlib import aclosing
 import orjson
 import pytest
 
-from hookrunner.kube.client import Client
-from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
@@ -36,11 +34,6 @@ DOWN = TOLD + "Service Unavailable"
 def cannot_stream_lists(api: ApiServer) -> None:
     """As a server before Kubernetes 1.32 answers."""
     api.faults.add(Fault("answer", LISTING, status=422))
-
-
-@pytest.fixture
-async def watches(client: Client, discovery: Discovery, metrics: Metrics) -> Watches:
-    return Watches(client, discovery, metrics, idle=75.0)
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ from contextlib import AsyncExitStack, aclosing, contextmanager
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
-from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import Selection
 from kubesandbox.faults import Fault
 from tests.flows import waiting
@@ -23,11 +21,6 @@ WIDGETS = Selection("example.com/v1", "Widget")
 RESUMING = "&resourceVersion="
 SOON = 3.0
 """Seconds of the loop's own clock."""
-
-
-@pytest.fixture
-async def watches(client: Client, discovery: Discovery, metrics: Metrics) -> Watches:
-    return Watches(client, discovery, metrics, idle=75.0)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.linting.conftest import Write
 
 PAGE = (Path(__file__).parents[2] / "docs/lint.md").read_text()
 SECTIONS = {text.partition("\n")[0]: text for text in PAGE.split("\n## ")[1:]}
-NOT_SHOWN = {"not-executable", "not-found", "compiled-hook", "crlf", "bom", "next-runs"}
+NOT_SHOWN = {"not-executable", "not-found", "compiled-hook", "crlf", "bom", "writable", "next-runs"}
 """Nothing of these can be seen in a text; they have their samples beside this file."""
 
 

@@ -32,6 +32,16 @@ async def test_all_problems_of_a_configuration_are_errors_at_their_keys(linter: 
     assert "found '61 * * * *'" in findings[1].text
 
 
+async def test_what_every_user_may_change_is_told(linter: Linter, write: Write) -> None:
+    path, library = write("hooks/a.sh", QUIET), write("hooks/lib/l.sh", "")
+    path.chmod(0o777)
+    library.chmod(0o666)
+    mend = "can be written by every user, so that a start outside of a pod is refused; chmod o-w {}"
+    for named, told in ((path, [path]), (path.parent, [path, library])):
+        findings = [one for one in await found(linter, named) if one.code == "writable"]
+        assert findings == [Finding(str(one), 1, 1, "writable", mend.format(one)) for one in told]
+
+
 @pytest.mark.parametrize(("place", "refused"), [("modules/dns/hooks/a.sh", False), ("hooks/a.sh", True)])
 async def test_a_lifecycle_binding_is_fine_where_it_belongs(
     linter: Linter, write: Write, place: str, refused: bool

@@ -313,8 +313,8 @@ def test_modes_mean_nothing_where_nobody_can_write(monkeypatch: pytest.MonkeyPat
     [
         ("file://{outside}", "a file that cannot be read: No such file"),
         ("../../outside", "a file that is "),
-        ("../fifo", "something that is no file"),
-        ("/dev/zero", "something that is no file"),
+        ("../fifo", "a file that cannot be read: it is no regular file"),
+        ("/dev/zero", "a file that cannot be read: it is no regular file"),
     ],
 )
 def test_a_reference_of_a_schema_shows_nothing_of_the_file_that_it_names(
@@ -355,3 +355,22 @@ def test_a_packed_chart_is_never_written_to_disk(tmp_path: Path, monkeypatch: py
     with pytest.raises(BadChart, match="not a packed chart"):
         list(unpacked("c.tgz", packed.getvalue()))
     assert list(tmp_path.iterdir()) == []
+
+
+# ── bits that change the user ─────────────────────────────────────────────────────────────────────────────────────────
+
+WHO = '#!/bin/bash\n[ "$1" = --config ] && { echo \'{"configVersion": "v1", "onStartup": 1}\'; exit; }\nid -u; id -g\n'
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6755])
+def test_a_setuid_script_runs_as_our_user(shared_tmp: Path, mode: int) -> None:
+    """Linux ignores the bits of scripts, and no shell or wrapper of ours honours them."""
+    hook = make(shared_tmp / "hooks" / "a.sh", 0o755, WHO)
+    if os.geteuid() == 0:
+        os.chown(hook, STRANGER, STRANGER)
+    hook.chmod(mode)
+    hook.parent.chmod(0o755)
+    words = ("hook", "run", str(hook))
+    said = program(shared_tmp, *words).communicate()[0]
+    assert f"{os.geteuid()}\n" in said
+    assert f"{STRANGER}" not in said

@@ -1,4 +1,4 @@
-"""A foreign web page in a browser that reaches the debug endpoint over TCP, and what others read there."""
+"""A foreign web page in a browser that reaches the debug endpoint over TCP, or a sandbox; what others read there."""
 
 import base64
 import json
@@ -9,6 +9,7 @@ import pytest
 from tests.controlplane.processes import free_port
 from tests.flows.modules.hooks import configmap, hook, patch
 from tests.flows.modules.world import World
+from tests.kubesandbox.conftest import Client
 
 EVIL = "evil.example"
 SECRET = "swordfish-4711"
@@ -85,3 +86,15 @@ async def test_no_route_over_tcp_shows_a_value_of_the_secret(browser: Browser, w
     assert [path for path, (_, text) in answers.items() if SECRET in text or coded in text] == []
     assert "ask over the debug socket" in answers["/module/a/values.json"][1]
     assert world.operator.command("module", "values", "a").count(SECRET) == 2
+
+
+SANDBOX = ["/", "/version", "/healthz", "/openapi/v3", "/api", "/api/v1/secrets", "/api/v1/pods?watch=true", "/nowhere"]
+FAULTS = "/_sandbox/faults"
+
+
+async def test_a_foreign_page_reaches_no_part_of_a_sandbox(client: Client) -> None:
+    attacks = [{"Host": EVIL}, {"Host": f"{EVIL}:80"}, {"Origin": f"https://{EVIL}"}, {"Sec_Fetch_Site": "cross-site"}]
+    asked = [("GET", path) for path in SANDBOX] + [("POST", FAULTS), ("DELETE", FAULTS), ("POST", "/_sandbox/compact")]
+    got = {(*one, str(headers)): (await client.send(*one, **headers)).status for one in asked for headers in attacks}
+    assert {attack: status for attack, status in got.items() if status != 403} == {}
+    assert (await client.send("GET", "/version", Sec_Fetch_Site="same-origin")).status == 200

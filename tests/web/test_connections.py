@@ -268,6 +268,24 @@ async def test_a_review_that_is_waited_for_no_longer_can_still_be_answered() -> 
         assert (await asking).status == 200
 
 
+@pytest.mark.looptime
+async def test_a_review_is_waited_for_as_long_as_its_grace_and_no_longer() -> None:
+    """Its own deadline, 25 s for most, may be far away."""
+    told, now = Told(), asyncio.get_running_loop().time
+    told.going_on.clear()
+    async with aiohttp.ClientSession() as session, served(told, Setup(limits=PATIENT)) as server:
+        url = f"https://127.0.0.1:{server.port}/hooks/a"
+        asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
+        await told.until_asked(1)
+        began = now()
+        async with asyncio.timeout(3600):
+            await server.listener.finish(3.0)
+        assert now() - began == pytest.approx(3.0, abs=0.1)
+        assert not asking.done()
+        told.going_on.set()
+        assert (await asking).status == 200
+
+
 async def test_a_handshake_that_has_just_ended_keeps_its_descriptor() -> None:
     """Whoever got it next could not use it, nor could the connection."""
     async with served(Told()) as server, asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:

@@ -24,6 +24,7 @@ from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.model.watching import WatchLost, WatchRestored
 from hookrunner.values.config_sections import NO_TEXT
 from hookrunner.web.formats import rfc3339
+from kubetypes.timers import timeout_at
 
 _log = log.get("config")
 _VERBS = ["get", "list", "watch", "create", "update"]
@@ -57,7 +58,7 @@ class Grace:
     def begin(self) -> None:
         """The object is missing. A grace that runs goes on as it is."""
         if self.seconds and not self.running:
-            self._deadline = asyncio.get_running_loop().time() + self.seconds
+            self._deadline = _now() + self.seconds
             self.until = time.time() + self.seconds
             self._changed.happened()
 
@@ -68,10 +69,14 @@ class Grace:
 
     async def wait_until_over(self) -> None:
         """Wait until a grace has run to its end."""
-        while not (self.running and asyncio.get_running_loop().time() >= self._deadline):
+        while not (self.running and _now() >= self._deadline):
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._deadline if self.running else None):
+                async with timeout_at(self._deadline if self.running else None, _now()):
                     await self._changed.next()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class ConfigObject:

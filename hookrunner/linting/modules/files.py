@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE
@@ -56,7 +57,7 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
     """Of module.yaml; what is wrong with others keeps the module from loading."""
     path = directory / MODULE_FILE
     try:
-        strange = traits.parse(path.read_bytes(), str(path)).strange
+        strange = traits.parse(regular_files.read(path), str(path)).strange
     except (OSError, BadModule):
         return
     for one in strange:
@@ -78,7 +79,7 @@ def _strange_values(module: Module) -> Iterator[ModuleRemark]:
 def _keys(path: Path) -> list[str]:
     """Of a file of values; what is wrong with it is told by whoever loads it."""
     try:
-        said = next(yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1), None)
+        said = next(yaml_values.documents(regular_files.read(path), yaml_values.YAML_1_1), None)
     except (OSError, BadDocument):
         return []
     return list(said) if isinstance(said, dict) else []

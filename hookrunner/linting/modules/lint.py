@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import StartRefused
-from hookrunner.linting import ignores
+from hookrunner.linting import ignores, writers
 from hookrunner.linting.findings import Finding
 from hookrunner.linting.lint import Linter
 from hookrunner.linting.modules import defaults, files, schemas
@@ -41,7 +42,7 @@ class ModuleLinter:
 
     async def lint(self, modules: Sequence[Path]) -> LintedModules:
         """Look at each module. Those beside it are read, too: values that all share, names that are taken."""
-        findings: set[Finding] = set()
+        findings = set(await asyncio.to_thread(lambda: [one for path in modules for one in writers.check(path)]))
         for source in dict.fromkeys(path.absolute().parent for path in modules):
             own = [path for path in modules if path.absolute().parent == source]
             findings.update(await self._source(source, own))
@@ -95,6 +96,6 @@ def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace") if path.is_file() else ""
+        return regular_files.read_text(path, errors="replace")
     except OSError:
         return ""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from hookrunner import regular_files
 from hookrunner.linting import kinds
 from hookrunner.linting.modules.places import START, Position
 from hookrunner.linting.modules.remarks import ModuleRemark
@@ -36,7 +37,7 @@ def _template(rendered: RenderedChart, obj: JSON) -> str:
 def _place(module: Module, path: str, api_version: str, kind: str) -> Position:
     """Where the kind stands in its template, or else the version."""
     try:
-        lines = (module.directory / path).read_text("utf-8", "replace").splitlines()
+        lines = regular_files.read_text(module.directory / path, errors="replace").splitlines()
     except OSError:
         return START
     for words in (f"kind: {kind}", f"apiVersion: {api_version}"):

@@ -4,6 +4,7 @@ defaults that their own rule refuses."""
 from collections.abc import Iterator
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.linting.modules.places import in_yaml
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.resources import JSON
@@ -34,7 +35,7 @@ def enums(directory: Path) -> Iterator[ModuleRemark]:
 
 def _enums(directory: Path, name: str) -> Iterator[ModuleRemark]:
     try:
-        raw = next(documents((directory / name).read_bytes(), YAML_1_1), None)
+        raw = next(documents(regular_files.read(directory / name), YAML_1_1), None)
     except (OSError, BadDocument):  # said where the schema is loaded
         return
     for pointer, node in _schemas(raw, ""):

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Problem
 from hookrunner.model.resources import JSON
@@ -85,7 +86,7 @@ def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) ->
 
     Raises BadInput with a line for every problem."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = regular_files.read_text(path, "utf-8-sig")
         raw = _value(text)
         found = positions(text)
     except (OSError, UnicodeDecodeError) as error:

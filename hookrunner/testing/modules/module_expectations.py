@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
 from hookrunner.testing.cases.expectations import Difference, nearest, of_mapping, of_objects, of_text, projected
@@ -62,7 +63,7 @@ def _rendered(expect: JSON, made: RenderedModule) -> Iterator[Difference]:
 
 def _golden(path: Path, shown: str, made: RenderedModule) -> Iterator[Difference]:
     try:
-        expected = path.read_text("utf-8").splitlines()
+        expected = regular_files.read_text(path).splitlines()
     except FileNotFoundError:
         yield Difference(GOLDEN, (f"{path} is not there; --update writes it",))
         return

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from hookrunner import regular_files
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
@@ -83,7 +84,7 @@ def _uncheckable(nodes: Sequence[Node]) -> list[str]:
 
 def _raw(path: Path) -> JSON:
     try:
-        read = [one for one in yaml_values.documents(path.read_bytes(), yaml_values.YAML_1_1) if one is not None]
+        read = [one for one in yaml_values.documents(regular_files.read(path), yaml_values.YAML_1_1) if one is not None]
     except FileNotFoundError:
         return None
     except OSError as error:

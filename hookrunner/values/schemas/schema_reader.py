@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from hookrunner import regular_files
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas import keywords, slips
@@ -57,10 +58,8 @@ class SchemaDocuments:
 
     def _document(self, file: str) -> JSON:
         if file not in self._read:
-            if os.path.exists(file) and not os.path.isfile(file):  # reading a FIFO or a device may never end
-                raise DanglingReference("refers to something that is no file")
             try:
-                found = yaml_values.documents(Path(file).read_bytes(), yaml_values.YAML_1_1)
+                found = yaml_values.documents(regular_files.read(Path(file)), yaml_values.YAML_1_1)
                 self._read[file] = next(found, None)
             except yaml_values.BadDocument as error:
                 raise DanglingReference(f"refers to a file that is {error}") from None

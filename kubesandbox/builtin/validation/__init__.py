@@ -4,7 +4,7 @@ Each module has its kinds in `CHECKS`: stored name → a function that yields ca
 with `old`, updated. Objects come decoded and with defaults.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kubesandbox.builtin.validation import (
@@ -43,7 +43,7 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def problems(kind: Kind, obj: Object, old: Object | None) -> list[Cause]:
+def problems(kind: Kind, obj: Object, old: Object | None) -> Iterator[Cause]:
     """Every cause, in the API's order; with `old`, also what may not change."""
-    check = CHECKS.get(kind.stored)
-    return list(check(obj, old)) if check else []
+    if check := CHECKS.get(kind.stored):
+        yield from check(obj, old)

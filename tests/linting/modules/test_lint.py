@@ -142,6 +142,16 @@ async def test_a_name_that_no_module_can_have_and_one_that_is_taken(modules: Mod
     ]
 
 
+async def test_a_module_that_every_user_may_change_is_told_once(modules: ModuleLinter, tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    (path / "hooks").mkdir()
+    for place in ("values.yaml", "hooks", "."):
+        (path / place).chmod(0o777)
+    findings = (await modules.lint([path])).findings
+    assert {one.code for one in findings} == {"writable"}
+    assert [one.path for one in findings] == [str(path), str(path / "hooks"), str(path / "values.yaml")]
+
+
 async def test_a_comment_silences_a_warning(modules: ModuleLinter, tmp_path: Path) -> None:
     text = "dns: {zone: a}\nreplicas: 2 # hookrunner: ignore=value-lost"
     assert (await modules.lint([write(tmp_path, GOOD | {"values.yaml": text})])).findings == ()

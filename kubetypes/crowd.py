@@ -9,8 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
+from kubetypes.http_connections import Server
 
-class Crowd(web.Server):
+
+class Crowd(Server):
     """Answers as `server` does; call it for a new connection (a protocol factory, as asyncio has it). `more` are
     arguments of aiohttp's protocol."""
 

@@ -1,0 +1,69 @@
+"""What slow clients make the sandbox hold: bodies that come byte by byte, answers that are not taken.
+
+A list may have a hundred megabytes, and a client that asks for it and never reads would keep them for ever. So all
+requests together hold so many bytes and no more: what is too much is taken from the one that began first. And nobody
+may take longer than a real API server's minute to send a body, to take an answer, or to take one event of a watch.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+MOST = 128 << 20
+"""Bytes. One answer may have more, if it is the only one."""
+PATIENCE = 60.0
+"""Seconds."""
+
+_LOG = logging.getLogger("sandbox")
+
+
+class Held:
+    """The bytes that the request of each connection makes us hold."""
+
+    def __init__(self) -> None:
+        self._sizes = dict[web.RequestHandler, int]()
+        self._all = 0
+
+    def add(self, connection: web.RequestHandler, size: int) -> None:
+        """So many more. The oldest of the others are cut as long as that is too much."""
+        self._sizes[connection] = self._sizes.get(connection, 0) + size
+        self._all += size
+        others = [other for other in self._sizes if other is not connection] if self._all > MOST else []
+        while self._all > MOST and others:
+            self.release(oldest := others.pop(0))
+            _cut(oldest, "too much is held for slow clients")
+
+    @asynccontextmanager
+    async def sending(self, connection: web.RequestHandler, size: int) -> AsyncIterator[None]:
+        """So many until the client has taken them, inside the `with`. Raises ConnectionError as `in_time`."""
+        self.add(connection, size)
+        try:
+            async with in_time(connection):
+                yield
+        finally:
+            self.release(connection)
+
+    def release(self, connection: web.RequestHandler) -> None:
+        """The request is over."""
+        self._all -= self._sizes.pop(connection, 0)
+
+
+@asynccontextmanager
+async def in_time(connection: web.RequestHandler) -> AsyncIterator[None]:
+    """What waits for the client inside the `with` ends within `PATIENCE`: then the connection is cut. Raises
+    ConnectionError."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield
+    except TimeoutError as error:
+        _cut(connection, "the client is too slow")
+        raise ConnectionResetError("the client is too slow") from error
+
+
+def _cut(connection: web.RequestHandler, why: str) -> None:
+    _LOG.warning("connection cut: %s", why)
+    if connection.transport is not None:
+        connection.transport.abort()

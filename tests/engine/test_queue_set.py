@@ -1,0 +1,46 @@
+"""All queues with their workers, in virtual time: how they end. What a queue does: test_queues.py."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.queues import Queue
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.contexts import Context, ContextType
+from hookrunner.model.tasks import Done, HookRun, Outcome, Task
+
+pytestmark = pytest.mark.looptime
+
+
+@asynccontextmanager
+async def running(seconds: float) -> AsyncIterator[Queues]:
+    """Queues with a hook that runs for so long."""
+    begun = asyncio.Event()
+
+    async def run(queue: Queue, task: Task) -> Outcome:
+        begun.set()
+        await asyncio.sleep(seconds)
+        return Done()
+
+    async with asyncio.TaskGroup() as group:
+        background = Background(group)
+        queues = Queues(lambda order: None, asyncio.get_running_loop().time, Metrics(""), 100)
+        queues.open("main", run, background)
+        queues.put(HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),)))
+        await begun.wait()
+        yield queues
+        background.stop()
+
+
+@pytest.mark.parametrize(("seconds", "waited"), [(3.0, 3.0), (3600.0, 25.0)], ids=["ends in time", "takes longer"])
+async def test_a_running_hook_is_waited_for_until_it_ends_or_its_grace(seconds: float, waited: float) -> None:
+    now = asyncio.get_running_loop().time
+    async with running(seconds) as queues:
+        began = now()
+        await queues.stop(25.0)
+        assert now() - began == pytest.approx(waited, abs=0.01)

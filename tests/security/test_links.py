@@ -1,0 +1,120 @@
+"""Links to devices, pipes, themselves and secrets, in every directory that is read: nothing hangs, nothing is shown."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookrunner import regular_files
+from hookrunner.certificates.files import files
+from hookrunner.certificates.latest import Latest
+from kubetypes.bounds import DOCUMENT
+from tests.fakes.command_line import Command
+from tests.security.attacked import attacked
+from tests.security.stalls import watched
+
+FILES = (
+    "values.yaml", "module.yaml", "Chart.yaml", "openapi/values.yaml", "openapi/config-values.yaml", "crds/a.yaml",
+    "templates/a.yaml", "charts/a.tgz", ".helmignore", "files/a", "enabled", "hooks/a.sh", "hooks/a.go", "a_test.yaml",
+    "tests/a_test.yaml", "../values.yaml",
+)  # fmt: skip
+CERTIFICATES = ("tls.crt", "tls.key", "ca.crt")
+COMMANDS = (
+    "module list --modules-dir m", "module lint m/001-a", "module render a --modules-dir m", "module test m/001-a",
+)  # fmt: skip
+TOOLS = ("hook lint h", "hook test h", "hook lint h/a.sh", "hook run h/a.sh", "hook config h/a.sh")
+TARGETS = ("/dev/zero", "pipe", "itself", "nowhere", "/proc/self/environ", "/proc/self/mem", "/", "..")
+SECRET = "PATH="
+"""Stands in every environment."""
+
+
+def link(path: Path, target: str) -> None:
+    """Put one there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if target == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path.name if target == "itself" else target)
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One that is right."""
+    monkeypatch.chdir(tmp_path)
+    (made := tmp_path / "m" / "001-a" / "templates").mkdir(parents=True)
+    (made.parent / "Chart.yaml").write_text("apiVersion: v2\nname: a\nversion: 1.0.0\n")
+    (made.parent / "values.yaml").write_text("a: {}\naEnabled: true\n")
+    (made / "b.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    return made.parent
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("file", FILES)
+def test_no_link_in_a_module_stops_a_command_or_shows_what_it_leads_to(
+    module: Path, command: Command, file: str, target: str
+) -> None:
+    link(module / file, target)
+    for words in COMMANDS:
+        with watched():
+            ended = command(*words.split())
+        assert ended.code in (0, 1, 2), ended
+        assert SECRET not in ended.out + ended.err
+        assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("words", TOOLS)
+def test_no_link_among_hooks_stops_a_tool_or_shows_what_it_leads_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, words: str, target: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.sh", "a.go", "a.py", "a_test.yaml", "lib/a.sh", "lib/a.go"):
+        link(tmp_path / "h" / name, target)
+    with watched():
+        ended = command(*words.split())
+    assert ended.code in (0, 1, 2), ended
+    assert SECRET not in ended.out + ended.err
+    assert "Traceback" not in ended.err
+
+
+async def test_the_program_runs_beside_links_of_all_kinds_among_its_hooks(tmp_path: Path) -> None:
+    for number, target in enumerate(set(TARGETS) - {"itself"}):
+        for name in (f"{number}.txt", f".{number}/a", f"lib/{number}", f"{number}.go"):
+            link(tmp_path / "hooks" / name, target)
+    async with attacked(tmp_path) as target_:
+        assert target_.program.get("/readyz")[0] == 200
+        assert SECRET not in str(target_.program.logs())
+
+
+def test_a_link_to_itself_among_hooks_refuses_the_start(tmp_path: Path) -> None:
+    link(tmp_path / "h" / "a.txt", "itself")
+    words = ["start", "--sandbox", "--listen-port=0", f"--hooks-dir={tmp_path}/h", f"--tmp-dir={tmp_path}/tmp"]
+    ended = subprocess.run([sys.executable, "-m", "hookrunner", *words], capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert f"cannot read '{tmp_path}/h/a.txt': Too many levels of symbolic links" in ended.stderr
+
+
+@pytest.mark.parametrize("target", TARGETS)
+async def test_no_link_among_certificates_is_read_for_ever(tmp_path: Path, target: str) -> None:
+    for name in CERTIFICATES:
+        link(tmp_path / name, target)
+    latest = Latest("certificates")
+    with watched():
+        following = asyncio.create_task(anext(files(latest, *(tmp_path / name for name in CERTIFICATES))))
+        while not latest.problem:  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0.02)
+    following.cancel()
+    assert SECRET not in latest.problem
+
+
+def test_what_is_larger_than_any_document_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    os.truncate(tmp_path / "a", 1 << 40)
+    with pytest.raises(OSError, match="File too large"):
+        regular_files.read(tmp_path / "a")
+    os.truncate(tmp_path / "a", DOCUMENT.size)
+    assert len(regular_files.read(tmp_path / "a")) == DOCUMENT.size
