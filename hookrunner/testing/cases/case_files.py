@@ -31,7 +31,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class TestFile:
+class CaseSheet:
     """A file of cases: its text, and where everything stands in it."""
 
     path: Path
@@ -40,7 +40,7 @@ class TestFile:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseFile(TestFile):
+class CaseFile(CaseSheet):
     """One about a hook."""
 
     cases: tuple[Case, ...]
