@@ -17,7 +17,7 @@ from hookrunner.cli.hook_test import rewrite as rewrite_hooks
 from hookrunner.cli.output import echo, echo_json, echo_styled
 from hookrunner.cli.quiet import quiet
 from hookrunner.errors import BadInput
-from hookrunner.modules.paths import modules_in
+from hookrunner.modules.discovery import modules_in
 from hookrunner.settings import Settings
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_runner, golden

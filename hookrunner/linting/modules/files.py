@@ -56,7 +56,7 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
     """Of module.yaml; what is wrong with others keeps the module from loading."""
     path = directory / MODULE_FILE
     try:
-        strange = traits.parse(path.read_bytes(), str(path)).strange
+        strange = traits.parse(path.read_bytes(), str(path)).unknown
     except (OSError, BadModule):
         return
     for one in strange:

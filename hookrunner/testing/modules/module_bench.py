@@ -11,9 +11,8 @@ from hookrunner.model.releases import RenderedChart
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.modules import configured, shelf
-from hookrunner.modules.capabilities import stock
 from hookrunner.modules.configured import Configured
-from hookrunner.modules.offline import Offline, offline
+from hookrunner.modules.offline import Offline, offline, stock_capabilities
 from hookrunner.modules.shelf import Shelf
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.modules.module_case_files import ModuleGiven
@@ -63,7 +62,7 @@ class ModuleUnderTest:
             values = found.values(self.module.name, whole=True)
             if not self.module.chart:
                 return RenderedModule(values=values)
-            capabilities = stock(given.kube_version, given.api_versions)
+            capabilities = stock_capabilities(given.kube_version, given.api_versions)
             order = found.order(
                 self.module.name, given.namespace or _NAMESPACE, self.settings.extra_labels, capabilities
             )
