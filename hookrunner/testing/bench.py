@@ -36,7 +36,7 @@ from hookrunner.model.reviews import ConversionReview, Converted, Verdict
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
-from hookrunner.process.pipes import Stream
+from hookrunner.process.output import OutputStream
 from hookrunner.settings import HooksSettings
 from hookrunner.testing import display
 from hookrunner.testing.happenings import Given, Happening, NotRun
@@ -59,13 +59,13 @@ class _Lines:
     lines: list[str] = field(default_factory=list)
     lost: int = 0
 
-    def line(self, stream: Stream, text: str) -> None:
+    def line(self, stream: OutputStream, text: str) -> None:
         if len(self.lines) < MOST_LINES:
             self.lines.append(text)
         else:
             self.lost += 1
 
-    def ended(self, stream: Stream) -> None: ...
+    def ended(self, stream: OutputStream) -> None: ...
 
     def all(self) -> tuple[str, ...]:
         """All kept lines; the last one says how many were dropped."""
