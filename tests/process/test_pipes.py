@@ -2,6 +2,8 @@
 
 import pytest
 
+from hookrunner.process.output import KeptOutput
+
 
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_a_stream_within_the_limit_is_kept_whole(size: int) -> None:
