@@ -37,7 +37,7 @@ class Worker:
     @classmethod
     async def start(cls, name: str, spawn: Callable[[int], Awaitable[asyncio.subprocess.Process]]) -> Self:
         """`spawn` starts the process, which is to talk over this descriptor. It stays in our process group, by which
-        `process.orphans` knows it from orphans. Raises WorkerLost if there can be no process."""
+        `process.children` knows it from orphans. Raises WorkerLost if there can be no process."""
         ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=ours)
         try:

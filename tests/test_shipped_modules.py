@@ -19,7 +19,7 @@ import yaml
 
 from hookrunner.cli.main import run
 from hookrunner.model.modules import Module
-from hookrunner.modules.loading import load
+from hookrunner.modules.shelf import load
 from hookrunner.values import config_sections, schemas
 from hookrunner.values.values_store import ValuesStore
 from tests.controlplane.cluster import Cluster

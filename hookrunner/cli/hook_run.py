@@ -145,9 +145,9 @@ async def _effects(tools: Bench, result: Result) -> Effects:
     if not result.carried_out:
         return NO_EFFECTS
     # The HTTP client and the sandbox take 0.3 s to import, which a hook that changes nothing need not wait for.
-    from hookrunner.testing.effects import effects
+    from hookrunner.testing.effects import compute_effects
 
-    return await effects(result.objects, result.carried_out, tools.jq)
+    return await compute_effects(result.objects, result.carried_out, tools.jq)
 
 
 def _words(ctx: click.Context) -> HappeningOptions:

@@ -16,7 +16,7 @@ from hookrunner.cli.output import echo_json, echo_styled
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_runner, golden
 from hookrunner.testing.cases.case_files import CaseFile
-from hookrunner.testing.cases.case_runner import Outcome
+from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.results import as_json
 
 
@@ -72,8 +72,8 @@ hook_test = _Test(
 )
 
 
-async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[CaseOutcome]:
+    outcomes: list[CaseOutcome] = []
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
     async with (
         bench(shared, asked.timeout, ctx.params["kubeconfig"] or "") as tools,
@@ -87,7 +87,7 @@ async def _run(ctx: click.Context, asked: _Asked, quiet: bool) -> list[Outcome]:
     return outcomes
 
 
-def rewrite(outcomes: Sequence[Outcome]) -> None:
+def rewrite(outcomes: Sequence[CaseOutcome]) -> None:
     """Rewrite the files of cases that are stale. Raises BadInput."""
     stale = [one for one in outcomes if one.report.stale]
     for file in {id(one.file): one.file for one in stale}.values():
@@ -99,7 +99,7 @@ def rewrite(outcomes: Sequence[Outcome]) -> None:
         golden.rewrite(file, updates)
 
 
-def _tell(output: str, outcomes: Sequence[Outcome], update: bool, seconds: float) -> None:
+def _tell(output: str, outcomes: Sequence[CaseOutcome], update: bool, seconds: float) -> None:
     told = [outcome.report for outcome in outcomes]
     if output == "json":
         document = cases.document(told, [as_json(outcome.result) for outcome in outcomes], seconds)

@@ -14,7 +14,7 @@ from hookrunner.cli.quiet import quiet
 from hookrunner.jq.program import Jq
 from hookrunner.linting.lint import Linter
 from hookrunner.linting.modules.lint import LintedModules, ModuleLinter
-from hookrunner.modules.paths import modules_in
+from hookrunner.modules.discovery import modules_in
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings

@@ -13,10 +13,9 @@ from hookrunner.cli.quiet import quiet
 from hookrunner.kube.environment import without_cluster
 from hookrunner.model.modules import Decision
 from hookrunner.model.resources import JSON
-from hookrunner.modules import configured, listing, shelf
+from hookrunner.modules import configured, shelf
 from hookrunner.modules import graph as drawn
-from hookrunner.modules.capabilities import stock
-from hookrunner.modules.offline import Offline, offline
+from hookrunner.modules.offline import Offline, list_rows, offline, stock_capabilities
 from hookrunner.modules.scripts import Scripts
 from hookrunner.options import Compat
 from hookrunner.process.child import Patience
@@ -65,7 +64,7 @@ def explained(files: Files, name: str) -> JSON:
 def rows(files: Files) -> list[JSON]:
     """A row for each module, as the debug endpoint has it."""
     found = opened(files)
-    return listing.rows(found.shelf, _decisions(files, found))
+    return list_rows(found.shelf, _decisions(files, found))
 
 
 def graph(files: Files, form: str) -> str:
@@ -94,6 +93,6 @@ async def _decided(loaded: Settings, found: Offline) -> dict[str, Decision]:
         hooks = replace(loaded.hooks, tmp_dir=Path(scratch), environ=without_cluster(loaded.hooks.environ))
         scripts = Scripts(hooks, children, loaded.modules.enabled_timeout)
         try:
-            return await found.decisions(loaded.modules.extenders, stock().kube_version, scripts)
+            return await found.decisions(loaded.modules.extenders, stock_capabilities().kube_version, scripts)
         finally:
             await children.stop(grace=0.0)

@@ -20,7 +20,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import Capabilities, RenderedChart
-from hookrunner.modules.capabilities import stock
+from hookrunner.modules.offline import stock_capabilities
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import Settings
@@ -45,7 +45,7 @@ async def manifests(files: Files, name: str, wanted: Wanted, debug: bool) -> str
             known = await read_capabilities(live.client)
             rendered = await _rendered(files, name, _placed(settings, live), known, live)
     else:
-        rendered = await _rendered(files, name, settings, stock(wanted.version, wanted.api_versions))
+        rendered = await _rendered(files, name, settings, stock_capabilities(wanted.version, wanted.api_versions))
     return "" if rendered is None else rendered.everything if debug else rendered.manifest
 
 

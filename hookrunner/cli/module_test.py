@@ -17,12 +17,12 @@ from hookrunner.cli.hook_test import rewrite as rewrite_hooks
 from hookrunner.cli.output import echo, echo_json, echo_styled
 from hookrunner.cli.quiet import quiet
 from hookrunner.errors import BadInput
-from hookrunner.modules.paths import modules_in
+from hookrunner.modules.discovery import modules_in
 from hookrunner.settings import Settings
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_runner, golden
 from hookrunner.testing.cases.case_files import CaseFile
-from hookrunner.testing.cases.case_runner import Outcome
+from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.modules import module_case_files, module_case_runner
 from hookrunner.testing.modules.module_case_files import ModuleFile
 from hookrunner.testing.modules.module_case_runner import ModuleOutcome
@@ -56,7 +56,7 @@ class _Test(click.Command):
         if not outcomes:
             raise click.UsageError(f"no case has '{asked.named}' in its name")
         if asked.update:
-            rewrite_hooks([one for one in outcomes if isinstance(one, Outcome)])
+            rewrite_hooks([one for one in outcomes if isinstance(one, CaseOutcome)])
             _rewrite([one for one in outcomes if isinstance(one, ModuleOutcome)])
         _tell(outcomes, asked, seconds)
         cases.write_junit(said["junit"], [one.report for one in outcomes], seconds)
@@ -110,9 +110,9 @@ def _asked(ctx: click.Context) -> _Asked:
     return _Asked(loaded, files, case_runner.load(hooks), said["named"], said["at_once"], said["update"], quiet)
 
 
-async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOutcome | Outcome]:
+async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOutcome | CaseOutcome]:
     """Modules first, in one render worker, then hooks."""
-    outcomes: list[ModuleOutcome | Outcome] = []
+    outcomes: list[ModuleOutcome | CaseOutcome] = []
     modules = asked.settings.modules
     limits = RenderLimits(modules.render_timeout, modules.render_memory)
     async with (
@@ -132,7 +132,7 @@ async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOut
     return outcomes
 
 
-def _show(one: ModuleOutcome | Outcome, before: Sequence[ModuleOutcome | Outcome], asked: _Asked) -> None:
+def _show(one: ModuleOutcome | CaseOutcome, before: Sequence[ModuleOutcome | CaseOutcome], asked: _Asked) -> None:
     if not asked.quiet:
         cases.show(one.report, asked.update, first=not before or before[-1].file is not one.file)
 
@@ -145,10 +145,10 @@ def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
         golden.rewrite(file, updates)
 
 
-def _tell(outcomes: Sequence[ModuleOutcome | Outcome], asked: _Asked, seconds: float) -> None:
+def _tell(outcomes: Sequence[ModuleOutcome | CaseOutcome], asked: _Asked, seconds: float) -> None:
     told = [one.report for one in outcomes]
     if not asked.quiet:
         echo_styled(cases.summary(told, asked.update, seconds))
         return
-    results = [as_json(one.result) if isinstance(one, Outcome) else one.made.as_json() for one in outcomes]
+    results = [as_json(one.result) if isinstance(one, CaseOutcome) else one.made.as_json() for one in outcomes]
     echo_json(cases.document(told, results, seconds))

@@ -29,9 +29,9 @@ from hookrunner.registration.webhook_objects import (
     MUTATING,
     US,
     VALIDATING,
-    Configuration,
     Registration,
-    Trust,
+    TrustedCertificates,
+    WebhookConfiguration,
 )
 from hookrunner.settings import Settings
 
@@ -180,7 +180,9 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
         back = [
             one
             for one in gone
-            if isinstance(next_step(one, await read_registration(client, one), Trust(), _BY_HAND), WriteStep)
+            if isinstance(
+                next_step(one, await read_registration(client, one), TrustedCertificates(), _BY_HAND), WriteStep
+            )
         ]
     for one in back:
         echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
@@ -190,15 +192,15 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
 async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
     """Take away what is ours, and tell. False if there is nothing of ours."""
     existing = await read_registration(client, one)
-    found: Step | LostRace = next_step(one, existing, Trust(), _BY_HAND)
+    found: Step | LostRace = next_step(one, existing, TrustedCertificates(), _BY_HAND)
     if not isinstance(found, WriteStep):
         if existing and (elsewhere := _clients(existing)):
             left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {one.target}"
             echo(f"{_named(one)}: {left}; if that is this installation, add {_given(one, elsewhere[0])}")
         return False
     while not dry_run and isinstance(found, WriteStep | LostRace):
-        found, _ = await take_step(client, one, Trust(), _BY_HAND)
-    what = "webhooks" if isinstance(one, Configuration) else "conversion"
+        found, _ = await take_step(client, one, TrustedCertificates(), _BY_HAND)
+    what = "webhooks" if isinstance(one, WebhookConfiguration) else "conversion"
     echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")
     return True
 

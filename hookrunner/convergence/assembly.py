@@ -49,7 +49,7 @@ _log = log.get("config")
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class ModuleConfiguration:
     """The modules as their files describe them, with what users configure in the cluster, and their values, which hooks
     read and change. `namespace` is that of the configuration, and of releases by default."""
 
@@ -60,13 +60,13 @@ class Configuration:
     values: HookValues
 
 
-def configuration(settings: Settings, shelf: Shelf, kube: Kube) -> Configuration:
+def configuration(settings: Settings, shelf: Shelf, kube: Kube) -> ModuleConfiguration:
     """What the engine needs before modules are put together on top of it."""
     namespace = settings.kube.namespace or kube.connection.namespace or "default"
     sources = _sources(kube, namespace, settings.modules)
     store = ValuesStore(shelf.loaded.statics.sections, shelf.schemas)
     values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
-    return Configuration(shelf, namespace, sources, store, values)
+    return ModuleConfiguration(shelf, namespace, sources, store, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Convergence:
     _decisions: ModuleDecisions
     _requests: ModuleRequests
     _helm: Helm
-    _configured: Configuration
+    _configured: ModuleConfiguration
     _events: EventWriter
 
     async def prepare(self) -> None:
@@ -136,7 +136,7 @@ class Convergence:
 
 @asynccontextmanager
 async def convergence(
-    settings: Settings, configured: Configuration, parts: Parts, built: Assembly, registrar: WebhookRegistrar
+    settings: Settings, configured: ModuleConfiguration, parts: Parts, built: Assembly, registrar: WebhookRegistrar
 ) -> AsyncIterator[Convergence]:
     """What looks after these modules; the engine runs its tasks. Ends its render workers when it is left."""
     states = ModuleStates(configured.shelf.modules)
@@ -146,7 +146,7 @@ async def convergence(
 
 def _assemble(
     settings: Settings,
-    configured: Configuration,
+    configured: ModuleConfiguration,
     parts: Parts,
     built: Assembly,
     rest: tuple[ModuleStates, WebhookRegistrar, Renderer],
@@ -167,27 +167,34 @@ def _assemble(
     compiled = CompiledHooks(states.notices, shelf.compiled, modules.on_compiled == "park")
     hooks = _hooks(settings, parts, built, states, compiled)
     webhooks = ModuleWebhooks(states, hooks, built.declared, registrar, certain)
-    attempts = (
-        ModuleRunner(hooks, webhooks, definitions, releases, store),
-        ModuleRemover(hooks, webhooks, releases, store),
-    )
-    tasks = ModuleTasks(states, attempts, built.queues, parts.metrics, time.monotonic)
+    runner = ModuleRunner(hooks, webhooks, definitions, releases, store)
+    remover = ModuleRemover(hooks, webhooks, releases, store)
+    tasks = ModuleTasks(states, (runner, remover), built.queues, parts.metrics, time.monotonic)
     turns = TurnDispatcher(states, tasks, TurnRules(modules.patience, strict=settings.compat is Compat.ADDON))
     steps = RoundSteps(decisions, hooks, webhooks, definitions, leftovers)
     converge = Converge(states, tasks, steps, turns, built.engine)
     for state in states:
         built.engine.open(own_queue(state.module.name), tasks.carry_out)
-    shown = StatusSources(decisions, releases, sources, shelf.loaded.found.rejected, leftovers, compiled)
-    status = ModulesStatus(states, converge, shown, built.queues)
-    ModuleGauges(states, decisions, releases, built.queues, built.engine).export(parts.metrics)
-    diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
-    view_sources = ViewSources(states, status, store, built.engine, releases, tasks, diffs, built.status.snapshots)
     compiled.publish_shared()
-    events = EventWriter(parts.kube.patcher, states.notices, sources.config)
+    ModuleGauges(states, decisions, releases, built.queues, built.engine).export(parts.metrics)
+    shown = StatusSources(decisions, releases, sources, shelf.loaded.found.rejected, leftovers, compiled)
     requests = ModuleRequests(states, converge, turns, tasks)
-    return Convergence(
-        status, ModuleViews(view_sources), releases, states, decisions, requests, helm, configured, events
-    )
+    status = ModulesStatus(states, converge, shown, built.queues)
+    views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
+    events = EventWriter(parts.kube.patcher, states.notices, sources.config)
+    return Convergence(status, views, releases, states, decisions, requests, helm, configured, events)
+
+
+def _view_sources(
+    requests: ModuleRequests,
+    status: ModulesStatus,
+    values: tuple[ValuesStore, ReleaseReconciler],
+    kube: Kube,
+    built: Assembly,
+) -> ViewSources:
+    diffs = Diffs(kube.patcher, kube.discovery)
+    tasks, snapshots = requests.tasks, built.status.snapshots
+    return ViewSources(requests.states, status, *values, tasks, built.engine, diffs, snapshots)
 
 
 async def _look_for_predecessor(config: ConfigObject) -> None:

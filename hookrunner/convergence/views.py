@@ -32,9 +32,9 @@ class ViewSources:
     states: ModuleStates
     status: ModulesStatus
     store: ValuesStore
-    engine: Engine
     releases: ReleaseReconciler
     tasks: ModuleTasks
+    engine: Engine
     diffs: Diffs
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
 

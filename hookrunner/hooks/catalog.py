@@ -20,7 +20,7 @@ from hookrunner.model.modules import Module
 from hookrunner.model.values import GLOBAL
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
-from hookrunner.process.pipes import Stream
+from hookrunner.process.output import OutputStream
 from hookrunner.process.spawn import Command
 from hookrunner.settings import HooksSettings
 
@@ -42,9 +42,9 @@ class Catalog:
 class _Silence:
     """What a hook prints on `--config` is its answer, not something to log."""
 
-    def line(self, stream: Stream, text: str) -> None: ...
+    def line(self, stream: OutputStream, text: str) -> None: ...
 
-    def ended(self, stream: Stream) -> None: ...
+    def ended(self, stream: OutputStream) -> None: ...
 
 
 async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from hookrunner.errors import FilterFailed
-from hookrunner.jq.order import compare
-from hookrunner.jq.steps import NAMES, PLAIN_CALLS, One, has, index, members, path, section, truth
 from hookrunner.jq.syntax import (
     Array,
     Binary,
@@ -32,6 +30,7 @@ from hookrunner.jq.syntax import (
     Try,
     parse,
 )
+from hookrunner.jq.value_functions import NAMES, PLAIN_CALLS, One, compare, has, index, members, path, section, truth
 from hookrunner.model.resources import JSON
 
 MOST_COPIES = 100

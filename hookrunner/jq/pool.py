@@ -1,26 +1,94 @@
-"""The worker pool: who runs which request, and what it means when a worker is lost.
+"""The pool of worker processes: starts them, sends them requests, and decides what a lost worker means.
 
 A worker that hangs or dies is replaced, and only the object at fault fails: the batch goes on behind it. An object that
-killed a worker which had already answered others is tried once more in a fresh one, since the memory may be theirs.
-After `STRIKES` objects of a batch have cost a worker each, the rest of that batch is given up: else ten thousand
-objects would wait for ten thousand deadlines. Batches go out in chunks, so that those of other bindings get between.
-"""
+killed a worker which had already answered others is tried once more in a fresh one, since the memory may be the fault
+of those. After `STRIKES` objects of a batch have cost a worker each, the rest of that batch fails too: otherwise ten
+thousand objects would wait for ten thousand deadlines. Batches are sent in chunks, so that batches of other bindings
+get a turn."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import TypeAlias
+from importlib.util import find_spec
+from pathlib import Path
+from signal import SIGALRM
+from typing import Self, TypeAlias
+
+import orjson
 
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq import complaints
-from hookrunner.jq.child import Child
-from hookrunner.worker import WorkerLost
+from hookrunner.worker import LENGTH, Worker, WorkerLost
 
 STRIKES = 3
 CHUNK_OBJECTS = 200
 CHUNK_BYTES = 1 << 20
 
 Answer: TypeAlias = bytes | WorkerLost
+
+SCRIPT = Path(__file__).with_name("worker.py")
+
+# Beyond a worker's own alarm: for one that was stopped, or whose answer waits behind a busy event loop.
+PATIENCE = 10.0
+
+
+class JqWorker:
+    """One running worker process, seen from the parent. What a lost worker means is decided by `Pool`."""
+
+    def __init__(self, worker: Worker, deadline: float) -> None:
+        self._worker = worker
+        self._deadline = deadline
+
+    @classmethod
+    async def start(cls, deadline: float, memory: int) -> Self:
+        """A lean interpreter: no site, no environment, nothing of ours. Raises `WorkerLost`."""
+
+        async def spawn(descriptor: int) -> asyncio.subprocess.Process:
+            settings = (str(descriptor), str(deadline), str(memory))
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", str(SCRIPT), *settings, *_libraries()),
+                env={},
+                cwd="/",
+                pass_fds=(descriptor,),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+
+        return cls(await Worker.start("jq", spawn), deadline)
+
+    @property
+    def running(self) -> bool:
+        return self._worker.process.returncode is None
+
+    async def ask(self, kind: bytes, program: bytes, texts: Sequence[bytes]) -> AsyncGenerator[bytes, None]:
+        """The answers, one for each text, as they come (`worker.py` has the format). Raises `WorkerLost`."""
+        try:
+            self._worker.write(_packed([kind, program, *texts]))
+            for _ in texts:
+                async with asyncio.timeout(self._deadline + PATIENCE):
+                    answer = await self._worker.answer()
+                yield answer
+        except TimeoutError:
+            await self.end()
+            raise WorkerLost(f"no result within {self._deadline + PATIENCE:g} s") from None
+        except (asyncio.IncompleteReadError, OSError):
+            raise await self._lost() from None
+
+    async def _lost(self) -> WorkerLost:
+        code = await self._worker.ended()
+        if code == -SIGALRM:
+            return WorkerLost(f"no result within {self._deadline:g} s")
+        return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", again=self._worker.used)
+
+    def leave(self) -> None:
+        """Hang up: an idle worker then ends by itself."""
+        self._worker.leave()
+
+    async def end(self) -> None:
+        """Kill the worker, whatever it does, and wait until it is gone."""
+        await self._worker.kill()
 
 
 class Pool:
@@ -34,8 +102,8 @@ class Pool:
         self._memory = memory
         self._idle = idle
         self._slots = asyncio.Semaphore(workers)
-        self._resting: dict[Child, asyncio.TimerHandle] = {}
-        self._children: set[Child] = set()
+        self._resting: dict[JqWorker, asyncio.TimerHandle] = {}
+        self._children: set[JqWorker] = set()
 
     async def check(self, program: str) -> None:
         """Raises `BadFilter` if libjq does not compile the program, or dies of it."""
@@ -91,7 +159,7 @@ class Pool:
                 answers.append(lost)
 
     @asynccontextmanager
-    async def _lent(self) -> AsyncIterator[Child]:
+    async def _lent(self) -> AsyncIterator[JqWorker]:
         async with self._slots:
             child = await self._hired()
             try:
@@ -102,16 +170,16 @@ class Pool:
                 raise
             self._resting[child] = asyncio.get_running_loop().call_later(self._idle, self._retire, child)
 
-    async def _hired(self) -> Child:
+    async def _hired(self) -> JqWorker:
         if self._resting:
             child, timer = self._resting.popitem()
             timer.cancel()
             return child
-        child = await Child.start(self._deadline, self._memory)
+        child = await JqWorker.start(self._deadline, self._memory)
         self._children = {other for other in self._children if other.running} | {child}
         return child
 
-    def _retire(self, child: Child) -> None:
+    def _retire(self, child: JqWorker) -> None:
         del self._resting[child]
         child.leave()
 
@@ -143,3 +211,13 @@ def _result(answer: Answer, program: str) -> bytes | FilterFailed:
     if answer.startswith(b"="):
         return answer[1:]
     return FilterFailed(complaints.of_failure(answer[1:].decode(errors="replace"), program))
+
+
+def _packed(parts: Sequence[bytes]) -> bytes:
+    return LENGTH.pack(len(parts)) + b"".join(LENGTH.pack(len(part)) + part for part in parts)
+
+
+def _libraries() -> list[str]:
+    """The directories of `jq` and `orjson`, which a child without site cannot find. `jq` is not loaded here."""
+    module, package = find_spec("jq"), Path(orjson.__file__).parent
+    return [str(package.parent), *([str(Path(module.origin).parent)] if module and module.origin else [])]

@@ -5,7 +5,7 @@ and a memory limit (`pool.py`), because libjq can neither be interrupted nor sur
 that fails, hangs or kills its worker costs that one object its result and nobody else anything.
 
 Whatever runs it, a result is JSON written by us, compact and with sorted keys, so that equal results are equal bytes.
-Reference: shell-operator.md §4.7, §17.8; where we differ: docs/differences.md.
+Differences to shell-operator: docs/differences.md.
 """
 
 from collections.abc import Callable, Iterable, Sequence

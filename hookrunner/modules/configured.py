@@ -1,4 +1,4 @@
-"""What a user says of modules, from files instead of the cluster: manifests of a ConfigMap or a Secret, or sections.
+"""What a user configures, from files instead of the cluster: manifests of a ConfigMap or a Secret, or plain sections.
 
 ingressNginxEnabled: true        a file of sections: what would be under `data`, as text or as plain YAML
 ingressNginx: {replicas: 2}
@@ -28,15 +28,15 @@ class Configured:
 
 
 def read(paths: Iterable[Path], as_addon: bool = False) -> Configured:
-    """All files together; of a key that several have, the last counts. `as_addon`: they are read as addon-operator
-    reads them. Raises BadInput."""
+    """Read all files; of a key in several files the last one counts. `as_addon`: they are read as addon-operator reads
+    them. Raises BadInput."""
     plain: dict[str, str] = {}
     secret: dict[str, str] = {}
     for path in paths:
         for document in _documents(path, as_addon):
             if not isinstance(document, dict):
-                found = redaction.described(document)
-                raise BadInput(f"{path}: a ConfigMap, a Secret or sections are wanted, not {found}")
+                kind = redaction.described(document)
+                raise BadInput(f"{path}: a ConfigMap, a Secret or sections are wanted, not {kind}")
             hidden = document.get("kind") == "Secret"
             (secret if hidden else plain).update(_data(document, path))
     return Configured(
@@ -45,12 +45,12 @@ def read(paths: Iterable[Path], as_addon: bool = False) -> Configured:
 
 
 def of(document: Mapping[str, JSON]) -> Config:
-    """The config that sections in plain YAML are."""
+    """The config of sections in plain YAML."""
     return config_sections.parse({key: _text(value) for key, value in document.items()})
 
 
 def _documents(path: Path, as_addon: bool) -> list[JSON]:
-    """In a file of sections, `global` and the others may be read in two ways, as in the cluster."""
+    """The documents of a file. `global` and the other sections may be read in two dialects, as in the cluster."""
     try:
         text = path.read_bytes()
         shared = documents.every(text, config_sections.dialect(GLOBAL, as_addon))[0]
@@ -63,7 +63,7 @@ def _documents(path: Path, as_addon: bool) -> list[JSON]:
 
 
 def _with_global(document: JSON, other: JSON) -> JSON:
-    """With that section of the other."""
+    """The document with the global section of the other."""
     if isinstance(document, dict) and GLOBAL in document:
         return document | {GLOBAL: other[GLOBAL]}
     return document
@@ -87,7 +87,7 @@ def _data(document: dict[str, JSON], path: Path) -> dict[str, str]:
 
 
 def _text(value: JSON) -> str:
-    """A text is what stands in the ConfigMap; anything else would stand there as YAML."""
+    """A text as the ConfigMap would have it; anything else as YAML."""
     return value if isinstance(value, str) else config_sections.written(value).removesuffix("...\n")
 
 
@@ -95,4 +95,4 @@ def _decoded(key: str, value: JSON, path: Path) -> str:
     try:
         return base64.b64decode(str(value), validate=True).decode()
     except ValueError as error:
-        raise BadInput(f"{path}: `data.{key}` of the Secret is no base64 of a text: {error}") from None
+        raise BadInput(f"{path}: `data.{key}` of the Secret is not a text in base64: {error}") from None

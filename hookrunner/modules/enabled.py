@@ -18,7 +18,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules import versions
 from hookrunner.modules.order import sequence
-from hookrunner.modules.statics import Flag
+from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 
 STATIC, DYNAMIC, CONFIG, SCRIPT = EXTENDERS
@@ -34,7 +34,7 @@ class Facts:
     are installed now; `kubernetes` is the version of the cluster, empty while it is unknown. `unread` are the keys
     whose flag in the ConfigMap cannot be read."""
 
-    static: Mapping[str, Flag] = field(default_factory=dict)
+    static: Mapping[str, StaticFlag] = field(default_factory=dict)
     dynamic: Mapping[str, bool] = field(default_factory=dict)
     config: Mapping[str, bool] = field(default_factory=dict)
     invalid: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class ScriptValues:
     """The values that a module's hooks see: what the user configured, and what came of it."""
 
     config: JSON
@@ -52,7 +52,7 @@ class Documents:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptAnswer:
     """What an `enabled` script says, and why if it gives a reason; `usage` is what its run took."""
 
     wanted: bool
@@ -100,7 +100,7 @@ def unmet(
     return decision if decision and decision.choice is Choice.OFF else undecided or decision
 
 
-def scripted(answer: Answer) -> Decision | None:
+def scripted(answer: ScriptAnswer) -> Decision | None:
     """The decision that follows from a script's answer, None if it lets the module run."""
     return None if answer.wanted else Decision(Choice.OFF, SCRIPT, answer.reason or "its enabled script says false")
 
@@ -115,7 +115,7 @@ def contradicts(flags: Decision, decision: Decision) -> bool:
 class Asks(Protocol):
     """Runs a module's script: `Scripts`."""
 
-    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer: ...
+    async def ask(self, module: Module, documents: ScriptValues, enabled: Sequence[str]) -> ScriptAnswer: ...
 
 
 class Recalculation:
@@ -126,7 +126,9 @@ class Recalculation:
     each sees which modules before it are on, and that must not depend on which is quicker.
     """
 
-    def __init__(self, chain: Sequence[str], facts: Facts, documents: Mapping[str, Documents], scripts: Asks) -> None:
+    def __init__(
+        self, chain: Sequence[str], facts: Facts, documents: Mapping[str, ScriptValues], scripts: Asks
+    ) -> None:
         self._chain = chain
         self._facts = facts
         self._documents = documents

@@ -1,7 +1,7 @@
 """Prints what waits for what: as a table for a terminal, as Mermaid for a document, as DOT for Graphviz.
 
-Only `order` knows the rules; here they are drawn, arrows from what comes first to what waits for it. Modules that are
-not on are in no order: the table names them with the reason, the drawings leave them out.
+`order.py` has the rules; here they are drawn, with arrows from what comes first to what waits for it. Modules that are
+not on have no order: the table lists them with the reason, the drawings leave them out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from hookrunner.model.modules import Choice, Decision, Module
-from hookrunner.modules.discovery import place
+from hookrunner.modules.discovery import sort_key
 from hookrunner.modules.order import ModuleOrder
 
 _MERMAID = {"weight": "-.->", "gate": "==>", "requires": "-->"}
 _DOT = {"weight": "style=dashed", "gate": "style=bold", "requires": "style=solid"}
-"""How what somebody waits for is drawn."""
+"""How the edges of each kind are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Modules with the decisions about them by name; without a decision one that can be loaded counts as on."""
+    """Modules with the decisions about them by name; without a decision, a module that can be loaded counts as on."""
 
     modules: Sequence[Module]
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def text(graph: Graph) -> str:
     for module in order.sequence:
         name = f"{module.name} (gate)" if module.traits.gate else module.name
         rows.append(("-" if module.traits.modules else str(module.weight), name, _waits(module, order)))
-    for module in sorted(graph.modules, key=place):
+    for module in sorted(graph.modules, key=sort_key):
         if module.name not in order.modules:
             decision = graph.decision(module)
             rows.append((str(module.weight), module.name, f"{decision.choice}: {decision.reason}"))

@@ -1,24 +1,27 @@
-"""Modules as they would be in a cluster that nobody asks: from their files, and from files with what users configure.
+"""Modules as they would be in a cluster, without asking one: from their files, and from files with what users
+configure.
 
 Everything is decided by the code that decides it in a cluster. What only runs there is left out: no global hook has
-patched anything, and nothing is on that the files do not turn on.
+patched anything, and only modules are on that the files turn on. Templates see a stock Kubernetes.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from hookrunner.errors import BadInput, BadModule, BadValues
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import Decision, Module
 from hookrunner.model.releases import Capabilities, RenderRequest
 from hookrunner.model.resources import JSON
+from hookrunner.model.status import ModuleDump
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.configured import Configured
-from hookrunner.modules.enabled import Asks, Documents, Facts, Recalculation
+from hookrunner.modules.enabled import Asks, Facts, Recalculation, ScriptValues
 from hookrunner.modules.shelf import Shelf
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin
 from hookrunner.values.values_store import ValuesStore
+from kubetypes import builtin_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,13 @@ class Offline:
     refused: Mapping[str, BadValues]
 
     def module(self, name: str) -> Module:
-        """Raises BadInput if there is none of this name, BadModule if it cannot be loaded, BadValues if its values, or
-        those that all share, cannot be used."""
-        module = next((one for one in self.shelf.modules if one.name == name), None)
+        """The module of this name. Raises BadInput if there is none, BadModule if it cannot be loaded, BadValues if its
+        values, or the global ones, cannot be used."""
+        module = next((module for module in self.shelf.modules if module.name == name), None)
         if module is None:
-            names = [one.name for one in self.shelf.modules]
-            there = suggestion(name, names) or (f"; there are {', '.join(names)}" if names else "; there are none")
-            raise BadInput(f"there is no module '{name}'{there}")
+            names = [module.name for module in self.shelf.modules]
+            hint = suggestion(name, names) or (f"; there are {', '.join(names)}" if names else "; there are none")
+            raise BadInput(f"there is no module '{name}'{hint}")
         if module.problem:
             raise BadModule(f"module {name}: {module.problem}")
         for key in (GLOBAL, module.key):
@@ -68,8 +71,8 @@ class Offline:
         return self.store.explain(self.key(section))
 
     def order(self, name: str, namespace: str, labels: Mapping[str, str], capabilities: Capabilities) -> RenderRequest:
-        """How its chart is to be rendered for a first install. Raises as `module`, and BadValues for values that are
-        not fit for templates."""
+        """What to render for a first install of its chart. Raises as `module`, and BadValues for values that are
+        unfit for templates."""
         module = self.module(name)
         self.store.for_helm(module.key)
         return RenderRequest(
@@ -92,7 +95,7 @@ class Offline:
         flags, unread = {**plain.enabled, **secret.enabled}, plain.bad_flags | secret.bad_flags
         facts = Facts(self.shelf.loaded.statics.enabled, {}, flags, invalid, frozenset(), kubernetes, unread)
         documents = {
-            module.key: Documents(self.store.config_document(module.key), self.store.document(module.key))
+            module.key: ScriptValues(self.store.config_document(module.key), self.store.document(module.key))
             for module in modules
             if module.script
         }
@@ -100,8 +103,68 @@ class Offline:
 
 
 def offline(shelf: Shelf, configured: Configured) -> Offline:
-    """The modules with these values; what is configured is judged for all of them, also for those that are off."""
+    """The modules with these values; what is configured is validated for all of them, also for those that are off."""
     store = ValuesStore(shelf.loaded.statics.sections, shelf.schemas)
     keys = frozenset(module.key for module in shelf.modules)
     adopted = store.adopt(configured.plain, configured.secret, keys)
     return Offline(shelf, store, configured, adopted.refused)
+
+
+def list_rows(shelf: Shelf, decisions: Mapping[str, Decision]) -> list[JSON]:
+    """The modules as `module list` shows them, in their order, then the directories that cannot be one. What depends on
+    a cluster is empty."""
+    decided = [(module, decisions[module.name]) for module in shelf.modules]
+    return [
+        *(_row(module, str(decision.choice), decision.by, decision.reason) for module, decision in decided),
+        *(
+            _row(module, "rejected", "", f"{module.directory}: {module.problem}")
+            for module in shelf.loaded.found.rejected
+        ),
+    ]
+
+
+def _row(module: Module, state: str, by: str, reason: str) -> JSON:
+    dump = ModuleDump(
+        name=module.name,
+        weight=module.weight,
+        version=module.traits.version,
+        state=state,
+        by=by,
+        phase="",
+        ready=False,
+        reason=reason,
+        revision=0,
+        since=0.0,
+        last_success=0.0,
+        lacks=module.compiled,
+    )
+    return asdict(dump)
+
+
+def stock_capabilities(version: str = "", more: Iterable[str] = ()) -> Capabilities:
+    """The API versions of a Kubernetes without CRDs, and `more`: `group/version` or `group/version/Kind`, where the
+    kind adds its version. `version` is used as given (`v1.33.1`, or `1.33` for short); empty is ours."""
+    known = str(builtin_kinds.document()["version"]["gitVersion"])
+    named = {name for one in more for name in _with_its_version(one)}
+    return Capabilities(_complete_version(version) or known, tuple(sorted({*_builtin_names(), *named})))
+
+
+def _builtin_names() -> Iterator[str]:
+    for group in builtin_kinds.document()["groups"]:
+        name = f"{group['group']}/{group['version']}".lstrip("/")
+        yield name
+        yield from (f"{name}/{kind['kind']}" for kind in group["kinds"])
+
+
+def _with_its_version(name: str) -> Iterator[str]:
+    yield name
+    if name.count("/") == 2:
+        yield name.rpartition("/")[0]
+
+
+def _complete_version(version: str) -> str:
+    """`1.33` → `v1.33.0`: templates compare versions of three numbers."""
+    if not version:
+        return ""
+    numbers = version.removeprefix("v")
+    return f"v{numbers}{'.0' * max(0, 2 - numbers.count('.'))}"

@@ -1,14 +1,14 @@
-"""In which order modules run, and what each waits for (design.md §4.2, "Order").
+"""In which order modules run, and what each waits for (see docs/modules.md).
 
-    order = ModuleOrder(modules)          those that are on
+    order = ModuleOrder(modules)    those that are on
     order.sequence                  required ones first, then by weight and name; deletion goes the other way
     order.waits_for(name)           what has to be ready before its first run, for people
     order.steps, order.required     the same for `convergence/turns`, which knows who was ready before
 
-By default a module waits for every module of a lower weight, as long as patience lasts. One with `requires` has left
-that chain: it waits for what it requires, and nobody waits for it unless they require it or it is a `gate`. For gates
-and for what is required there is no patience, so that these must not go round in a circle: `circles` finds those that
-do before anything runs.
+By default a module waits for every module of a lower weight, as long as patience lasts. One with `requires` is not part
+of that chain: it waits for what it requires, and only modules that require it wait for it, unless it is a `gate`. For
+gates and for what is required there is no patience, so these must not form a cycle: `cycles` finds those that do before
+anything runs.
 """
 
 from collections import defaultdict, deque
@@ -19,20 +19,20 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 from hookrunner.model.modules import Module
-from hookrunner.modules.discovery import place
+from hookrunner.modules.discovery import sort_key
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One thing to wait for: the module `name`. For `weight` it is enough that it was tried or had its time; `gate` and
-    `requires` want it ready."""
+    """One thing to wait for: the module `name`. For `weight` it is enough that it has failed or had its time; for
+    `gate` and `requires` it must be ready."""
 
     name: str
     kind: Literal["weight", "gate", "requires"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WeightStep:
     """The modules of one weight that higher weights wait for: those in the chain, and gates."""
 
     weight: int
@@ -41,11 +41,11 @@ class Step:
 
 
 class ModuleOrder:
-    """The order of some modules. Of what is required only those among them count; no circles are among them. `steps`
-    has every weight, from the lowest on."""
+    """The order of some modules, without cycles. Only requirements among them count. `steps` has every weight, from the
+    lowest on."""
 
     def __init__(self, modules: Iterable[Module]) -> None:
-        self.modules = {module.name: module for module in sorted(modules, key=place)}
+        self.modules = {module.name: module for module in sorted(modules, key=sort_key)}
         self.sequence = sequence(tuple(self.modules.values()))
         self.steps = tuple(_steps(self.modules.values()))
         self._waits = _waits(self.modules.values())
@@ -56,22 +56,22 @@ class ModuleOrder:
         return tuple(other for other, _ in pairs if other in self.modules) if pairs else None
 
     def waits_for(self, name: str) -> tuple[Wait, ...]:
-        """What its first run waits for. Of lower weights only the next one down that has a module in the chain: that
-        one's modules have waited for the rest."""
+        """What its first run waits for. Of lower weights only the nearest that has a module in the chain: the modules
+        of that one have waited for the rest."""
         if (required := self.required(name)) is not None:
             return tuple(Wait(other, "requires") for other in required)
         return self._waits[self.modules[name].weight]
 
 
 def sequence(modules: Sequence[Module]) -> tuple[Module, ...]:
-    """Modules by weight and name, but each after what it requires. Those that go round in a circle come last."""
+    """Modules by weight and name, but each after what it requires. Those in a cycle come last."""
     known = {module.name: module for module in modules}
     missing = {module.name: {other for other, _ in module.traits.modules if other in known} for module in modules}
     wanted_by: defaultdict[str, list[str]] = defaultdict(list)
     for name, others in missing.items():
         for other in others:
             wanted_by[other].append(name)
-    ready = [place(module) for module in modules if not missing[module.name]]
+    ready = [sort_key(module) for module in modules if not missing[module.name]]
     heapify(ready)
     found: dict[str, Module] = {}
     while ready:
@@ -80,19 +80,19 @@ def sequence(modules: Sequence[Module]) -> tuple[Module, ...]:
         for other in wanted_by[name]:
             missing[other].remove(name)
             if not missing[other]:
-                heappush(ready, place(known[other]))
-    rest = sorted((module for module in modules if module.name not in found), key=place)
+                heappush(ready, sort_key(known[other]))
+    rest = sorted((module for module in modules if module.name not in found), key=sort_key)
     return (*found.values(), *rest)
 
 
-def circles(modules: Sequence[Module]) -> dict[str, str]:
-    """The names of modules that would wait for themselves, each with the way round in words."""
+def cycles(modules: Sequence[Module]) -> dict[str, str]:
+    """The names of modules that would wait for themselves, each with the cycle in words."""
     known = {module.name: module for module in modules}
     graph = _graph(modules)
     found: dict[str, str] = {}
-    for name in _knotted(graph):
-        if isinstance(name, str) and (way := _way_round(name, graph)):
-            found[name] = f"it would wait for itself for ever: {_words(way, known)}; take one of these out"
+    for name in _unsorted(graph):
+        if isinstance(name, str) and (path := _shortest_cycle(name, graph)):
+            found[name] = f"it would wait for itself indefinitely: {_describe(path, known)}; remove one of these"
     return found
 
 
@@ -101,10 +101,11 @@ Node = str | int
 
 
 def _graph(modules: Iterable[Module]) -> dict[Node, list[Node]]:
-    """Who waits without patience for whom; by way of weights, lest every module have an edge to every gate."""
+    """What waits without patience for what. Gates are reached through weights: otherwise every module would have an
+    edge to every gate."""
     graph: dict[Node, list[Node]] = {}
     below: list[Node] = []
-    ordered = sorted(modules, key=place)
+    ordered = sorted(modules, key=sort_key)
     names = {module.name for module in ordered}
     for weight, group in groupby(ordered, key=lambda module: module.weight):
         graph[weight], below = below, [weight]
@@ -115,8 +116,9 @@ def _graph(modules: Iterable[Module]) -> dict[Node, list[Node]]:
     return graph
 
 
-def _knotted(graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """What is left when whatever waits for nothing that is left has been taken out, again and again."""
+def _unsorted(graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """The nodes that are left when those that wait for no other are removed repeatedly: those in cycles, and what waits
+    for them."""
     waiting = {node: len(set(others)) for node, others in graph.items()}
     wanted_by: defaultdict[Node, list[Node]] = defaultdict(list)
     for node, others in graph.items():
@@ -133,8 +135,8 @@ def _knotted(graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
     return list(waiting)
 
 
-def _way_round(start: Node, graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """The shortest way from a node back to it, with it at both ends; empty if there is none."""
+def _shortest_cycle(start: Node, graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """The shortest path from a node back to it, with it at both ends; empty without one."""
     came_from: dict[Node, Node] = {}
     front = deque([start])
     while front:
@@ -153,7 +155,7 @@ def _way_round(start: Node, graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
     return way[::-1]
 
 
-def _words(way: Sequence[Node], modules: Mapping[str, Module]) -> str:
+def _describe(way: Sequence[Node], modules: Mapping[str, Module]) -> str:
     names = [node for node in way if isinstance(node, str)]
     steps = []
     for name, other in pairwise(names):
@@ -162,12 +164,12 @@ def _words(way: Sequence[Node], modules: Mapping[str, Module]) -> str:
     return ", ".join(steps)
 
 
-def _steps(modules: Iterable[Module]) -> Iterator[Step]:
+def _steps(modules: Iterable[Module]) -> Iterator[WeightStep]:
     """The weights of modules that are sorted by weight. Only gates among those with `requires` are waited for."""
     for weight, members in groupby(modules, key=lambda module: module.weight):
         group = tuple(members)
         chain = tuple(one.name for one in group if not (one.traits.modules or one.traits.gate))
-        yield Step(weight, chain, tuple(one.name for one in group if one.traits.gate))
+        yield WeightStep(weight, chain, tuple(one.name for one in group if one.traits.gate))
 
 
 def _waits(modules: Iterable[Module]) -> dict[int, tuple[Wait, ...]]:

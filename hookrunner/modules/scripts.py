@@ -1,10 +1,9 @@
 """Asks a module's `enabled` script whether the module should be on (see docs/modules.md).
 
 The script runs without arguments in our own working directory. It reads two files, `VALUES_PATH` and
-`CONFIG_VALUES_PATH`, writes `true` or `false` into `MODULE_ENABLED_RESULT`, and may tell why in
-`MODULE_ENABLED_REASON`. What it prints is logged as a hook's output is. When it is asked, and what becomes of its
-answer, is decided elsewhere.
-"""
+`CONFIG_VALUES_PATH`, writes `true` or `false` into `MODULE_ENABLED_RESULT`, and may write a reason into
+`MODULE_ENABLED_REASON`. Its output is logged like that of a hook. `enabled.py` decides when it is asked, and what
+follows from its answer."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN
 from hookrunner.model.modules import Module
 from hookrunner.model.values import GLOBAL
-from hookrunner.modules.enabled import Answer, Asks, Documents
+from hookrunner.modules.enabled import Asks, ScriptAnswer, ScriptValues
 from hookrunner.private_files import create_file, open_existing, reuse_directory
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
@@ -45,7 +44,7 @@ class MeteredScripts:
         self._metrics = metrics
         self._activation = activation
 
-    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+    async def ask(self, module: Module, documents: ScriptValues, enabled: Sequence[str]) -> ScriptAnswer:
         """The script's answer. Raises ScriptFailed."""
         metrics, labels = self._metrics, (module.name, "enabled", "enabled", MAIN, self._activation())
         answer = await self._scripts.ask(module, documents, enabled)
@@ -65,12 +64,10 @@ class Scripts:
         self._children = children
         self._timeout = timeout or None
 
-    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
-        """The answer of the module's script, which is there. `enabled` are the names of the modules before it that are
-        on: `global.enabledModules` in its values.
-
-        Raises ScriptFailed if it ends badly, hangs, or answers neither `true` nor `false`.
-        """
+    async def ask(self, module: Module, documents: ScriptValues, enabled: Sequence[str]) -> ScriptAnswer:
+        """Run the script of a module that has one. `enabled` are the names of the modules before it that are on:
+        `global.enabledModules` in its values. Raises ScriptFailed if it fails, hangs, or answers neither `true` nor
+        `false`."""
         with log.bound(module=module.name, hook="enabled", binding="enabled"):
             try:
                 with _workspace(self._settings, module.name) as files:
@@ -113,28 +110,28 @@ class _Files:
             "MODULE_ENABLED_REASON": str(self.reason),
         }
 
-    def write(self, documents: Documents, enabled: Sequence[str]) -> None:
-        """Only whoever runs us may read values: they may hold passwords."""
+    def write(self, documents: ScriptValues, enabled: Sequence[str]) -> None:
+        """Only our own user may read the files: values may hold passwords."""
         _write(self.config, orjson.dumps(documents.config))
         shared = {**(documents.values.get(GLOBAL) or {}), "enabledModules": list(enabled)}
         _write(self.values, orjson.dumps({**documents.values, GLOBAL: shared}))
 
-    def answer(self, module: Module, end: Exit) -> Answer:
+    def answer(self, module: Module, end: Exit) -> ScriptAnswer:
         if not end.ok:
             raise ScriptFailed(f"{module.script}: {end}; what it printed is in the log, under hook=enabled")
-        said = _read(self.result).strip()
-        if said not in ("true", "false"):
+        result = _read(self.result).strip()
+        if result not in ("true", "false"):
             raise ScriptFailed(
-                f"{module.script}: bad enabled result: {redaction.described(said)}; "
+                f"{module.script}: bad enabled result: {redaction.described(result)}; "
                 "write true or false into $MODULE_ENABLED_RESULT"
             )
         usage = Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes)
-        return Answer(said == "true", _read(self.reason).strip(), usage)
+        return ScriptAnswer(result == "true", _read(self.reason).strip(), usage)
 
 
 @contextmanager
 def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
-    """Make the files, all empty; they go when the run is over. Raises OSError."""
+    """Create the files, all empty; they are deleted when the run is over. Raises OSError."""
     run, prefix = uuid4(), settings.tmp_dir / safe_name(name)
     files = _Files(
         config=Path(f"{prefix}.module-config-values-{run}.json"),
@@ -160,13 +157,13 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _read(path: Path) -> str:
-    """What the script wrote; nothing if it removed the file, or made a FIFO of it, for whose writer nobody waits."""
+    """What the script wrote; empty if it removed the file, or replaced it by a FIFO, which is not waited for."""
     try:
-        with open(path, encoding="utf-8", errors="replace", opener=_unwaiting) as file:
+        with open(path, encoding="utf-8", errors="replace", opener=_open_nonblocking) as file:
             return file.read(_LONGEST)
     except OSError:
         return ""
 
 
-def _unwaiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)

@@ -1,8 +1,7 @@
-"""What a module says about itself in `module.yaml` (design.md §4.2; docs/module-yaml.md shows it).
+"""Reads `module.yaml`, in which a module describes itself (docs/module-yaml.md).
 
-Others use a file of this name too, so that keys which mean nothing here are warned of and never fail. A key that does
-mean something and has a wrong value makes the module one that does not load: to guess would mean to install it at the
-wrong time or in the wrong place.
+Other programs use a file of this name too, so unknown keys are logged and are no errors. A known key with a wrong value
+prevents that the module is loaded: a guess might install it at the wrong time or in the wrong place.
 """
 
 import re
@@ -51,77 +50,79 @@ _log = log.get("modules.traits")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What the file says: `name` and `weight` only if it does, the rest with every default. `strange` are the keys
-    that mean nothing here, as paths, each with what may have been meant."""
+    """What the file says: `name` and `weight` only if it has them, the rest with every default. `unknown` are the
+    unknown keys, as paths, each with what may have been meant."""
 
     name: str = ""
     weight: int | None = None
     traits: Traits = field(default_factory=Traits)
-    strange: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def read(directory: Path) -> Description:
-    """The description of the module in a directory, whose chart's version counts if `module.yaml` has none. Keys that
-    mean nothing here are logged. Raises BadModule with all that is wrong."""
+    """Read the description of the module in a directory; its version is that of the chart if `module.yaml` has none.
+    Unknown keys are logged. Raises BadModule with everything that is wrong."""
     path = directory / MODULE_FILE
-    found = parse(_text(path), str(path), _chart_version(directory))
-    if found.strange:
-        _log.warn("keys in module.yaml that mean nothing here are ignored", path=path, keys="; ".join(found.strange))
-    return found
+    description = parse(_read(path), str(path), _chart_version(directory))
+    if description.unknown:
+        _log.warn("unknown keys in module.yaml are ignored", path=path, keys="; ".join(description.unknown))
+    return description
 
 
 def parse(text: bytes, path: str, chart_version: str = "") -> Description:
-    """The same of a file's text; `path` is for messages."""
+    """Parse a file's text; `path` is for messages."""
     try:
         document = next(yaml_values.documents(text, yaml_values.YAML_1_2), None)
     except BadDocument as error:
         raise BadModule(f"{path}: {error}") from None
-    said = {} if document is None else document
-    problems = [*check(said, _FILE), *(_meanings(said) if isinstance(said, dict) else ())]
+    document = {} if document is None else document
+    problems = [*check(document, _FILE), *(_wrong_values(document) if isinstance(document, dict) else ())]
     if problems:
         raise BadModule(f"{path}: " + "; ".join(map(str, problems)))
-    return Description(said.get("name", ""), said.get("weight"), _traits(said, chart_version), tuple(_strange(said)))
+    return Description(
+        document.get("name", ""), document.get("weight"), _traits(document, chart_version), tuple(_unknown(document))
+    )
 
 
-def _traits(said: Mapping[str, JSON], chart_version: str) -> Traits:
-    requires = said.get("requires", {})
+def _traits(document: Mapping[str, JSON], chart_version: str) -> Traits:
+    requires = document.get("requires", {})
     default = Traits()
     return Traits(
-        description=said.get("description", default.description),
-        version=said.get("version", chart_version),
-        critical=said.get("critical", default.critical),
-        gate=said.get("gate", default.gate),
+        description=document.get("description", default.description),
+        version=document.get("version", chart_version),
+        critical=document.get("critical", default.critical),
+        gate=document.get("gate", default.gate),
         modules=tuple(_requirement(line) for line in requires.get("modules", ())),
         kubernetes=requires.get("kubernetes", default.kubernetes).strip(),
-        namespace=said.get("namespace", default.namespace),
-        adopt=said.get("adopt", default.adopt),
-        wait=said.get("wait", default.wait),
-        rollback_on_failure=said.get("rollbackOnFailure", default.rollback_on_failure),
-        drift=said.get("driftDetection", default.drift),
+        namespace=document.get("namespace", default.namespace),
+        adopt=document.get("adopt", default.adopt),
+        wait=document.get("wait", default.wait),
+        rollback_on_failure=document.get("rollbackOnFailure", default.rollback_on_failure),
+        drift=document.get("driftDetection", default.drift),
     )
 
 
 def _requirement(line: str) -> tuple[str, str]:
-    """`b >=1.2` is a module's name and the range of its versions. The blank may be missing."""
+    """`b >=1.2` is a module's name and a range of its versions. The space may be missing."""
     match = _REQUIREMENT.fullmatch(line.strip())
     return (match[1], match[2]) if match else ("", line.strip())
 
 
-def _meanings(said: Mapping[str, JSON]) -> Iterator[Problem]:
-    """What is of the right type and still means nothing."""
-    namespace = said.get("namespace")
+def _wrong_values(document: Mapping[str, JSON]) -> Iterator[Problem]:
+    """Values of the right type that are wrong nevertheless."""
+    namespace = document.get("namespace")
     if isinstance(namespace, str) and not _NAMESPACE.fullmatch(namespace):
-        yield Problem("namespace", f"can be no '{namespace}'; a name has small letters, digits and '-', at most 63")
-    requires = said.get("requires")
+        yield Problem("namespace", f"cannot be '{namespace}'; use lowercase letters, digits and '-', at most 63")
+    requires = document.get("requires")
     if not isinstance(requires, dict):
         return
     modules = requires.get("modules")
-    for place, line in enumerate(modules if isinstance(modules, list) else ()):
+    for index, line in enumerate(modules if isinstance(modules, list) else ()):
         if isinstance(line, str):
             name, wanted = _requirement(line)
             if not name:
-                yield Problem(f"requires.modules[{place}]", "names no module; write its name, or `name >=1.2`")
-            yield from _range(wanted, f"requires.modules[{place}]")
+                yield Problem(f"requires.modules[{index}]", "names no module; write its name, or `name >=1.2`")
+            yield from _range(wanted, f"requires.modules[{index}]")
     if isinstance(requires.get("kubernetes"), str):
         yield from _range(requires["kubernetes"], "requires.kubernetes")
 
@@ -133,15 +134,15 @@ def _range(wanted: str, path: str) -> Iterator[Problem]:
         yield Problem(path, str(error))
 
 
-def _strange(said: Mapping[str, JSON]) -> Iterator[str]:
-    for prefix, table, keys in (("", _FILE, said), ("requires.", _REQUIRES, said.get("requires", {}))):
+def _unknown(document: Mapping[str, JSON]) -> Iterator[str]:
+    for prefix, table, keys in (("", _FILE, document), ("requires.", _REQUIRES, document.get("requires", {}))):
         for key in keys:
             if key not in table.keys:
                 yield f"{prefix}{key}{suggestion(key, table.keys)}"
 
 
-def _text(path: Path) -> bytes:
-    """The file's bytes, none if it is not there."""
+def _read(path: Path) -> bytes:
+    """The file's bytes, empty if it does not exist."""
     try:
         return regular_files.read(path)
     except FileNotFoundError:
@@ -151,7 +152,7 @@ def _text(path: Path) -> bytes:
 
 
 def _chart_version(directory: Path) -> str:
-    """What is wrong with `Chart.yaml` is for whoever renders the chart to say."""
+    """The version in `Chart.yaml`, empty if it cannot be read: rendering the chart reports what is wrong with it."""
     try:
         document = next(yaml_values.documents(regular_files.read(directory / "Chart.yaml"), yaml_values.YAML_1_2), None)
     except (OSError, BadDocument):

@@ -1,8 +1,8 @@
-"""Ranges of versions, as Helm's users write them: `>=1.2`, `~1.2`, `^1`, `1.2 - 2`, `1.x`, `>=1.2, <2 || 3`.
+"""Ranges of versions, as users of Helm write them: `>=1.2`, `~1.2`, `^1`, `1.2 - 2`, `1.x`, `>=1.2, <2 || 3`.
 
-A version has up to three numbers; what is not written counts as any (`<=1.2` includes 1.2.9, `1` is the whole of 1).
-Comma or blank is "and", `||` is "or". One thing is other than in Helm: a suffix (`-gke.100`, `-rc.1`) is looked at only
-by a range that names one, because vendors of Kubernetes add them to every version. What follows `+` counts never.
+A version has up to three numbers; missing ones match any (`<=1.2` includes 1.2.9, `1` matches all of 1). A comma or a
+space is "and", `||` is "or". One thing differs from Helm: a suffix (`-gke.100`, `-rc.1`) matters only to a range that
+names one, because vendors of Kubernetes add them to every version. What follows `+` never matters.
 Sources: https://semver.org/#spec-item-11, https://github.com/Masterminds/semver#checking-version-constraints
 
 Own code: `packaging` reads PEP 440, where v1.30.1-gke.100 is no version and ^ no operator.
@@ -29,7 +29,7 @@ _EXAMPLES = "write it like >=1.2, ~1.2, ^1, 1.2 - 2 or >=1.2, <2"
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A version as it stands there: 0 to 3 numbers, and the suffix if it has one."""
+    """A version as it is written: 0 to 3 numbers, and the suffix if it has one."""
 
     numbers: tuple[int, ...]
     suffix: Suffix
@@ -40,7 +40,7 @@ class _Written:
         return _filled(self.numbers), self.suffix
 
     def after(self, kept: int) -> Key | None:
-        """The first version that differs in the first `kept` numbers; None: there is none."""
+        """The first version that differs in the first `kept` numbers, None without one."""
         if not kept:
             return None
         return _filled((*self.numbers[: kept - 1], self.numbers[kept - 1] + 1)), ()
@@ -55,7 +55,7 @@ class _Written:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Versions from `low` to before `high`, or all but these. `exact`: suffixes are looked at."""
+    """Versions from `low` to before `high`, or all but these. `exact`: suffixes matter."""
 
     low: Key | None = None
     high: Key | None = None
@@ -70,7 +70,7 @@ class _Span:
 
 
 Range = tuple[tuple[_Span, ...], ...]
-"""Spans that must all have a version, for each alternative."""
+"""For each alternative the spans that must all contain a version."""
 
 ANY: Range = ((),)
 
@@ -97,13 +97,13 @@ def _alternative(text: str) -> tuple[_Span, ...]:
         groups = hyphen.groups()
         low, high = _written(groups[1:5]), _written(groups[6:10])
         return (_Span(low.first, None, exact=bool(low.suffix)), _Span(None, high.end, exact=bool(high.suffix)))
-    spans, place = [], 0
-    while place < len(text):
-        if not (match := _COMPARISON.match(text, place)):
+    spans, offset = [], 0
+    while offset < len(text):
+        if not (match := _COMPARISON.match(text, offset)):
             break
         spans.append(_span(match[1] or "=", _written(match.groups()[2:6])))
-        place = match.end()
-    if not spans or text[place:].strip():
+        offset = match.end()
+    if not spans or text[offset:].strip():
         raise ValueError(f"'{text.strip()}' is no range of versions; {_EXAMPLES}")
     return tuple(spans)
 
@@ -127,8 +127,8 @@ def _span(operator: str, version: _Written) -> _Span:
 
 
 def _leading(numbers: tuple[int, ...]) -> int:
-    """How many numbers `^` holds fast: up to the first that is not 0, else all that are written."""
-    return next((place for place, number in enumerate(numbers, 1) if number), len(numbers))
+    """How many numbers `^` fixes: up to the first that is not 0, else all that are written."""
+    return next((count for count, number in enumerate(numbers, 1) if number), len(numbers))
 
 
 def _written(groups: tuple[str | None, ...]) -> _Written:

@@ -1,8 +1,7 @@
 """One child process from its start to its `Exit`.
 
 A run ends when the child's *own* process ends, not when the last holder of its output does: what it left behind gets a
-short grace and is then read to its end in the background (shell-operator waits for it, reference/shell-operator.md
-§17.11).
+short grace and is then read to its end in the background (shell-operator waits for it).
 """
 
 import asyncio
@@ -13,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.process.leader import Leader, Usage
-from hookrunner.process.pipes import LineSink, Pipe, Stream
+from hookrunner.process.output import LineSink, OutputPipe, OutputStream
 from hookrunner.process.spawn import Command, Spawned
 
-_LOG = log.get("process")
+_log = log.get("process")
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_maxrss, getrusage(2)
 
 
@@ -24,7 +23,7 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_m
 class Exit:
     """How a child ended, and what it used.
 
-    Either `code` or `signal` is set (neither if somebody else took the exit status). `seconds` is wall time until its
+    Either `code` or `signal` is set (neither if other code took the exit status). `seconds` is wall time until its
     own process ended. `max_rss_bytes` is never less than the memory of this process when it started the child: after
     vfork, Linux counts the parent's peak as the child's (getrusage(2), `ru_maxrss`).
     """
@@ -54,8 +53,8 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds: `kill` from SIGTERM to SIGKILL, `linger` for output that outlives its process. `tidy`: what a process
-    leaves behind in its group is killed then."""
+    """Seconds: `kill` from SIGTERM to SIGKILL, `linger` for output that outlives its process. `tidy`: then kill what a
+    process leaves behind in its group."""
 
     kill: float = 5.0
     linger: float = 0.15
@@ -63,7 +62,7 @@ class Patience:
 
 
 class Child:
-    """A running process. `result` is awaited once, by whoever started it; `stop` may come from elsewhere."""
+    """A running process. `result` is awaited once, by the code that started it; `stop` may be called by any other."""
 
     def __init__(self, command: Command, spawned: Spawned, sink: LineSink, patience: Patience) -> None:
         self._start = time.monotonic()
@@ -71,8 +70,8 @@ class Child:
         kill_after = patience.kill if command.kill_after is None else command.kill_after
         self._patience = replace(patience, kill=kill_after)
         self._leader = Leader(spawned.pid)
-        self._stdout = Pipe(spawned.stdout, Stream.STDOUT, sink, command.keep_stdout)
-        self._stderr = Pipe(spawned.stderr, Stream.STDERR, sink, command.keep_stderr)
+        self._stdout = OutputPipe(spawned.stdout, OutputStream.STDOUT, sink, command.keep_stdout)
+        self._stderr = OutputPipe(spawned.stderr, OutputStream.STDERR, sink, command.keep_stderr)
         self.pipes = (self._stdout, self._stderr)
         self.killed = False
         self.done = asyncio.Event()
@@ -115,7 +114,8 @@ class Child:
         await self._leader.ended.wait()
 
     async def _abandon(self) -> None:
-        """Nobody waits any more: end the group. Cancelled once more, kill it at once; it is reaped when it is dead."""
+        """The caller was cancelled: end the group. Cancelled once more, kill it at once; it is reaped when it is
+        dead."""
         try:
             if not self._leader.reaped:
                 await self._terminate()
@@ -131,7 +131,7 @@ class Child:
             pipe.drain()
         if await _within(self._patience.linger, *(pipe.eof for pipe in self.pipes)):
             return
-        _LOG.warn(
+        _log.warn(
             "the hook has ended, but processes that it started still hold its output, which is logged until they end;"
             " wait for them in the hook, or start them with >/dev/null 2>&1",
             processes=self._leader.group() or "none in the hook's process group",
@@ -156,7 +156,7 @@ class Child:
 
 async def _within(seconds: float | None, *events: asyncio.Event) -> bool:
     """Wait until all are set. False if that took too long. After a pause of the machine, what has happened meanwhile
-    counts: nobody knows when it did."""
+    counts, because it is not known when it happened."""
     try:
         async with asyncio.timeout(seconds):
             for event in events:

@@ -1,15 +1,23 @@
-"""All children of this process that run commands: start one, stop all, reap what is not ours.
+"""All children of this process that run commands: start one, stop all, reap orphans.
 
-Knows processes, not hooks: what the exit code means, and what the files beside it say, is for `hooks`.
+It knows processes, not hooks: `hooks/` decides what an exit code means, and reads the files of a run.
+
+Orphans are processes that lost their parent and were given to this process, because it is PID 1 or a subreaper
+(prctl(2)). None is reaped before it is known that no code waits for it, so no exit status is stolen: neither from the
+runs here, nor from other code that starts processes (workers, credential plugins). The latter stay in the process group
+of this process, while hooks and all that they start live in groups of their own.
 """
 
 import asyncio
+import os
 import signal
+from collections.abc import Container
+from contextlib import suppress
+from pathlib import Path
 
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Child, Exit, Patience
-from hookrunner.process.orphans import reap_orphans
-from hookrunner.process.pipes import LineSink, Pipe
+from hookrunner.process.output import LineSink, OutputPipe
 from hookrunner.process.spawn import Command, spawn
 
 
@@ -19,7 +27,7 @@ class Children:
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
         self._running: dict[int, Child] = {}
-        self._lingering: list[Pipe] = []
+        self._lingering: list[OutputPipe] = []
         self._adopting = False
         self._stopping = asyncio.Event()
 
@@ -73,3 +81,51 @@ class Children:
 
     def _reap_orphans(self) -> None:
         reap_orphans(self._running)
+
+
+def reap_orphans(ours: Container[int]) -> None:
+    """Reap every ended child that no code waits for. `ours` are the children whose `run` is going on.
+
+    The kernel shows one ended child at a time, the oldest first. If that is in `ours`, look again when it has been
+    reaped, which is soon.
+    """
+    while (pid := _ended_child()) is not None and pid not in ours:
+        if not _is_orphan(pid):
+            _reap_behind(ours)  # its owner may never come for it
+            return
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _ended_child() -> int | None:
+    """Look at a child that has ended without taking its exit status (WNOWAIT)."""
+    try:
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    return ended.si_pid if ended else None
+
+
+def _is_orphan(pid: int) -> bool:
+    try:
+        return os.getpgid(pid) != os.getpgrp()
+    except ProcessLookupError:  # a thread has waited for it in the meantime
+        return False
+
+
+def _reap_behind(ours: Container[int]) -> None:
+    """Reap those that the kernel does not show because another zombie stands before them.
+
+    Does nothing on a kernel without the list of children, proc_tid_children(5): then they wait for that zombie's owner.
+    """
+    for pid in _children():
+        if pid not in ours and _is_orphan(pid):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def _children() -> list[int]:
+    """The children of all threads, whether they have ended or not."""
+    found: list[int] = []
+    for path in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # the thread has ended
+            found += map(int, path.read_text().split())
+    return found

@@ -2,7 +2,7 @@
 
 On Linux the event loop waits on a pidfd (pidfd_open(2)), elsewhere a thread waits. With a pidfd the ended leader stays
 a zombie until `reap`, so that its group can be signalled safely: only an unreaped leader keeps the kernel from giving
-the group's id to somebody else.
+the id of the group to another process.
 """
 
 import asyncio
@@ -11,28 +11,29 @@ import resource
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from hookrunner import log
-from hookrunner.process.table import processes
 
-_LOG = log.get("process")
+_log = log.get("process")
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What wait4(2) tells: the exit code, negative for a signal, None if somebody else took it; CPU and peak memory."""
+    """What wait4(2) tells: the exit code, negative for a signal, None if other code took it; CPU and peak memory."""
 
     code: int | None
     resources: resource.struct_rusage
 
 
 class Leader:
-    """A started process that nobody has reaped yet.
+    """A started process that is not reaped yet.
 
-    `ended` is set when it has ended, by itself or not; `woken` then too, and before that by whoever wants to interrupt
-    the one who waits for it. `end` is the time.monotonic() of its end.
+    `ended` is set when it has ended, by itself or not; `woken` then too, and before that by code that
+    interrupts the wait. `end` is the time.monotonic() of its end.
     """
 
     def __init__(self, pid: int) -> None:
@@ -61,7 +62,7 @@ class Leader:
         except ProcessLookupError:
             pass
         except PermissionError as error:
-            _LOG.warn(f"cannot send {number.name} to the hook's processes", pid=self.pid, error=error)
+            _log.warn(f"cannot send {number.name} to the hook's processes", pid=self.pid, error=error)
 
     def reap(self) -> Usage:
         """The exit status of a process that has ended; the zombie is gone after it."""
@@ -70,13 +71,13 @@ class Leader:
         return self._usage
 
     def release(self) -> None:
-        """Nobody wants the exit status: the zombie may go now, or when it ends."""
+        """Give up the exit status: reap the zombie now, or when the process ends."""
         self._released = True
         if self.ended.is_set():
             self._discard()
 
     def group(self) -> list[str]:
-        """Who is in the group besides the leader: `name[pid]`. Empty where there is no /proc."""
+        """The processes in the group besides the leader: `name[pid]`. Empty where there is no /proc."""
         return [f"{row.name}[{row.pid}]" for row in processes() if row.group == self.pid != row.pid]
 
     def _readable(self) -> None:
@@ -105,6 +106,29 @@ def _wait4(pid: int) -> Usage:
     try:
         _, status, resources = os.wait4(pid, 0)
     except ChildProcessError:  # SIGCHLD is ignored, or other code waits for every child
-        _LOG.error("the exit status of a process was taken by somebody else", pid=pid)
+        _log.error("the exit status of a process was taken by other code", pid=pid)
         return Usage(None, resource.struct_rusage((0,) * 16))
     return Usage(os.waitstatus_to_exitcode(status), resources)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """One process: its name, its state (one letter, `Z` for a zombie), its parent and its process group."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    group: int
+
+
+def processes() -> Iterator[ProcessRow]:
+    """Every process that /proc shows, proc_pid_stat(5). Those that end meanwhile may be missing. About 20 µs each."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, _, tail = path.read_text(errors="replace").rpartition(")")
+        except OSError:
+            continue
+        pid, _, name = head.partition(" (")
+        state, parent, group, *_ = tail.split()
+        yield ProcessRow(int(pid), name, state, int(parent), int(group))

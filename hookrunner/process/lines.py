@@ -1,7 +1,7 @@
 """What a hook prints, read line by line: bytes become lines, lines become records for the log.
 
-Pure: bytes or text in, lines or records out. The rules are those of reference/shell-operator.md §11.6, with its defect
-mended: a line that looks like JSON and is not is logged as it is, never lost and never at a lower level.
+Pure: bytes or text in, lines or records out. The rules are those of shell-operator, without its defect: a line that
+looks like JSON and is not JSON is logged as it is, never lost and never at a lower level.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Starts the process of one command, and says in the user's words why it could not be started.
 
 `subprocess.Popen` without `preexec_fn` and without another user takes the vfork path on Python 3.11 to 3.13, whatever
-the size of this process (design.md D7). The child leads a process group of its own, reads from /dev/null, and has the
+the size of this process. The child leads a process group of its own, reads from /dev/null, and has the
 default signal mask and SIGPIPE (`restore_signals`).
 """
 
@@ -17,7 +17,7 @@ from hookrunner import descriptors
 from hookrunner.errors import HookFailed
 
 _BUSY_TRIES = 20
-_BUSY_PAUSE = 0.05  # seconds between them: whoever writes the file is given a second to end
+_BUSY_PAUSE = 0.05  # seconds between them: the writer of the file has a second to end
 _HASHBANG = 256  # bytes of the first line that Linux reads, BINPRM_BUF_SIZE
 
 

@@ -1,8 +1,8 @@
-"""Who may write an object that several processes look after, without a lock between them.
+"""Which process may write an object that several processes look after, without a lock between them.
 
-On the object stands what was wanted, as a digest, and since when the process lives that wanted it. Replicas want the
-same, so anyone of them may repair. Who wants something else has to be younger: a pod of the last release, which waits
-for its end, then cannot undo what the new one has registered. Both are annotations.
+Annotations of the object say what was wanted, as a digest, and since when the process runs that wanted it. Replicas
+want the same, so any of them may repair. A process that wants something else has to be younger: a pod of the last
+release, which is about to end, then cannot undo what the new one has registered.
 """
 
 import hashlib
@@ -15,32 +15,32 @@ from kubetypes import json_values
 GENERATION = "hookrunner.io/generation"
 WANTED = "hookrunner.io/wanted"
 CHALLENGE = "hookrunner.io/challenge"
-"""Somebody older asks whether anybody still wants what stands here (`challenge`); whoever does takes it away."""
+"""An older process asks whether another still wants this content (`disputes.py`); a process that does removes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What this process may write: over what older ones have written, and over what it has wanted itself before.
+    """What this process may overwrite: what older ones have written, and what it has wanted itself before.
     `generation` is its start as text that sorts by time, and ends with Z."""
 
     generation: str
     by_hand: bool = False
-    """A person has asked for it: no other process counts."""
+    """A person asked for it, so other processes do not count."""
 
     def admits(self, existing: JSON, digest: str) -> bool:
-        """May we write our wish, of this digest, over what is there?"""
+        """May we replace the existing object with ours, which has this digest?"""
         annotations = existing["metadata"].get("annotations") or {}
         theirs, wanted = annotations.get(GENERATION, ""), annotations.get(WANTED, digest)
         return self.by_hand or wanted == digest or theirs <= self.generation
 
 
 def claim(started: float) -> Claim:
-    """Of a process that lives since then, in seconds since 1970."""
+    """The claim of a process that was started at this time, in seconds since 1970."""
     return Claim(datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
 
 
 def claimed(metadata: JSON, digest: str, generation: str) -> JSON:
-    """The metadata with our claim on it. Of the same wish the first generation stays."""
+    """The metadata with our claim. If the digest is the same, the first generation stays."""
     answered = without(metadata, "annotations", CHALLENGE)
     annotations = answered.get("annotations") or {}
     if annotations.get(WANTED) == digest and GENERATION in annotations:
@@ -53,13 +53,13 @@ def unclaimed(metadata: JSON) -> JSON:
     return without(metadata, "annotations", GENERATION, WANTED, CHALLENGE)
 
 
-def without(metadata: JSON, place: str, *keys: str) -> JSON:
+def without(metadata: JSON, part: str, *keys: str) -> JSON:
     """The metadata without some labels or annotations, and without a map that would be empty."""
-    left = {key: value for key, value in (metadata.get(place) or {}).items() if key not in keys}
-    rest = {key: value for key, value in metadata.items() if key != place}
-    return rest | ({place: left} if left else {})
+    left = {key: value for key, value in (metadata.get(part) or {}).items() if key not in keys}
+    rest = {key: value for key, value in metadata.items() if key != part}
+    return rest | ({part: left} if left else {})
 
 
 def digest(wanted: JSON) -> str:
-    """A short text that is the same for the same wish."""
+    """A short text that is the same for equal values."""
     return hashlib.sha256(json_values.canonical(wanted)).hexdigest()[:16]

@@ -1,5 +1,4 @@
-"""What the hooks ask of the API server: entries of webhook configurations and conversions of CRDs (shell-operator.md
-§8.2, §8.4).
+"""What the hooks ask of the API server: entries of webhook configurations and conversions of CRDs.
 
 Every field is written out, also those that the API server would fill in, so that what it gives back is the same.
 Source: https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/validating-webhook-configuration-v1/
@@ -19,7 +18,7 @@ _PORT = 443
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the API server finds one of our servers: at `url`, or if that is empty by a Service's port 443."""
+    """Where the API server finds one of our servers: at `url`, or if that is empty at a Service's port 443."""
 
     url: str
     namespace: str
@@ -29,7 +28,7 @@ class Target:
         return self.url or f"Service {self.namespace}/{self.service}"
 
     def client_config(self, path: str) -> JSON:
-        """How to get to a path, but for whom to trust."""
+        """The `clientConfig` of a path, without certificates."""
         if self.url:
             return {"url": self.url.rstrip("/") + path}
         return {"service": {"namespace": self.namespace, "name": self.service, "path": path, "port": _PORT}}
@@ -46,11 +45,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class DesiredRegistrations:
-    """Everything that is to be in the cluster. `configuration` is the name of both webhook configurations.
+    """What should be registered in the cluster. `configuration` is the name of both webhook configurations.
 
     `conversions` has the `spec.conversion` by the name of its CRD. `clashes` are bindings that another one displaces,
-    as sentences. `incomplete` says that not all hooks could be asked: then nothing is taken away but the webhooks of
-    `sure`, which are addons, and "" for the hooks of none, of which it is known all the same what they want.
+    as sentences. `incomplete`: not all hooks could be asked, so that nothing is removed except webhooks of the addons
+    in `sure` ("" for hooks without an addon), whose hooks are all known.
     """
 
     configuration: str
@@ -79,7 +78,7 @@ def no_registrations(settings: Settings, namespace: str) -> DesiredRegistrations
 
 
 def own_namespace(settings: Settings, namespace: str) -> str:
-    """Where our Services are: where the user says, else in the namespace of our credentials."""
+    """The namespace of our Services: the user's setting, otherwise the namespace of our credentials."""
     return settings.kube.namespace or namespace or "default"
 
 
@@ -88,7 +87,7 @@ def desired_registrations(
 ) -> DesiredRegistrations:
     """What these hooks ask for. Entries come in the order of the hooks' names.
 
-    One path has one hook: of bindings with the same id the last one counts, as it is the one that answers (§8.3).
+    One path has one hook: of bindings with the same id the last one counts, as it is the one that answers.
     """
     ordered = sorted(hooks, key=lambda hook: hook.name)
     validating = [(hook, binding) for hook in ordered for binding in hook.config.validating]
@@ -110,13 +109,13 @@ _Bindings = Sequence[tuple[Hook, Admission]]
 
 
 def _last(bindings: _Bindings) -> list[tuple[Hook, Admission]]:
-    """Those that count: the last of each id and of each name, for the API server wants names once too."""
+    """Those that count: the last of each id and of each name, because the API server refuses duplicate names."""
     by_id = {webhook_id(binding.name, hook.addon): (hook, binding) for hook, binding in bindings}
     return list({webhook_name(one.name, hook.addon): (hook, one) for hook, one in by_id.values()}.values())
 
 
 def _clashes(bindings: _Bindings) -> Iterator[str]:
-    """Of both kinds together: their paths are the same, and a path does not tell which kind is asked for."""
+    """Of both kinds together: they share paths, and a path does not say which kind is asked for."""
     owners: dict[str, str] = {}
     for hook, binding in bindings:
         owner, found = f"hook '{hook.name}' ({binding.name})", webhook_id(binding.name, hook.addon)

@@ -46,14 +46,14 @@ class RepairHistory:
 
     @property
     def problem(self) -> str:
-        """What a person should know; empty while it may have been an accident."""
+        """For a person; empty while the change may have been an accident."""
         times = self._recent()
         if times < _STUBBORN:
             return ""
         return f"changed back {times} times, last by {self._by}, and repaired after {self.pause:g} s: stop that writer"
 
-    def repaired(self, before: JSON | None) -> None:
-        """We had to put right what was like this."""
+    def add(self, before: JSON | None) -> None:
+        """Note a repair of an object that was like this before."""
         self._times = self._recent() + 1
         self._last = _now()
         self._by = last_writer(before)
@@ -63,8 +63,8 @@ class RepairHistory:
 
 
 class Challenge:
-    """One object's. To be asked in regular intervals, each long enough for an answer; after an answer it rests longer
-    and longer."""
+    """The question on one object. Call `is_unanswered` at regular intervals, each long enough for an answer; after an
+    answer the question rests longer and longer."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
         self._client = client
@@ -72,9 +72,8 @@ class Challenge:
         self._generation = claim.generation
         self._rest = self._rests = 0
 
-    async def unanswered(self) -> bool:
-        """Was the question put last time, and is still there? Otherwise put it, unless it is too early. Raises
-        KubeError."""
+    async def is_unanswered(self) -> bool:
+        """Is the question of last time still there? Otherwise ask it, unless it is too early. Raises KubeError."""
         existing = await read_live(self._client, self._registration.resource, self._registration.name)
         if existing is None:
             return False
@@ -84,15 +83,15 @@ class Challenge:
         if self._rest:
             self._rest -= 1
             return False
-        await self._put(existing, annotations)
+        await self._ask(existing, annotations)
         self._rests = min(self._rests * 2 + 1, _LONGEST_REST)
         self._rest = self._rests
         return False
 
-    async def _put(self, existing: JSON, annotations: JSON) -> None:
-        """As of the version that was read: if it was changed since, somebody is there."""
-        asked = existing["metadata"] | {"annotations": annotations | {CHALLENGE: self._generation}}
-        body = existing | {"metadata": asked}
+    async def _ask(self, existing: JSON, annotations: JSON) -> None:
+        """Write as of the version that was read: if it was changed since, another process is there."""
+        metadata = existing["metadata"] | {"annotations": annotations | {CHALLENGE: self._generation}}
+        body = existing | {"metadata": metadata}
         ref = ObjectRef(self._registration.resource, name=self._registration.name)
         await writes.replace(self._client, ref, body, WriteOptions(FIELD_MANAGER))
 
@@ -103,7 +102,7 @@ def last_writer(obj: JSON | None) -> str:
     Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers
     """
     if obj is None:
-        return "whoever deletes it"
+        return "a client that deletes it"
     entries = obj["metadata"].get("managedFields") or []
     others = [entry for entry in entries if entry.get("manager", FIELD_MANAGER) != FIELD_MANAGER]
     if not others:

@@ -16,7 +16,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.registration.claims import GENERATION, Claim, claimed, unclaimed
-from hookrunner.registration.webhook_objects import DEFINITION, Registration, Trust
+from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates
 
 _TIMEOUT = 10.0
 _VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
@@ -24,9 +24,9 @@ _VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
 
 @dataclass(frozen=True, slots=True)
 class InSync:
-    """It is as it should be. `there` is False if it does not exist, as none is wanted or its time has not come."""
+    """The object is as desired. `exists` is False if it does not exist because none is wanted, or not yet."""
 
-    there: bool
+    exists: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ class WriteStep:
 
 @dataclass(frozen=True, slots=True)
 class Yielded:
-    """It is not what we want, but a younger process wants it so, since `generation`."""
+    """The object is not as we desire it, but a younger process wants it so, since `generation`."""
 
     generation: str
 
 
 @dataclass(frozen=True, slots=True)
 class LostRace:
-    """It was to be written, and somebody was faster: look again."""
+    """Another client wrote the object first: read it again."""
 
 
 Step: TypeAlias = InSync | WriteStep | Yielded
 
 
-def next_step(registration: Registration, existing: JSON | None, trust: Trust, claim: Claim) -> Step:
-    """The next step for an object as it is now."""
+def next_step(registration: Registration, existing: JSON | None, trust: TrustedCertificates, claim: Claim) -> Step:
+    """The next step for an object in this state."""
     wanted = registration.merged(existing, trust)
     if existing is None:
         return InSync(False) if wanted is None else WriteStep("POST", _stamped(registration, wanted, claim))
@@ -69,24 +69,25 @@ def next_step(registration: Registration, existing: JSON | None, trust: Trust, c
 
 
 async def take_step(
-    client: Client, registration: Registration, trust: Trust, claim: Claim
+    client: Client, registration: Registration, trust: TrustedCertificates, claim: Claim
 ) -> tuple[Step | LostRace, JSON]:
-    """Read the object and take the next step: what was done, and the object before it (None without).
+    """Read the object and take the next step; the step, and the object before it (None if it did not exist).
 
-    After a write look again. Raises KubeError; a `Denied` says which rights are needed.
+    Call it again after a write. Raises KubeError; a `Denied` says which rights are needed.
     """
     existing = await read_registration(client, registration)
-    found = next_step(registration, existing, trust, claim)
-    if isinstance(found, WriteStep):
+    taken = next_step(registration, existing, trust, claim)
+    if isinstance(taken, WriteStep):
         try:
-            found = await _write(client, registration, found, existing)
+            taken = await _write(client, registration, taken, existing)
         except (Conflict, AlreadyExists, NotFound):
             return LostRace(), existing
-    return found, existing
+    return taken, existing
 
 
 async def read_registration(client: Client, registration: Registration) -> JSON:
-    """The object that it is about, None if there is none. Raises KubeError; a `Denied` says which rights are needed."""
+    """The object of a registration, None if it does not exist. Raises KubeError; a `Denied` says which rights are
+    needed."""
     try:
         return await read_live(client, registration.resource, registration.name)
     except Denied as error:
@@ -94,7 +95,7 @@ async def read_registration(client: Client, registration: Registration) -> JSON:
 
 
 async def read_live(client: Client, resource: Resource, name: str) -> JSON:
-    """The object, None if there is none. Raises KubeError; `Denied` if neither `list` nor `get` is allowed."""
+    """The object, None if it does not exist. Raises KubeError; `Denied` if neither `list` nor `get` is allowed."""
     try:
         listed = await client.get(resource.path(), {"fieldSelector": f"metadata.name={name}"})
     except Denied as error:
@@ -113,7 +114,7 @@ def _stamped(registration: Registration, wanted: JSON, claim: Claim) -> JSON:
 
 
 async def _write(client: Client, registration: Registration, write: WriteStep, existing: JSON) -> Step:
-    """What was done."""
+    """Carry out a step; the step that was taken instead if a right is missing."""
     try:
         await _send(client, registration, write)
     except Denied as error:

@@ -1,11 +1,11 @@
-"""One object in the cluster, made right and kept right.
+"""One object in the cluster, brought to the desired state and kept there.
 
-    registered.expect(Trust(certificates))
-    await registered.settle()           # until it was read back as it should be, or a person has to act
-    await registered.follow(watches)    # for ever: repair it as soon as a watch shows that it is wrong
+    registered.expect(certificates)
+    await registered.reconcile()        # until it was read back in sync, or a person has to act
+    await registered.follow(watches)    # until cancelled: repair it as soon as a watch shows that it differs
 
-What is temporary is tried again for ever. If something undoes us again and again, the pauses grow, and `problem` says
-who it is.
+Temporary errors are retried indefinitely. If another writer undoes our repairs again and again, the pauses grow, and
+`problem` names that writer.
 """
 
 import asyncio
@@ -24,37 +24,37 @@ from hookrunner.pacing import exponential, jitter
 from hookrunner.registration.claims import Claim
 from hookrunner.registration.disputes import Challenge, RepairHistory, last_writer
 from hookrunner.registration.reconcile import InSync, LostRace, WriteStep, Yielded, next_step, take_step
-from hookrunner.registration.webhook_objects import Registration, Trust
+from hookrunner.registration.webhook_objects import Registration, TrustedCertificates
 
 _LOG = log.get("registration")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 4.0
 """Seconds between attempts. The last is short: an API server that is back asks no hook before we have told it to."""
 _SECOND_LOOK = 30.0
-"""Seconds after which is tried again what only a person can mend: rights may have been given without a sign."""
+"""Seconds after which a failure that needs a person is tried again: rights may have been given without a sign."""
 
 
 class RegisteredObject:
-    """`right` says whether it was as it should be when last seen; `settled` whether it ever was, or is left to others
-    for good; `failure` why it could not be written; `converts_anew` is set when a CRD without a conversion has got
-    one."""
+    """`in_sync`: whether it was in the desired state when it was read last. `settled`: whether it ever was, or is left
+    to another process for good. `failure`: why it could not be written. `converts_anew` is set when a CRD without a
+    conversion has got one."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
         self.registration = registration
-        self.right = False
+        self.in_sync = False
         self.settled = False
         self.converts_anew = asyncio.Event()
         self._client = client
         self._claim = claim
-        self._trust = Trust()
+        self._trust = TrustedCertificates()
         self.failure = ""
         self._trouble = ""
-        self._left = False
+        self._yielded = False
         self._challenge = Challenge(client, registration, claim)
         self._unwatched = ""
-        self._undone = RepairHistory()
+        self._repairs = RepairHistory()
         self._readable = asyncio.Event()
         self._writing = asyncio.Lock()
-        self._wrong = asyncio.Event()
+        self._differs = asyncio.Event()
 
     def __str__(self) -> str:
         return f"{self.registration.resource.kind} '{self.registration.name}'"
@@ -62,73 +62,75 @@ class RegisteredObject:
     @property
     def problem(self) -> str:
         """For a person; empty without one."""
-        return self._trouble or self._undone.problem or self._unwatched
+        return self._trouble or self._repairs.problem or self._unwatched
 
-    def want(self, registration: Registration) -> None:
-        """Something else about the same object."""
-        self.registration, self.right = registration, False
+    def set_desired(self, registration: Registration) -> None:
+        """Desire another state of the same object."""
+        self.registration, self.in_sync = registration, False
 
     def expect(self, certificates: Sequence[bytes]) -> None:
-        """Whom the API server is to trust from now on. At first others stay beside them: a pod of the last release may
-        still show one of theirs."""
-        self._trust = Trust(tuple(certificates), exact=self.settled)
+        """The certificates that the API server should trust from now on. At first others stay beside them: a pod of the
+        last release may still show one of theirs."""
+        self._trust = TrustedCertificates(tuple(certificates), exact=self.settled)
 
-    async def settle(self, by_hand: bool = False) -> list[JSON]:
-        """Return when it is right, or when a person or another process has to act; what it was before each write.
-        `by_hand` is against any other process."""
+    async def reconcile(self, by_hand: bool = False) -> list[JSON]:
+        """Write until it is in sync, or a person or another process has to act; the object before each write.
+
+        `by_hand` also replaces what other processes want.
+        """
         overwritten: list[JSON] = []
         failures = 0
         claim = replace(self._claim, by_hand=True) if by_hand else self._claim
         async with self._writing:
-            while not await self._settled(overwritten, claim):
+            while not await self._attempt(overwritten, claim):
                 await self._client.outage.sleep(jitter(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures)))
                 failures += 1
         return overwritten
 
     async def follow(self, watches: Watches) -> None:
-        """Repair it for ever, as soon as a watch shows that it is wrong."""
+        """Repair it as soon as a watch shows that it differs; runs until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._listen(watches), name=f"watch {self}")
+            tasks.create_task(self._watch(watches), name=f"watch {self}")
             tasks.create_task(self._repair(), name=f"repair {self}")
-            tasks.create_task(self._look_after_outages(), name=f"look after outages at {self}")
+            tasks.create_task(self._retry_after_outages(), name=f"retry {self} after outages")
 
-    async def _look_after_outages(self) -> None:
-        """A server that starts refuses even those who have the right."""
+    async def _retry_after_outages(self) -> None:
+        """A server that starts refuses even clients that have the right."""
         async for _ in self._client.outage.ends():
             if self.failure:
-                self._wrong.set()
+                self._differs.set()
 
-    async def _settled(self, overwritten: list[JSON], claim: Claim) -> bool:
-        """One attempt; is there nothing more to do for now?"""
+    async def _attempt(self, overwritten: list[JSON], claim: Claim) -> bool:
+        """Make one attempt; is nothing left to do for now?"""
         trust = self._trust
         try:
-            found, before = await take_step(self._client, self.registration, trust, claim)
+            step, before = await take_step(self._client, self.registration, trust, claim)
         except KubeError as error:
-            return self._unread(error)
+            return self._note_error(error)
         self._readable.set()
-        if isinstance(found, LostRace):
+        if isinstance(step, LostRace):
             return False
-        if isinstance(found, WriteStep):
-            _LOG.info("writing a registration", object=str(self), method=found.method)
+        if isinstance(step, WriteStep):
+            _LOG.info("writing a registration", object=str(self), method=step.method)
             overwritten.append(before)
-            if _unconverted(before):
+            if _is_unconverted(before):
                 self.converts_anew.set()
             return False
         if self._trust is trust:
             self._trust = replace(trust, exact=False)
-        self._is(found)
+        self._settle(step)
         return True
 
-    def _unread(self, error: KubeError) -> bool:
-        """What an error means; is there nothing more to do for now? Users without webhooks give no rights for them."""
+    def _note_error(self, error: KubeError) -> bool:
+        """Note an error; is nothing left to do for now? Users without webhooks give no rights for them."""
         if isinstance(error, Denied) and not self.registration.digest:
-            self._is(InSync(False))
+            self._settle(InSync(False))
             return True
-        self._fails(error)
+        self._fail(error)
         return not error.brief
 
-    async def _listen(self, watches: Watches) -> None:
-        """A watch that can only be refused is not opened: it would be in the log as lost."""
+    async def _watch(self, watches: Watches) -> None:
+        """A watch that can only be refused is not opened: the log would report it as lost."""
         await self._readable.wait()
         resource = self.registration.resource
         selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={self.registration.name}")
@@ -140,72 +142,72 @@ class RegisteredObject:
         match state:
             case ObjectState(obj, is_synced):
                 self._unwatched = "" if is_synced else self._unwatched
-                self._see(obj)
+                self._compare(obj)
             case WatchRestored():
                 self._unwatched = ""
             case WatchLost(reason, brief):
                 self._unwatched = "" if brief else f"not watched, so not repaired: {reason}"
 
-    def _see(self, obj: JSON | None) -> None:
-        """The object as the watch shows it, perhaps older than our last write: whoever repairs reads it again."""
-        found = next_step(self.registration, obj, self._trust, self._claim)
-        if isinstance(found, WriteStep):
-            self._wrong.set()
+    def _compare(self, obj: JSON | None) -> None:
+        """Compare the object that the watch shows; it may be older than our last write, so a repair reads it again."""
+        step = next_step(self.registration, obj, self._trust, self._claim)
+        if isinstance(step, WriteStep):
+            self._differs.set()
         else:
-            self._is(found)
+            self._settle(step)
 
     async def _repair(self) -> None:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_SECOND_LOOK):
-                    await self._wrong.wait()
-            if self._left and not self._wrong.is_set():
+                    await self._differs.wait()
+            if self._yielded and not self._differs.is_set():
                 await self._contest()
-            if not self._wrong.is_set() and not self.failure:
+            if not self._differs.is_set() and not self.failure:
                 continue
-            self._wrong.clear()
-            await asyncio.sleep(self._undone.pause)
-            # Whoever brings a CRD, or gives us a right, has changed nothing back.
-            new = 0 if self.right else 1
-            for before in (await self.settle())[new:]:
-                self._undone.repaired(before)
+            self._differs.clear()
+            await asyncio.sleep(self._repairs.pause)
+            # A client that brings a CRD, or gives us a right, has changed nothing back.
+            new = 0 if self.in_sync else 1
+            for before in (await self.reconcile())[new:]:
+                self._repairs.add(before)
                 _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
 
     async def _contest(self) -> None:
-        """Take over from a younger process that is gone."""
+        """Take over from a younger process that no longer exists."""
         with suppress(KubeError):
-            if await self._challenge.unanswered():
-                _LOG.warn("nobody wants what is registered any more, taking over", object=str(self))
-                await self.settle(by_hand=True)
+            if await self._challenge.is_unanswered():
+                _LOG.warn("no running process wants what is registered, taking over", object=str(self))
+                await self.reconcile(by_hand=True)
 
-    def _is(self, found: InSync | Yielded) -> None:
-        self.failure, self._left, self.settled = "", isinstance(found, Yielded), True
-        self.right = isinstance(found, InSync) and found.there
-        self._tell(_left(found) if isinstance(found, Yielded) else self._absent(found))
+    def _settle(self, step: InSync | Yielded) -> None:
+        self.failure, self._yielded, self.settled = "", isinstance(step, Yielded), True
+        self.in_sync = isinstance(step, InSync) and step.exists
+        self._report(_describe_yielded(step) if isinstance(step, Yielded) else self._describe_absent(step))
 
-    def _absent(self, found: InSync) -> str:
-        wanted = self.registration.digest and not found.there
-        return "does not exist yet, is configured when it appears" if wanted else ""
+    def _describe_absent(self, step: InSync) -> str:
+        is_desired = self.registration.digest and not step.exists
+        return "does not exist yet, is configured when it appears" if is_desired else ""
 
-    def _fails(self, error: KubeError) -> None:
-        """As long as it is not registered, what hooks would refuse is let in."""
-        self.failure, self.right = str(error), False
-        self._tell(self.failure, "warn" if error.brief else "error")
+    def _fail(self, error: KubeError) -> None:
+        """As long as it is not registered, the API server admits what hooks would refuse."""
+        self.failure, self.in_sync = str(error), False
+        self._report(self.failure, "warn" if error.brief else "error")
 
-    def _tell(self, problem: str, level: str = "warn") -> None:
+    def _report(self, problem: str, level: str = "warn") -> None:
         if problem and problem != self._trouble:
             _LOG.log(level, "registration is not as it should be", object=str(self), reason=problem)
         self._trouble = problem
 
 
-def _left(found: Yielded) -> str:
+def _describe_yielded(step: Yielded) -> str:
     return (
-        f"left as it is: another process, started later ({found.generation}), wants something else there. If that one "
+        f"left as it is: another process, started later ({step.generation}), wants something else there. If that one "
         "is gone, we take over in a minute; if it is another installation, give each its own configuration name"
     )
 
 
-def _unconverted(before: JSON | None) -> bool:
-    """A CRD whose objects nobody has converted."""
+def _is_unconverted(before: JSON | None) -> bool:
+    """Is this a CRD whose objects are not converted?"""
     conversion = (before or {}).get("spec", {}).get("conversion", {})
     return bool(conversion.get("strategy") == "None")

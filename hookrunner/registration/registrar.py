@@ -1,12 +1,12 @@
-"""Everything in the cluster that leads the API server to us: put there, kept there, taken away.
+"""Everything in the cluster that leads the API server to us: registered, kept in sync, removed.
 
     registrar = Registrar(client, metrics, desired_registrations(hooks, …), claim(started))
-    await registrar.publish(trust)      # PEM; returns when all that can be written was read back
-    await registrar.keep(watches)       # for ever
-    await registrar.want(desired_registrations(…))       # something else from now on, since hooks have come or gone
-    registrar.condition()               # (True, "") when the API server knows all we want it to
+    await registrar.publish(trust)          # PEM; returns when all that can be written was read back
+    await registrar.keep(watches)           # until cancelled
+    await registrar.set_desired(desired, own)     # after hooks have come or gone
+    registrar.condition()                   # (True, "") when the API server knows all that is desired
 
-There is no lock between processes; `claims` says who may write. A CRD that does not exist is waited for in `keep`.
+Processes do not lock each other out; `claims.py` says which one may write. `keep` waits for CRDs that do not exist.
 """
 
 import asyncio
@@ -30,9 +30,9 @@ from hookrunner.registration.registered_object import RegisteredObject
 from hookrunner.registration.webhook_objects import (
     CONVERSION,
     DEFINITION,
-    Definition,
+    CrdConversion,
     Registration,
-    Trust,
+    TrustedCertificates,
     certificates,
     registrations,
 )
@@ -44,53 +44,53 @@ _LOG = log.get("registration")
 
 
 class Registrar:
-    """Looks after the objects of one wish, which may be exchanged for another."""
+    """Looks after the objects of the desired registrations, which may be exchanged for others."""
 
-    def __init__(self, client: Client, metrics: Metrics, wish: DesiredRegistrations, claim: Claim) -> None:
+    def __init__(self, client: Client, metrics: Metrics, desired: DesiredRegistrations, claim: Claim) -> None:
         self._client = client
-        self._wish = wish
+        self._desired = desired
         self._claim = claim
         self._trust: Sequence[bytes] | None = None
         self._published = self._ready = False
         self._changed = asyncio.Event()
         self._objects: dict[str, RegisteredObject] = {}
-        self._take(wish)
-        self._warn(wish.clashes)
+        self._adopt(desired)
+        self._warn(desired.clashes)
         metrics.webhook_registered.from_function(lambda: list(self._values()))
 
     async def publish(self, trust: bytes) -> None:
-        """Have the API server come here and trust these certificates. Safe to call again and again.
+        """Have the API server come here and trust these certificates. May be called again.
 
-        The first time, certificates that are there already stay, for a pod of the last release may still show one of
-        them; each later call leaves only those that it is given. Temporary errors are outwaited, others are told by
-        `condition`.
+        The first time, certificates that are published already stay, because a pod of the last release may still show
+        one of them; each later call leaves only those that it is given. Temporary errors are waited out, `condition`
+        reports the others.
         """
         self._trust = certificates(trust)
-        for one in self._objects.values():
-            one.expect(self._trust)
-        await _settle(self._objects.values())
+        for registered in self._objects.values():
+            registered.expect(self._trust)
+        await _reconcile(self._objects.values())
         self._published = True
 
-    async def want(self, wish: DesiredRegistrations, mine: DesiredRegistrations) -> None:
-        """Have this registered from now on; return when what has changed, and all that `mine` speaks of, was read back
-        as it should be. What was never published is only noted.
+    async def set_desired(self, desired: DesiredRegistrations, own: DesiredRegistrations) -> None:
+        """Register this from now on; return when what has changed, and all objects of `own`, were read back in sync.
+        Before the first `publish` it is only noted.
 
-        Raises RegistrationFailed if a part of `mine` cannot be written, or something cannot be taken away.
+        Raises RegistrationFailed if a part of `own` cannot be written, or something cannot be removed.
         """
-        self._warn(clash for clash in wish.clashes if clash not in self._wish.clashes)
-        changed = {*self._take(wish), *(key for key, one in _by_key(mine).items() if one.digest)}
+        self._warn(clash for clash in desired.clashes if clash not in self._desired.clashes)
+        changed = {*self._adopt(desired), *(key for key, part in _by_key(own).items() if part.digest)}
         if self._trust is None:
             return
         concerned = [self._objects[key] for key in changed if key in self._objects]
-        await _settle(concerned)
-        self._forget(one for one in concerned if not (one.failure or _is_asked(one)))
-        if failures := [f"{one}: {one.failure}" for one in concerned if one.failure]:
+        await _reconcile(concerned)
+        self._forget(registered for registered in concerned if not (registered.failure or _is_wanted(registered)))
+        if failures := [f"{registered}: {registered.failure}" for registered in concerned if registered.failure]:
             raise RegistrationFailed("; ".join(failures))
 
     async def keep(self, watches: Watches) -> None:
-        """Repair what is changed, configure CRDs that appear, free those that no hook asks for any more."""
+        """Repair objects that were changed, configure CRDs that appear, release CRDs that no hook converts any more."""
         kept: dict[RegisteredObject, asyncio.Task[None]] = {}
-        freeing = False
+        releasing = False
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
@@ -98,105 +98,104 @@ class Registrar:
                 for gone in kept.keys() - present:
                     kept.pop(gone).cancel()
                 for new in present - kept.keys():
-                    kept[new] = tasks.create_task(_followed(new, watches))
-                if not (self._wish.incomplete or freeing):
-                    tasks.create_task(self._free(watches))
-                    freeing = True
+                    kept[new] = tasks.create_task(_follow(new, watches))
+                if not (self._desired.incomplete or releasing):
+                    tasks.create_task(self._release_definitions(watches))
+                    releasing = True
                 await self._changed.wait()
 
     def condition(self) -> tuple[bool, str]:
-        """Is everything in place that can be, and what a person should know.
+        """Is everything registered that can be, and what a person should know.
 
-        Once in place, later trouble is told but does not make us unready: reviews are answered as before.
+        Once registered, later trouble is reported but does not make us unready: reviews are answered as before.
         """
         objects = self._objects.values()
-        self._ready = self._ready or (self._published and all(one.settled for one in objects))
-        told = [f"{one}: {one.problem}" for one in objects if one.problem]
-        if not self._published and not told:
-            told = ["webhooks are not registered yet"]
-        return self._ready, "; ".join((*told, *self._wish.clashes))
+        self._ready = self._ready or (self._published and all(registered.settled for registered in objects))
+        problems = [f"{registered}: {registered.problem}" for registered in objects if registered.problem]
+        if not self._published and not problems:
+            problems = ["webhooks are not registered yet"]
+        return self._ready, "; ".join((*problems, *self._desired.clashes))
 
-    def _take(self, wish: DesiredRegistrations) -> list[str]:
-        """The keys of objects about which something else is wanted now; of what is not asked for any more, that it is
-        not."""
-        self._wish, wanted = wish, _by_key(wish)
-        for key, one in self._objects.items():
-            wanted.setdefault(key, Definition(one.registration.name, wish.conversion, None))
-        changed = [key for key, one in wanted.items() if not self._is_known(key, one)]
+    def _adopt(self, desired: DesiredRegistrations) -> list[str]:
+        """Take over what is desired; the keys of objects whose desired state changed, including those that are no
+        longer wanted."""
+        self._desired, parts = desired, _by_key(desired)
+        for key, registered in self._objects.items():
+            parts.setdefault(key, CrdConversion(registered.registration.name, desired.conversion, None))
+        changed = [key for key, part in parts.items() if not self._is_known(key, part)]
         for key in changed:
             if known := self._objects.get(key):
-                known.want(wanted[key])
+                known.set_desired(parts[key])
             else:
-                known = self._objects[key] = RegisteredObject(self._client, wanted[key], self._claim)
+                known = self._objects[key] = RegisteredObject(self._client, parts[key], self._claim)
                 known.expect(self._trust or ())
         self._changed.set()
         return changed
 
-    def _is_known(self, key: str, wanted: Registration) -> bool:
+    def _is_known(self, key: str, registration: Registration) -> bool:
         known = self._objects.get(key)
-        return known is not None and known.registration == wanted
+        return known is not None and known.registration == registration
 
-    def _forget(self, freed: Iterable[RegisteredObject]) -> None:
-        """CRDs that were given back."""
-        gone = set(freed)
-        self._objects = {key: one for key, one in self._objects.items() if one not in gone}
+    def _forget(self, released: Iterable[RegisteredObject]) -> None:
+        """Forget CRDs whose conversion was removed."""
+        gone = set(released)
+        self._objects = {key: registered for key, registered in self._objects.items() if registered not in gone}
         self._changed.set()
 
     def _warn(self, clashes: Iterable[str]) -> None:
         for clash in clashes:
             _LOG.warn("webhooks are in each other's way", reason=clash)
 
-    async def _free(self, watches: Watches) -> None:
-        """CRDs that we have set a conversion on, and that no hook speaks of. Without a right to list them there is
-        nothing that we could have set."""
+    async def _release_definitions(self, watches: Watches) -> None:
+        """Remove our conversion from CRDs that no hook converts. Without a right to list them we have set none."""
         if not await may_list(self._client, DEFINITION.path(), CONVERSION):
             return
         selection = Selection(DEFINITION.api_version, DEFINITION.kind, labels=CONVERSION)
-        async with aclosing(watches.open(selection)) as story:
-            async for reports in story:
-                for definition in self._unasked(reports):
-                    await RegisteredObject(self._client, definition, self._claim).settle()
+        async with aclosing(watches.open(selection)) as batches:
+            async for reports in batches:
+                for conversion in self._unwanted_conversions(reports):
+                    await RegisteredObject(self._client, conversion, self._claim).reconcile()
 
-    def _unasked(self, reports: Sequence[Report]) -> Iterator[Definition]:
-        """Those that still lead to us; most will be other installations'."""
+    def _unwanted_conversions(self, reports: Sequence[Report]) -> Iterator[CrdConversion]:
+        """Of the CRDs that lead to us; most will be other installations'."""
         for report in reports:
             if isinstance(report, ObjectSeen) and report.change is not Change.DELETED:
-                definition = Definition(report.key.name, self._wish.conversion, None)
-                asked = definition.name in self._wish.conversions
-                if not asked and isinstance(next_step(definition, report.obj, Trust(), self._claim), WriteStep):
-                    yield definition
+                conversion = CrdConversion(report.key.name, self._desired.conversion, None)
+                step = next_step(conversion, report.obj, TrustedCertificates(), self._claim)
+                if conversion.name not in self._desired.conversions and isinstance(step, WriteStep):
+                    yield conversion
 
     def _values(self) -> Iterator[tuple[LabelValues, float]]:
-        for one in self._objects.values():
-            if one.registration.digest:
-                yield (one.registration.resource.kind, one.registration.name), float(one.right)
+        for registered in self._objects.values():
+            if registered.registration.digest:
+                yield (registered.registration.resource.kind, registered.registration.name), float(registered.in_sync)
 
 
-def _by_key(wish: DesiredRegistrations) -> dict[str, Registration]:
-    return {f"{one.resource.kind}/{one.name}": one for one in registrations(wish)}
+def _by_key(desired: DesiredRegistrations) -> dict[str, Registration]:
+    return {f"{part.resource.kind}/{part.name}": part for part in registrations(desired)}
 
 
-def _is_asked(one: RegisteredObject) -> bool:
-    """Is this a part of every wish, or is something wanted of it?"""
-    return one.registration.resource is not DEFINITION or bool(one.registration.digest)
+def _is_wanted(registered: RegisteredObject) -> bool:
+    """Is this a configuration, which is always looked after, or a CRD that hooks convert?"""
+    return registered.registration.resource is not DEFINITION or bool(registered.registration.digest)
 
 
-async def _settle(objects: Iterable[RegisteredObject]) -> None:
+async def _reconcile(objects: Iterable[RegisteredObject]) -> None:
     async with asyncio.TaskGroup() as tasks:
-        for one in objects:
-            tasks.create_task(one.settle())
+        for registered in objects:
+            tasks.create_task(registered.reconcile())
 
 
-async def _followed(one: RegisteredObject, watches: Watches) -> None:
+async def _follow(registered: RegisteredObject, watches: Watches) -> None:
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(one.follow(watches))
-        tasks.create_task(_list_again(one, watches))
+        tasks.create_task(registered.follow(watches))
+        tasks.create_task(_relist_converted(registered, watches))
 
 
-async def _list_again(one: RegisteredObject, watches: Watches) -> None:
-    """What was listed before a CRD had a conversion came in whatever shape it was stored, under any version's name."""
-    plural, _, group = one.registration.name.partition(".")
+async def _relist_converted(registered: RegisteredObject, watches: Watches) -> None:
+    """Objects that were listed before a CRD had a conversion came in their stored shape, under any version's name."""
+    plural, _, group = registered.registration.name.partition(".")
     while True:
-        await one.converts_anew.wait()
-        one.converts_anew.clear()
+        await registered.converts_anew.wait()
+        registered.converts_anew.clear()
         watches.relist(group, plural)

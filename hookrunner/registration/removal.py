@@ -1,6 +1,7 @@
-"""Finds what an installation has registered and wants no more, and takes it away at a start without webhooks.
+"""Finds what an installation has registered and no longer wants, and removes it at a start without webhooks.
 
-Whoever stops asking hooks must not leave the API server asking: with the failure policy `Fail` that blocks everybody.
+A program that stops answering reviews must not leave the API server asking: with the failure policy `Fail` that blocks
+all clients.
 """
 
 from collections.abc import AsyncIterator
@@ -14,9 +15,16 @@ from hookrunner.registration.claims import Claim
 from hookrunner.registration.desired import DesiredRegistrations
 from hookrunner.registration.reconcile import read_live
 from hookrunner.registration.registered_object import RegisteredObject
-from hookrunner.registration.webhook_objects import CONVERSION, DEFINITION, US, Definition, Registration, registrations
+from hookrunner.registration.webhook_objects import (
+    CONVERSION,
+    DEFINITION,
+    US,
+    CrdConversion,
+    Registration,
+    registrations,
+)
 
-Found: TypeAlias = AsyncIterator[Registration]
+_Registrations: TypeAlias = AsyncIterator[Registration]
 
 LABELLED = f"{CONVERSION}={US}"
 """Selects the CRDs whose conversion any hookrunner has set."""
@@ -26,45 +34,46 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _log = log.get("registration")
 
 
-async def find_unwanted(client: Client, wish: DesiredRegistrations) -> Found:
-    """Where something may be of an installation that is not in its `wish`, which is usually empty. Raises KubeError."""
-    for one in registrations(wish):
-        yield one
+async def find_unwanted(client: Client, desired: DesiredRegistrations) -> _Registrations:
+    """Where an installation may have registered something that is not `desired`, which is usually empty. Raises
+    KubeError."""
+    for registration in registrations(desired):
+        yield registration
     listed = await client.get(DEFINITION.path(), {"labelSelector": LABELLED})
     for obj in listed["items"]:
-        if obj["metadata"]["name"] not in wish.conversions and not wish.incomplete:
-            yield Definition(obj["metadata"]["name"], wish.conversion, None)
+        if obj["metadata"]["name"] not in desired.conversions and not desired.incomplete:
+            yield CrdConversion(obj["metadata"]["name"], desired.conversion, None)
 
 
-async def has_leftovers(client: Client, wish: DesiredRegistrations) -> bool:
-    """Is anything registered for this installation that is not in its wish? Who may not look has registered nothing.
-    Raises KubeError."""
+async def has_leftovers(client: Client, desired: DesiredRegistrations) -> bool:
+    """Is anything registered for this installation that is not desired? Without the right to look we have registered
+    nothing. Raises KubeError."""
     try:
-        async for one in find_unwanted(client, wish):
-            if await _stands(client, one):
+        async for registration in find_unwanted(client, desired):
+            if await _is_registered(client, registration):
                 return True
     except Denied:
         return False
     return False
 
 
-async def _stands(client: Client, one: Registration) -> bool:
+async def _is_registered(client: Client, registration: Registration) -> bool:
     """Rights may be given for one of the objects and not for the next."""
     try:
-        existing = await read_live(client, one.resource, one.name)
+        existing = await read_live(client, registration.resource, registration.name)
     except Denied:
         return False
-    return existing is not None and one.unasked(existing)
+    return existing is not None and registration.unasked(existing)
 
 
-async def withdraw(client: Client, wish: DesiredRegistrations, claim: Claim) -> None:
-    """Take all of it away, as soon as that can be done. Who lacks the right to look has never registered anything."""
+async def withdraw(client: Client, desired: DesiredRegistrations, claim: Claim) -> None:
+    """Remove all of it, as soon as that is possible. Without the right to look we have never registered anything."""
     failures = 0
     while True:
         try:
-            async for one in find_unwanted(client, wish):
-                if await _stands(client, one):  # else it would tell of what it cannot read
-                    await RegisteredObject(client, one, claim).settle()
+            async for registration in find_unwanted(client, desired):
+                if await _is_registered(client, registration):  # otherwise it would report that it cannot read it
+                    await RegisteredObject(client, registration, claim).reconcile()
         except KubeError as error:
             _log.debug("what was registered earlier cannot be looked for", error=error)
             if not error.brief:

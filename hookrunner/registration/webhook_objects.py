@@ -38,25 +38,26 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICAT
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
-    """The certificates to be published. `exact`: no others beside them are to be trusted any more.
+class TrustedCertificates:
+    """The certificates to publish in a `caBundle`. `exact`: no others are trusted beside them.
 
-    Otherwise those stay that are there for the same address: they are of a replica that has newer or older ones than
-    we, and whose requests would fail if each of us took the other's away.
+    Otherwise those stay that are there for the same address: they belong to a replica that has newer or older ones
+    than we, and its requests would fail if each of us removed the other's. A bundle is a set: neither order nor the
+    text between certificates counts. `certificates/` judges whether a certificate is still valid.
     """
 
     certificates: tuple[bytes, ...] = ()
     exact: bool = False
 
     def bundle(self, present: str) -> str:
-        """The `caBundle` that is to stand where `present` stands: that one itself if nothing is wrong with it."""
+        """The `caBundle` to put in place of `present`; `present` itself if it is equal."""
         there = _in_bundle(present)
         wanted = self.certificates if self.exact else tuple(dict.fromkeys(self.certificates + there))
         return present if set(there) == set(wanted) else _bundle(wanted)
 
 
 class Registration(Protocol):
-    """What is to stand in one object."""
+    """What should stand in one object."""
 
     @property
     def resource(self) -> Resource: ...
@@ -66,27 +67,27 @@ class Registration(Protocol):
 
     @property
     def target(self) -> Target:
-        """Where what stands in it leads, if it is ours."""
+        """Where it leads the API server."""
         ...
 
     @property
     def digest(self) -> str:
-        """Of what is wanted, but for whom to trust; empty if nothing is."""
+        """Of what is desired, without the certificates; empty if nothing is desired."""
         ...
 
-    def merged(self, existing: JSON | None, trust: Trust) -> JSON | None:
-        """The object as it should be, None for none."""
+    def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
+        """The desired object; None if it should not exist."""
         ...
 
     def unasked(self, existing: JSON) -> bool:
-        """Is there anything of ours in it that no hook asks for?"""
+        """Does it have anything of ours that no hook asks for?"""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
-    """A webhook configuration with our entries. `keep`: entries of ours stay that no hook asks for, but for those whose
-    addon is among `sure`."""
+class WebhookConfiguration:
+    """A webhook configuration with our entries. `keep`: entries of ours that no hook asks for stay, except those whose
+    addon is in `sure`."""
 
     resource: Resource
     name: str
@@ -99,7 +100,7 @@ class Configuration:
     def digest(self) -> str:
         return digest(self.entries) if self.entries else ""
 
-    def merged(self, existing: JSON | None, trust: Trust) -> JSON | None:
+    def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
         if existing is None:
             return self._new(trust) if self.entries else None
         present = existing.get("webhooks") or []
@@ -115,37 +116,37 @@ class Configuration:
         return existing | {"metadata": metadata} | ({"webhooks": entries} if entries != present else {})
 
     def unasked(self, existing: JSON) -> bool:
-        """Are there entries of ours that no hook asks for?"""
+        """Does it have entries of ours that no hook asks for?"""
         names = {entry["name"] for entry in self.entries}
         present = existing.get("webhooks") or []
         return any(self._path(entry) and entry["name"] not in names for entry in present)
 
-    def _new(self, trust: Trust) -> JSON:
+    def _new(self, trust: TrustedCertificates) -> JSON:
         head = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
         metadata = {"name": self.name, "labels": {MANAGED_BY: US}}
         return head | {"metadata": metadata, "webhooks": self._entries([], trust, False)}
 
-    def _entries(self, present: Sequence[JSON], trust: Trust, injected: bool) -> list[JSON]:
-        """Ours take the places of their former selves, in their order; new ones come last."""
+    def _entries(self, present: Sequence[JSON], trust: TrustedCertificates, injected: bool) -> list[JSON]:
+        """Our entries take the places of the present ones of their names; new ones come last."""
         before = {entry["name"]: entry for entry in present}
-        ours = [_right(before.get(entry["name"]), entry, trust, injected) for entry in self.entries]
+        ours = [_reconciled_entry(before.get(entry["name"]), entry, trust, injected) for entry in self.entries]
         names, places = {entry["name"] for entry in ours}, iter(ours)
         kept = (entry for entry in present if entry["name"] in names or self._stays(self._path(entry)))
         return [next(places) if entry["name"] in names else entry for entry in kept] + list(places)
 
     def _stays(self, path: str) -> bool:
-        """An entry with this path, that no hook asks for."""
+        """Does an entry with this path stay that no hook asks for?"""
         return not path or (self.keep and addon_of(path) not in self.sure)
 
     def _path(self, entry: JSON) -> str:
-        """Where an entry leads to here, empty if it is not one of ours."""
+        """The path of ours that an entry leads to, empty if it is not ours."""
         path = self.target.path(entry["clientConfig"])
         return path if path.startswith(ADMISSION) else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """A CRD and the conversion that it is to have; without one, ours is taken away if it still leads to us."""
+class CrdConversion:
+    """A CRD and its desired conversion; without one, ours is removed if it still leads to us."""
 
     name: str
     target: Target
@@ -156,8 +157,8 @@ class Definition:
     def digest(self) -> str:
         return digest(self.conversion) if self.conversion else ""
 
-    def merged(self, existing: JSON | None, trust: Trust) -> JSON | None:
-        """A CRD that does not exist yet is nobody's fault."""
+    def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
+        """A CRD that does not exist yet is not created."""
         if existing is None:
             return None
         spec, metadata = existing["spec"], existing["metadata"]
@@ -174,25 +175,25 @@ class Definition:
         return existing | {"metadata": metadata, "spec": spec | {"conversion": wanted}}
 
     def unasked(self, existing: JSON) -> bool:
-        """Has it a conversion of ours that no hook asks for?"""
-        return self.conversion is None and self.merged(existing, Trust()) != existing
+        """Does it have a conversion of ours that no hook asks for?"""
+        return self.conversion is None and self.merged(existing, TrustedCertificates()) != existing
 
     def _leads_here(self, conversion: JSON) -> bool:
         return bool(self.target.path((conversion.get("webhook") or {}).get("clientConfig") or {}))
 
 
 def certificates(pem: bytes) -> tuple[bytes, ...]:
-    """The certificates in PEM text, each once and as its base64 only."""
+    """The certificates in PEM text, each once, as base64 only."""
     return tuple(dict.fromkeys(b"".join(found.split()) for found in _CERTIFICATE.findall(pem)))
 
 
-def registrations(wish: DesiredRegistrations) -> list[Registration]:
-    """The objects that a wish is about: both configurations always, even if nothing is wanted in them any more."""
-    name, target, doubt = wish.configuration, wish.admission, (wish.incomplete, wish.sure)
+def registrations(desired: DesiredRegistrations) -> list[Registration]:
+    """The objects of the desired registrations: always both configurations, even if no hook needs them any more."""
+    name, target, doubt = desired.configuration, desired.admission, (desired.incomplete, desired.sure)
     return [
-        Configuration(VALIDATING, name, target, wish.validating, *doubt),
-        Configuration(MUTATING, name, target, wish.mutating, *doubt),
-        *(Definition(crd, wish.conversion, conversion) for crd, conversion in wish.conversions.items()),
+        WebhookConfiguration(VALIDATING, name, target, desired.validating, *doubt),
+        WebhookConfiguration(MUTATING, name, target, desired.mutating, *doubt),
+        *(CrdConversion(crd, desired.conversion, conversion) for crd, conversion in desired.conversions.items()),
     ]
 
 
@@ -201,27 +202,27 @@ def _injected(existing: JSON) -> bool:
     return any(f"cert-manager.io/{name}" in annotations for name in _INJECTED)
 
 
-def _right(present: JSON | None, wanted: JSON, trust: Trust, injected: bool) -> JSON:
-    """One entry: the present one if nothing is wrong with it. What we do not know in it, newer servers may have."""
+def _reconciled_entry(present: JSON | None, wanted: JSON, trust: TrustedCertificates, injected: bool) -> JSON:
+    """One entry: the present one if it is in sync. Fields that we do not know may be those of newer servers."""
     client = _trusting((present or {}).get("clientConfig") or {}, wanted["clientConfig"], trust, injected)
     entry = wanted | {"clientConfig": client}
     known = {key: value for key, value in (present or {}).items() if key in entry or key in _OPTIONAL}
     return present if present is not None and _same(known, entry) else entry
 
 
-def _converted(present: JSON, wanted: JSON, trust: Trust, injected: bool) -> JSON:
+def _converted(present: JSON, wanted: JSON, trust: TrustedCertificates, injected: bool) -> JSON:
     before = (present.get("webhook") or {}).get("clientConfig") or {}
     client = _trusting(before, wanted["webhook"]["clientConfig"], trust, injected)
     conversion = wanted | {"webhook": wanted["webhook"] | {"clientConfig": client}}
     return present if _same(present, conversion) else conversion
 
 
-def _trusting(present: JSON, wanted: JSON, trust: Trust, injected: bool) -> JSON:
-    """Where to and whom to trust. Certificates that were trusted elsewhere mean nothing here."""
+def _trusting(present: JSON, wanted: JSON, trust: TrustedCertificates, injected: bool) -> JSON:
+    """The address with the certificates to trust. Certificates of another address are dropped."""
     bundle = present.get("caBundle", "")
     if not injected:
-        same_place = _same({key: value for key, value in present.items() if key != "caBundle"}, wanted)
-        bundle = trust.bundle(bundle if same_place else "")
+        same_address = _same({key: value for key, value in present.items() if key != "caBundle"}, wanted)
+        bundle = trust.bundle(bundle if same_address else "")
     return wanted | ({"caBundle": bundle} if bundle else {})
 
 

@@ -1,7 +1,7 @@
-"""Does a CustomResourceDefinition in the cluster say what a file says? Pure.
+"""Is a CustomResourceDefinition in the cluster in sync with a file? Pure.
 
-The API server fills in names, leaves out what is empty and what it does not know, so the two are compared in a form
-that has none of these differences. A difference too many would only cost a write that changes nothing.
+The API server fills in names and leaves out empty and unknown fields, so both are compared in a form without these
+differences. A false difference would only cost a write that changes nothing.
 
 https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/
 """
@@ -21,11 +21,13 @@ _VERSION = ("name", "served", "storage", "deprecated", "deprecationWarning", "su
 
 
 def merged(existing: JSON, wanted: JSON) -> JSON | None:
-    """The existing definition with what is wanted of it; None if nothing is to change.
+    """The existing definition with the desired changes; None if it is in sync.
 
-    Labels and annotations are added to those that are there. A conversion by webhook that is set in the cluster stays.
+    Labels and annotations are added to the existing ones. A conversion by webhook that is set in the cluster stays.
     """
-    if said(existing) == said(wanted | {"spec": _spec(existing, wanted)}) and not _unmarked(existing, wanted):
+    if comparable(existing) == comparable(wanted | {"spec": _spec(existing, wanted)}) and not _lacks_metadata(
+        existing, wanted
+    ):
         return None
     metadata = dict(existing["metadata"])
     for place in ("labels", "annotations"):
@@ -34,13 +36,13 @@ def merged(existing: JSON, wanted: JSON) -> JSON | None:
 
 
 def _spec(existing: JSON, wanted: JSON) -> JSON:
-    """What is wanted, with the conversion that holds."""
+    """The desired spec, with the conversion that applies."""
     here = existing["spec"].get("conversion") or {}
     kept = here.get("strategy", "None") != "None" or not wanted["spec"].get("conversion")
     return wanted["spec"] | ({"conversion": here} if kept and here else {})
 
 
-def _unmarked(existing: JSON, wanted: JSON) -> bool:
+def _lacks_metadata(existing: JSON, wanted: JSON) -> bool:
     """Does it lack a label or an annotation?"""
     return any(
         (existing["metadata"].get(place) or {}).get(key) != value
@@ -49,11 +51,11 @@ def _unmarked(existing: JSON, wanted: JSON) -> bool:
     )
 
 
-def said(crd: JSON) -> JSON:
-    """What a definition says, in a form to compare by."""
+def comparable(crd: JSON) -> JSON:
+    """A definition in a form for comparison."""
     spec = crd["spec"]
     kind = spec["names"]["kind"]
-    names = {"singular": kind.lower(), "listKind": f"{kind}List"} | _filled(spec["names"])
+    names = {"singular": kind.lower(), "listKind": f"{kind}List"} | _without_empty(spec["names"])
     versions = [_version(version) for version in spec["versions"]]
     conversion = spec.get("conversion") or {"strategy": "None"}
     untyped = bool(spec.get("preserveUnknownFields"))
@@ -63,11 +65,11 @@ def said(crd: JSON) -> JSON:
 def _version(version: JSON) -> JSON:
     columns = [_column(column) for column in version.get("additionalPrinterColumns") or ()]
     schema = _schema((version.get("schema") or {}).get("openAPIV3Schema"))
-    return _filled({key: version.get(key) for key in _VERSION} | {"columns": columns}) | {"schema": schema}
+    return _without_empty({key: version.get(key) for key in _VERSION} | {"columns": columns}) | {"schema": schema}
 
 
 def _column(column: JSON) -> JSON:
-    return {key: value for key, value in _filled(column).items() if (key, value) != ("priority", 0)}
+    return {key: value for key, value in _without_empty(column).items() if (key, value) != ("priority", 0)}
 
 
 def _with_port(conversion: JSON) -> JSON:
@@ -79,8 +81,8 @@ def _with_port(conversion: JSON) -> JSON:
     return conversion | {"webhook": webhook | {"clientConfig": client | {"service": service}}}
 
 
-def _filled(value: JSON) -> JSON:
-    """A map without what is empty: the server leaves that out. A number that is 0 says something, and so does {}."""
+def _without_empty(value: JSON) -> JSON:
+    """A map without empty values, which the server leaves out. 0 and {} are not empty."""
     return {key: below for key, below in value.items() if not _empty(below)}
 
 
@@ -93,8 +95,8 @@ def _schema(schema: JSON) -> JSON:
     if not isinstance(schema, dict):
         return schema
     kept = {key: below for key in _RAW if (below := schema.get(key)) is not None}
-    kept |= _filled({key: schema[key] for key in _OTHERS & schema.keys()})
-    kept |= _filled({key: _schema(schema[key]) for key in _SCHEMAS & schema.keys()})
+    kept |= _without_empty({key: schema[key] for key in _OTHERS & schema.keys()})
+    kept |= _without_empty({key: _schema(schema[key]) for key in _SCHEMAS & schema.keys()})
     kept |= {key: [_schema(one) for one in schema[key]] for key in _LISTS & schema.keys() if schema[key]}
     maps = {key: schema[key] for key in _MAPS & schema.keys() if schema[key]}
     return kept | {key: {name: _schema(one) for name, one in below.items()} for key, below in maps.items()}

@@ -220,4 +220,4 @@ def _reason_to_stay(metadata: JSON, identity: ReleaseId) -> str:
     owner = ownership.owner(metadata)
     if owner != identity:
         return f"it belongs to release {owner}" if owner else "it belongs to no release"
-    return f"its annotation {ownership.POLICY} says so" if ownership.kept(metadata) else ""
+    return f"its annotation {ownership.POLICY} says so" if ownership.must_stay(metadata) else ""

@@ -26,7 +26,7 @@ _STAGES = (
     " MutatingAdmissionPolicy MutatingAdmissionPolicyBinding"
     " ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
 )
-_PLACES = {kind: place for place, kinds in enumerate(_STAGES) for kind in kinds.split()}
+_PLACES = {kind: stage_of for stage_of, kinds in enumerate(_STAGES) for kind in kinds.split()}
 _OTHERS = _STAGES.index("")
 
 
@@ -41,8 +41,8 @@ class ReleaseId(NamedTuple):
 
 
 class ObjectId(NamedTuple):
-    """An object of a release as its manifest names it; `namespace` is the release's if the manifest says nothing, also
-    for kinds that have none."""
+    """An object of a release as its manifest names it; `namespace` is the release's if the manifest has none, also for
+    kinds without namespaces."""
 
     api_version: str
     kind: str
@@ -56,7 +56,7 @@ class ObjectId(NamedTuple):
 
     @property
     def lasting(self) -> tuple[str, str, str, str]:
-        """What stays the same when a chart moves to another version of the same API."""
+        """The identity that stays when a chart moves to another version of the same API."""
         return (self.group, self.kind, self.namespace, self.name)
 
     def __str__(self) -> str:
@@ -65,23 +65,24 @@ class ObjectId(NamedTuple):
 
 
 def object_id(obj: JSON, identity: ReleaseId) -> ObjectId:
-    """Of an object in a manifest. Raises ReleaseFailed if it has no name: it could never be found again."""
+    """The identity of an object in a manifest. Raises ReleaseFailed if it has no name: it could never be found
+    again."""
     metadata = obj.get("metadata") or {}
     if not metadata.get("name"):
         raise ReleaseFailed(f"a {obj.get('kind') or 'document without kind'} has no metadata.name: give it one")
     return ObjectId(obj["apiVersion"], obj["kind"], metadata.get("namespace") or identity.namespace, metadata["name"])
 
 
-def place(kind: str) -> int:
-    """In which stage objects of this kind are written."""
+def stage_of(kind: str) -> int:
+    """The index of the stage in which objects of this kind are written."""
     return _PLACES.get(kind, _OTHERS)
 
 
 def stages(ids: Iterable[ObjectId]) -> list[list[ObjectId]]:
-    """What to write one after another; what stands together may be written at once."""
+    """The stages to write one after another; objects of a stage may be written at once."""
     found: dict[int, list[ObjectId]] = {}
     for one in ids:
-        found.setdefault(place(one.kind), []).append(one)
+        found.setdefault(stage_of(one.kind), []).append(one)
     return [found[number] for number in sorted(found)]
 
 
@@ -89,20 +90,22 @@ _VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 
 class KindResolver:
-    """The kinds of one cluster."""
+    """Resolves the kinds of one cluster. Kinds that releases define are known from their CRDs: the API server's own
+    list of kinds may be behind, and so may our cache of it."""
 
     def __init__(self, discovery: Discovery) -> None:
         self._discovery = discovery
         self._defined: dict[tuple[str, str], Resource] = {}
 
     def learn(self, objects: Iterable[JSON]) -> None:
-        """Remember what the CRDs among the objects define. Raises ReleaseFailed if one does not say."""
+        """Remember the kinds that the CRDs among the objects define. Raises ReleaseFailed if a CRD is invalid."""
         for obj in objects:
             if obj.get("kind") == CRD:
                 self._defined |= {(one.api_version, one.kind): one for one in resources(obj)}
 
     async def resolve(self, api_version: str, kind: str) -> Resource:
-        """Of an object in a manifest. Raises UnknownKind, or another KubeError if the server cannot be asked."""
+        """The resource of a kind in a manifest. Raises UnknownKind, or another KubeError if the server cannot be
+        asked."""
         try:
             return await self._discovery.resolve(api_version, kind, exact=True)
         except UnknownKind:
@@ -111,12 +114,12 @@ class KindResolver:
             raise
 
     def forget(self, api_version: str) -> None:
-        """The server said 404 for something of this version: ask again next time."""
+        """Drop cached kinds of this version, because the server answered 404: the next time it is asked again."""
         self._discovery.forget(api_version)
 
 
 def resources(crd: JSON) -> list[Resource]:
-    """What a CRD defines, one for each served version. Raises ReleaseFailed if that cannot be said."""
+    """The resources that a CRD defines, one for each served version. Raises ReleaseFailed if it is invalid."""
     try:
         spec = crd["spec"]
         names, namespaced = spec["names"], spec.get("scope") == "Namespaced"

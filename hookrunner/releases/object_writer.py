@@ -49,13 +49,13 @@ class ObjectWrite:
     @property
     def may_adopt(self) -> bool:
         """May an object that belongs to no release be adopted?"""
-        return self.options.adopt or ownership.marked(self.obj["metadata"], ownership.ADOPT)
+        return self.options.adopt or ownership.is_marked(self.obj["metadata"], ownership.ADOPT)
 
     def adopts(self, metadata: JSON) -> bool:
         """Does a write adopt the live object? One that has only lost its marks is still ours."""
         owner = ownership.owner(metadata)
         if owner is None:
-            return self.last is None or not ownership.written(metadata)
+            return self.last is None or not ownership.was_written(metadata)
         return owner != self.identity
 
     def adoption(self, metadata: JSON) -> Adoption:
@@ -130,7 +130,7 @@ class ObjectWriter:
     async def _take_over_fields(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Turn all that `helm` has written into applied fields; the metadata afterwards."""
         last = None if order.adopts(metadata) else order.last
-        entries = server_side_apply.moved(metadata.get("managedFields") or [], last)
+        entries = server_side_apply.to_applied(metadata.get("managedFields") or [], last)
         if entries is None:
             return metadata
         patch = [
@@ -169,7 +169,7 @@ class ObjectWriter:
                 if not (faults := server_side_apply.faults(error.raw)):
                     raise
             _LOG.warn("faults in a template are ignored", object=order.ref.path, faults=", ".join(map(str, faults)))
-            body = server_side_apply.tolerated(body, faults)
+            body = server_side_apply.without_faults(body, faults)
         return (await writes.apply(self._client, order.ref, body, options)).json
 
     async def _recreate(self, order: ObjectWrite, metadata: JSON, error: ApiError) -> WriteResult | None:
@@ -180,7 +180,7 @@ class ObjectWriter:
             return None
         if not frozen:
             raise error
-        if not ownership.marked(order.obj["metadata"], ownership.RECREATE):
+        if not ownership.is_marked(order.obj["metadata"], ownership.RECREATE):
             raise ReleaseFailed(
                 f"{', '.join(frozen)} cannot change after creation: delete the object, or allow to recreate it by"
                 f' the annotation {ownership.RECREATE}: "true" in the template. The API server said: {error}'

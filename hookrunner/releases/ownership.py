@@ -19,7 +19,7 @@ from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.records.record_storage import OTHER, RecordStorage
 
 MANAGER = "helm"
-"""The field manager of everything that we apply, as for Helm and addon-operator (addon-operator.md §6.3)."""
+"""The field manager of everything that we apply, as for Helm and addon-operator."""
 
 NAME = "meta.helm.sh/release-name"
 NAMESPACE = "meta.helm.sh/release-namespace"
@@ -27,15 +27,15 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}
 POLICY = "helm.sh/resource-policy"
 
 ADOPT = "hookrunner.io/adopt"
-"""On an object in a template, "true": take it over if it is there already and belongs to no release, or to one that has
-no record any more."""
+"""On an object in a template, "true": adopt it if it exists already and belongs to no release, or to one without a
+record."""
 
 RECREATE = "hookrunner.io/recreate"
-"""On an object in a template, "true": delete and create it if a field is to change that cannot be changed."""
+"""On an object in a template, "true": delete and create it if an immutable field changes."""
 
 
 def owned(obj: JSON, resource: Resource, identity: ReleaseId) -> JSON:
-    """The object of a manifest as it is sent: marked as ours, its namespace written out."""
+    """The object of a manifest as it is sent: with the marks of its release, and with its namespace."""
     metadata = {key: value for key, value in obj["metadata"].items() if key != "namespace"}
     if resource.namespaced:
         metadata["namespace"] = obj["metadata"].get("namespace") or identity.namespace
@@ -46,8 +46,8 @@ def owned(obj: JSON, resource: Resource, identity: ReleaseId) -> JSON:
 
 
 def plain(obj: JSON) -> JSON:
-    """The same object as the server keeps it: `stringData` of a Secret is `data`. An apply would own the former, and
-    keys that leave it would stay in the latter."""
+    """The object as the server stores it: `stringData` of a Secret becomes `data`. An apply would own the former, and
+    keys that are removed from it would stay in the latter."""
     texts = obj.get("stringData")
     if (
         obj.get("kind") != "Secret"
@@ -61,51 +61,51 @@ def plain(obj: JSON) -> JSON:
 
 
 def owner(metadata: JSON) -> ReleaseId | None:
-    """The release that an object in the cluster belongs to."""
+    """The release to which a live object belongs, None without one."""
     annotations = metadata.get("annotations") or {}
     name = annotations.get(NAME)
     return ReleaseId(name, annotations.get(NAMESPACE, "")) if name else None
 
 
 def check_unowned(identity: ReleaseId, allowed: bool) -> None:
-    """Raise ReleaseFailed unless `identity` is allowed to take over an object that belongs to no release."""
+    """Raise ReleaseFailed unless `identity` may adopt an object that belongs to no release."""
     if not allowed:
-        raise ReleaseFailed(f"it is there already and belongs to no release: delete it, or {ways_to_adopt(identity)}")
+        raise ReleaseFailed(f"it exists already and belongs to no release: delete it, or {ways_to_adopt(identity)}")
 
 
 def ways_to_adopt(identity: ReleaseId) -> str:
-    """How to allow that an object is taken over, for a person."""
+    """How to allow the adoption of an object, for a person."""
     return (
-        f"take it over by `hookrunner module adopt {identity.name}`, by the annotation"
+        f"adopt it by `hookrunner module adopt {identity.name}`, by the annotation"
         f' {ADOPT}: "true" in the template, or by `adopt: true` in module.yaml'
     )
 
 
-def written(metadata: JSON) -> bool:
-    """Has a release ever written the object that is there? That it was in a manifest does not tell: an attempt that
-    failed because it is not ours had it, too."""
+def was_written(metadata: JSON) -> bool:
+    """Has a release ever written the live object? A manifest does not say so: an attempt that failed because the object
+    is not ours has it, too."""
     return any(entry.get("manager") == MANAGER for entry in metadata.get("managedFields") or ())
 
 
-def marked(metadata: JSON, annotation: str) -> bool:
-    """Is this annotation "true" there?"""
+def is_marked(metadata: JSON, annotation: str) -> bool:
+    """Is this annotation "true"?"""
     return str((metadata.get("annotations") or {}).get(annotation)).lower() == "true"
 
 
-def kept(metadata: JSON) -> bool:
-    """Is the object to stay when its release goes (https://helm.sh/docs/howto/charts_tips_and_tricks/)?"""
+def must_stay(metadata: JSON) -> bool:
+    """Must the object stay when its release is deleted (https://helm.sh/docs/howto/charts_tips_and_tricks/)?"""
     return str((metadata.get("annotations") or {}).get(POLICY)).strip().lower() == "keep"
 
 
 _FRESH = 2.0
-"""Seconds for which an answer is used again: hundreds of objects may name the same owner."""
+"""Seconds for which an answer is cached: hundreds of objects may name the same owner."""
 
 _LOG = log.get("releases.owners")
 
 
 @dataclass(slots=True)
 class _Answer:
-    """A record of one release, empty if there is none, and when (loop time) the cluster was asked."""
+    """A record of one release, empty if it has none, and when (loop time) the cluster was asked."""
 
     record: str = ""
     asked_at: float = float("-inf")
@@ -122,8 +122,8 @@ class ReleaseOwners:
         self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
 
     async def check_orphaned(self, owner: ReleaseId, identity: ReleaseId, allowed: bool) -> None:
-        """Raise ReleaseFailed, which says why and what to do, unless release `owner` of an object has no record any
-        more and `identity` is allowed to take its objects over. Raises KubeError if the server cannot be asked."""
+        """Raise ReleaseFailed, with the reason and what to do, unless release `owner` of an object has no record any
+        more and `identity` may adopt its objects. Raises KubeError if the server cannot be asked."""
         belongs = f"it belongs to release {owner}"
         if not owner.namespace:
             raise ReleaseFailed(
@@ -133,32 +133,32 @@ class ReleaseOwners:
             record = await self._record(owner)
         except Denied as error:
             raise ReleaseFailed(
-                f"{belongs}, and it cannot be seen whether that still exists, so the object is not taken over: {error};"
-                f" give the right to list secrets and configmaps in namespace {owner.namespace}"
+                f"{belongs}, and it is unknown whether that still exists, so the object is not adopted: {error};"
+                f" grant the right to list secrets and configmaps in namespace {owner.namespace}"
             ) from error
         if record:
             raise ReleaseFailed(
                 f"{belongs}, and two releases may not have the same object. That release has a record, {record}; if "
-                f"nothing looks after it any more: kubectl delete secret,configmap -n {owner.namespace} "
+                f"it is no longer maintained: kubectl delete secret,configmap -n {owner.namespace} "
                 f"-l owner=helm,name={owner.name}, then hookrunner module adopt {identity.name}"
             )
         if not allowed:
             raise ReleaseFailed(f"{belongs}, which has no record any more: {ways_to_adopt(identity)}")
 
     def note(self, identity: ReleaseId, adoption: Adoption) -> None:
-        """`identity` has taken an object over."""
+        """Note that `identity` has adopted an object."""
         level = "warn" if adoption.owner else "info"
         owner = adoption.owner or "none"
-        _LOG.log(level, "object taken over", release=str(identity), object=adoption.object, owner=owner)
+        _LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
         self._adoptions[identity].append(adoption)
 
     def adopted(self, identity: ReleaseId) -> tuple[Adoption, ...]:
-        """What this release has taken over since the last call, in the order of names."""
+        """The objects that this release has adopted since the last call, in the order of names."""
         return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda one: one.object))
 
     async def _record(self, owner: ReleaseId) -> str:
-        """A record of a release, of either kind, as `Secret <namespace>/<name>`; empty if there is none. Raises Denied
-        if that cannot be seen, or another KubeError."""
+        """Find a record of a release, of either kind, as `Secret <namespace>/<name>`; empty without one. Raises Denied
+        without the right to list records, or another KubeError."""
         now, answer = asyncio.get_running_loop().time, self._answers[owner]
         async with answer.asking:
             if now() - answer.asked_at >= _FRESH:
@@ -172,11 +172,11 @@ class ReleaseOwners:
                 if found := await records.find(*owner):
                     return found
         except Denied:
-            if not await self._is_gone(owner.namespace):
+            if not await self._is_deleted(owner.namespace):
                 raise
         return ""
 
-    async def _is_gone(self, namespace: str) -> bool:
+    async def _is_deleted(self, namespace: str) -> bool:
         """Is it certain that a namespace does not exist?"""
         try:
             await self._client.get(f"/api/v1/namespaces/{namespace}")

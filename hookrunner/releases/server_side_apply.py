@@ -4,7 +4,7 @@ A chart may say things that an apply refuses: fields that the API server does no
 Helm 3 ignore unknown fields and keep the last duplicate, so such charts exist; an object that could be created must not
 fail at its first change. Those faults are taken out of what is applied.
 
-Sources: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and, for `moved`, client-go's package
+Sources: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and, for `to_applied`, client-go's package
 `util/csaupgrade`, which does the same for `kubectl apply --server-side`.
 """
 
@@ -40,39 +40,40 @@ class Dispute(NamedTuple):
         return f'{without_elements(self.field)} (set by "{self.manager}")'
 
 
-def moved(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
-    """`managedFields` with what `helm` created or updated as if it had been applied; None if that is so already.
+def to_applied(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
+    """`managedFields` with the fields that `helm` created or updated turned into applied ones; None if they are
+    already.
 
-    Without it a field that such a write has set would stay for ever: an apply removes only what was applied. But of an
-    update the server counts what it filled in too, to its defaults, and the next apply would remove that and whatever
-    others have put below it. So only what stands in our `last` manifest is moved, if that is known.
+    Without this, a field set by such a write would stay forever: an apply removes only applied fields. But for an
+    update the server also counts the defaults that it filled in, and the next apply would remove them and everything
+    that others have set below them. So only fields of our `last` manifest are turned, if it is known.
     """
-    written = [entry for entry in entries if _is(entry, "Update")]
+    written = [entry for entry in entries if _is_ours(entry, "Update")]
     if not written:
         return None
-    applied = next((entry for entry in entries if _is(entry, "Apply")), written[0])
+    applied = next((entry for entry in entries if _is_ours(entry, "Apply")), written[0])
     same = [entry for entry in written if entry["apiVersion"] == applied["apiVersion"]]
     fields = applied["fieldsV1"] if applied["operation"] == "Apply" else {}
     for entry in same:
-        fields = union(fields, entry["fieldsV1"] if last is None else _said(entry["fieldsV1"], last))
-    others = [entry for entry in entries if not _is(entry, "Update") and not _is(entry, "Apply")]
+        fields = union(fields, entry["fieldsV1"] if last is None else _owned_fields(entry["fieldsV1"], last))
+    others = [entry for entry in entries if not _is_ours(entry, "Update") and not _is_ours(entry, "Apply")]
     return [applied | {"operation": "Apply", "fieldsV1": fields}, *others]
 
 
-def _is(entry: JSON, operation: str) -> bool:
+def _is_ours(entry: JSON, operation: str) -> bool:
     ours = entry["manager"] == MANAGER and entry["operation"] == operation
     return ours and not entry.get("subresource") and "fieldsV1" in entry
 
 
-def _said(fields: JSON, value: JSON) -> JSON:
-    """Of a set of fields those that the value has, as an apply of it would own them: a map or a list is not owned as
-    such (`.`) besides what is in it (FieldsV1, https://kubernetes.io/docs/reference/using-api/server-side-apply/)."""
+def _owned_fields(fields: JSON, value: JSON) -> JSON:
+    """The fields of a set that the value has, as an apply of it would own them: a map or a list with owned parts is not
+    owned itself (`.`) (FieldsV1, https://kubernetes.io/docs/reference/using-api/server-side-apply/)."""
     kept: dict[str, JSON] = {}
     for key, below in fields.items():
         if key == ".":
             kept[key] = below
-        elif found := list(_below(value, key)):
-            left = _said(below, found[0])
+        elif found := list(_part(value, key)):
+            left = _owned_fields(below, found[0])
             whole = not below.keys() - {"."}
             if key.startswith("f:"):
                 left.pop(".", None)
@@ -81,8 +82,8 @@ def _said(fields: JSON, value: JSON) -> JSON:
     return kept
 
 
-def _below(value: JSON, key: str) -> Iterator[JSON]:
-    """What a key of FieldsV1 leads to, if the value has it."""
+def _part(value: JSON, key: str) -> Iterator[JSON]:
+    """The part of a value at a key of FieldsV1, if the value has it."""
     how, _, what = key.partition(":")
     if how == "f" and isinstance(value, dict):
         yield from [value[what]] if what in value else []
@@ -101,7 +102,7 @@ def _matching(items: list[JSON], wanted: JSON) -> Iterator[JSON]:
 
 
 def disputes(message: str) -> list[Dispute]:
-    """The conflicts that an apply was refused for; none if the message is about something else."""
+    """The conflicts in the refusal of an apply; empty if the message is about something else."""
     return [
         Dispute(found["manager"], field)
         for found in _CONFLICTS.finditer(message)
@@ -120,18 +121,19 @@ def sets(value: JSON, path: str) -> bool:
     if path.startswith("."):
         entries = value.items() if isinstance(value, dict) else ()
         return any(path.startswith(f".{key}") and sets(below, path[len(key) + 1 :]) for key, below in entries)
-    inside, rest = parted(path)
+    inside, rest = split_bracket(path)
     return isinstance(value, list) and any(sets(item, rest) for item in items(value, inside))
 
 
-def parted(path: str) -> tuple[str, str]:
-    """`[…]` at the beginning of a path, without the brackets, and what follows. What is no path leads nowhere."""
+def split_bracket(path: str) -> tuple[str, str]:
+    """`[…]` at the beginning of a path, without the brackets, and the rest. An invalid path gives one that matches
+    nothing."""
     bracket = _BRACKET.match(path)
     return (bracket[1], path[bracket.end() :]) if bracket else ("-", "")
 
 
 def items(value: list[JSON], inside: str) -> Iterator[JSON]:
-    """The items of a list that `[…]` means: by place, by value (`="a"`) or by keys (`name="a",port=80`)."""
+    """The items of a list that `[…]` selects: by index, by value (`="a"`) or by keys (`name="a",port=80`)."""
     if inside.isdecimal():
         yield from value[int(inside) : int(inside) + 1]
         return
@@ -143,7 +145,7 @@ def items(value: list[JSON], inside: str) -> Iterator[JSON]:
 
 
 def immutable(message: str) -> list[str]:
-    """The fields that an update was refused for because they cannot change after creation."""
+    """The fields in the refusal of an update that cannot change after creation."""
     problems = [found.span() for found in _PROBLEM.finditer(message)]
     ends = [start for start, _ in problems[1:]] + [len(message)]
     befores = [0] + [end for _, end in problems[:-1]]
@@ -156,8 +158,8 @@ def immutable(message: str) -> list[str]:
 
 
 def _last_field(text: str) -> str:
-    """The path with which a text ends, "" if it ends otherwise. A pattern for all of the message would try each
-    character as the beginning of a path."""
+    """The path at the end of a text, "" if there is none. One pattern for the whole message would try each character
+    as the beginning of a path."""
     words = text.split()
     found = _FIELD.search(words[-1].rpartition(":")[2]) if words else None
     return found[0] if found else ""
@@ -165,11 +167,11 @@ def _last_field(text: str) -> str:
 
 _UNTYPED = re.compile(r"^failed to create typed patch object \(.*?\): (?:errors:\n)?(.*)$", re.DOTALL)
 _UNKNOWN = re.compile(r"\s*([.\[].*): field not declared in schema")
-_TWICE = re.compile(r"\s*([.\[].*): duplicate entries for key (\[.*\])")
+_DUPLICATE = re.compile(r"\s*([.\[].*): duplicate entries for key (\[.*\])")
 
 
 class TemplateFault(NamedTuple):
-    """A field that is not known, or, with `key`, a list that has more than one item of this key."""
+    """An unknown field, or, with `key`, a list that has more than one item of this key."""
 
     path: str
     key: str = ""
@@ -179,29 +181,31 @@ class TemplateFault(NamedTuple):
 
 
 def faults(message: str) -> list[TemplateFault]:
-    """What the API server complains of, if it is nothing else; a wrong type, for one, has to be corrected."""
+    """The tolerated faults in a refusal; empty if it names others as well: a wrong type, for example, must be
+    corrected."""
     found = _UNTYPED.match(message)
     lines = found[1].split("\n") if found else []
-    known = [_UNKNOWN.fullmatch(line) or _TWICE.fullmatch(line) for line in lines]
+    known = [_UNKNOWN.fullmatch(line) or _DUPLICATE.fullmatch(line) for line in lines]
     return [TemplateFault(*one.groups()) for one in known if one] if all(known) else []
 
 
-def tolerated(obj: JSON, found: list[TemplateFault]) -> JSON:
+def without_faults(obj: JSON, found: list[TemplateFault]) -> JSON:
     """The object without these faults."""
     for fault in found:
-        obj = _mended(obj, fault.path, fault.key)
+        obj = _without_fault(obj, fault.path, fault.key)
     return obj
 
 
-def _mended(value: JSON, path: str, key: str) -> JSON:
+def _without_fault(value: JSON, path: str, key: str) -> JSON:
     if not path:
-        return _last(value, key)
+        return _without_earlier(value, key)
     if isinstance(value, list):
-        inside, rest = parted(path)
+        inside, rest = split_bracket(path)
         chosen = {id(item) for item in items(value, inside)}
-        return [_mended(item, rest, key) if id(item) in chosen else item for item in value]
+        return [_without_fault(item, rest, key) if id(item) in chosen else item for item in value]
     return {
-        name: _mended(below, rest, key) if rest is not None else below for name, below, rest in _ways(value, path, key)
+        name: _without_fault(below, rest, key) if rest is not None else below
+        for name, below, rest in _ways(value, path, key)
     }
 
 
@@ -215,7 +219,7 @@ def _ways(value: JSON, path: str, key: str) -> Iterator[tuple[str, JSON, str | N
             yield name, below, rest
 
 
-def _last(value: list[JSON], key: str) -> list[JSON]:
+def _without_earlier(value: list[JSON], key: str) -> list[JSON]:
     """The list with only the last of the items of this key."""
     chosen = {id(item) for item in items(value, key[1:-1])}
     places = [place for place, item in enumerate(value) if id(item) in chosen]

@@ -36,11 +36,11 @@ from hookrunner.model.reviews import ConversionReview, Converted, Verdict
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
-from hookrunner.process.pipes import Stream
+from hookrunner.process.output import OutputStream
 from hookrunner.settings import HooksSettings
 from hookrunner.testing import display
 from hookrunner.testing.happenings import Given, Happening, NotRun
-from hookrunner.testing.plan import Plan, plan
+from hookrunner.testing.plan import PlannedRun, plan_run
 from hookrunner.testing.results import Patched, Result
 from kubesandbox.errors import PatchRefused
 from kubesandbox.patches import patched
@@ -54,21 +54,21 @@ KILL_AFTER = 2.0
 
 @dataclass(slots=True)
 class _Lines:
-    """Keeps what a hook prints, in the order in which it came."""
+    """Keeps what a hook prints, in order."""
 
     lines: list[str] = field(default_factory=list)
     lost: int = 0
 
-    def line(self, stream: Stream, text: str) -> None:
+    def line(self, stream: OutputStream, text: str) -> None:
         if len(self.lines) < MOST_LINES:
             self.lines.append(text)
         else:
             self.lost += 1
 
-    def ended(self, stream: Stream) -> None: ...
+    def ended(self, stream: OutputStream) -> None: ...
 
     def all(self) -> tuple[str, ...]:
-        """Said at the end if not all are there."""
+        """All kept lines; the last one says how many were dropped."""
         return (*self.lines, *[f"… and {self.lost} lines more"] * bool(self.lost))
 
 
@@ -122,14 +122,14 @@ class Bench:
         return found.hooks[0]
 
     async def contexts(self, hook: Hook, given: Given, *happenings: Happening) -> JSON:
-        """What the hook would read. Raises NotRun or BadInput."""
-        planned = await plan(hook, given, happenings, self.jq)
+        """The binding contexts that the hook would read. Raises NotRun or BadInput."""
+        planned = await plan_run(hook, given, happenings, self.jq)
         return orjson.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
 
     async def run(self, hook: Hook, given: Given, *happenings: Happening) -> Result:
-        """Let it happen, all in one run. Raises BadInput if it is not clear what is meant."""
+        """Run the hook once for all happenings. Raises BadInput if it is not clear what is meant."""
         try:
-            planned = await plan(hook, given, happenings, self.jq)
+            planned = await plan_run(hook, given, happenings, self.jq)
         except NotRun as reason:
             return Result(reason=str(reason), objects=given.objects)
         with ExitStack() as stack:
@@ -138,7 +138,7 @@ class Bench:
                 values = stack.enter_context(values_files(said, given.config_values, camel(hook.module)))
             return await self._run(hook, planned, values)
 
-    async def _run(self, hook: Hook, planned: Plan, values: ValuesFiles | None) -> Result:
+    async def _run(self, hook: Hook, planned: PlannedRun, values: ValuesFiles | None) -> Result:
         lines = _Lines()
         with workspace(self.settings.tmp_dir, hook.name) as files:
             await write(files, hook, planned.contexts, planned.snapshots)
@@ -162,7 +162,7 @@ class Bench:
 
 
 def _values(hook: Hook, given: Given) -> JSON:
-    """A hook that lies in a module has values, even if nobody gave any."""
+    """The given values. A hook in a module has values even if none are given."""
     if given.values is not None or not hook.module:
         return given.values
     return {GLOBAL: {}, camel(hook.module): {}}
@@ -195,8 +195,9 @@ async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFi
 
 @asynccontextmanager
 async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str = "") -> AsyncIterator[Bench]:
-    """A bench with a temporary directory and processes of its own. What a hook leaves behind is ended after its run,
-    and hooks that still run when the bench is left. kubectl in a hook finds the cluster of `kubeconfig`, or none."""
+    """A bench with a temporary directory and processes of its own. Processes that a hook leaves behind are ended after
+    its run, and hooks that still run when the bench is closed. kubectl in a hook finds the cluster of `kubeconfig`, or
+    none."""
     environ = with_kubeconfig(settings.environ, kubeconfig) if kubeconfig else without_cluster(settings.environ)
     children = Children(Patience(kill=KILL_AFTER, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
@@ -208,17 +209,17 @@ async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str 
 
 
 async def _decide(hook: Hook, context: JSON, answer: Answer) -> JSON:
-    """What the hook decided in a context; None for a context that asks for nothing. Raises BadOutput."""
+    """The hook's verdict for a review; None for other contexts. Raises BadOutput."""
     match context.get("type"):
         case ContextType.CONVERSION:
-            return await _converted(hook, context, verdicts.converted(answer))
+            return await _decide_conversion(hook, context, verdicts.converted(answer))
         case ContextType.VALIDATING | ContextType.MUTATING:
             return _shown(verdicts.decided(answer, ContextType(context["type"])))
     return None
 
 
 def _mutate(context: JSON, verdict: JSON) -> JSON:
-    """The reviewed object with the verdict's patch; None without one. Raises BadOutput if it does not apply."""
+    """The reviewed object with the verdict's patch; None without a patch. Raises BadOutput if it does not apply."""
     if not verdict or not verdict.get("allowed") or not verdict.get("patch"):
         return None
     obj = context["review"]["request"]["object"]
@@ -234,7 +235,7 @@ def _mutate(context: JSON, verdict: JSON) -> JSON:
 
 
 def _shown(found: Verdict) -> JSON:
-    """Nothing that is empty; the code where the API server heeds it."""
+    """Without empty keys; with the code only where the API server uses it."""
     said = {
         "code": None if found.allowed else found.code,
         "message": found.message,
@@ -245,8 +246,8 @@ def _shown(found: Verdict) -> JSON:
     return {"allowed": found.allowed} | {key: value for key, value in said.items() if value}
 
 
-async def _converted(hook: Hook, context: JSON, found: Converted) -> JSON:
-    """The objects as the API server gets them, or why there are none."""
+async def _decide_conversion(hook: Hook, context: JSON, found: Converted) -> JSON:
+    """The objects as the API server gets them, or the reason of a failure."""
     if found.failure:
         return {"failedMessage": found.failure}
     rule = (context["fromVersion"], context["toVersion"])
@@ -255,19 +256,19 @@ async def _converted(hook: Hook, context: JSON, found: Converted) -> JSON:
     alone = replace(hook, config=replace(hook.config, conversions=(binding,)))
     review = ConversionReview(binding.crd, context["review"]["apiVersion"], context["review"]["request"], 0.0)
 
-    async def answered(step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
+    async def answer_step(step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
         return found
 
     try:
-        return {"convertedObjects": list(await conversion.convert(review, Chains([alone]), answered))}
+        return {"convertedObjects": list(await conversion.convert(review, Chains([alone]), answer_step))}
     except ReviewFailed as error:
         raise BadOutput(str(error)) from None
 
 
 @contextmanager
 def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[ValuesFiles]:
-    """Make the files. Config values that nobody gave are an empty section for each key of the values. `key` is that of
-    the hook's module, if it is known."""
+    """Make the files. Without config values each key of the values gets an empty section. `key` is that of the hook's
+    module, if it is known."""
     if config_values is None:
         config_values = {key: {} for key in values}
     with TemporaryDirectory(prefix="hookrunner-values-") as directory:

@@ -26,8 +26,8 @@ from hookrunner.testing.matching import mismatch
 
 @dataclass(frozen=True, slots=True)
 class BindingMonitors:
-    """A hook's monitors by the places of their bindings, all listed; the objects that there are; and by the same
-    places what the first filter that failed has said."""
+    """A hook's monitors by the indexes of their bindings, all listed; the objects that there are; and by the same
+    indexes the reason of the first filter that failed."""
 
     hook: Hook
     monitors: tuple[Monitor, ...]
@@ -44,38 +44,38 @@ class BindingMonitors:
         return monitor.snapshot.read()
 
     async def change(self, index: int, happening: Changed) -> HookRun:
-        """Tell every binding of the change; the run that the binding at this place wants of it. Raises NotRun."""
+        """Apply the change to all monitors; the run that it leads to for the binding with this index. Raises NotRun."""
         self.entries(index)
-        told = [await _tell(monitor, happening, self.objects) for monitor in self.monitors]
+        told = [await _apply_change(monitor, happening, self.objects) for monitor in self.monitors]
         match told[index]:
             case ObjectChanged() as event:
                 return dispatch.for_change(self.hook, event)
             case FilterBroke() as event:
                 raise NotRun(f"jqFilter fails on {_named(happening.obj)}: {event.reason}")
-        raise NotRun(_silence(self.monitors[index].binding, happening, self.objects))
+        raise NotRun(_why_no_event(self.monitors[index].binding, happening, self.objects))
 
 
-async def listed(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> BindingMonitors:
-    """A world in which every binding has listed what it watches of these objects. Raises BadInput for a snapshot of
+async def list_objects(hook: Hook, given: Given, objects: Sequence[JSON], jq: Jq) -> BindingMonitors:
+    """Monitors of all bindings that have listed what they watch of these objects. Raises BadInput for a snapshot of
     no binding and for an object that cannot be in it."""
     names = [binding.name for binding in hook.config.kubernetes]
     for name in given.snapshots:
         if name not in names:
             raise BadInput(f"snapshot '{name}': the hook has no such kubernetes binding, it has {sorted(set(names))}")
-    monitors = [await _listed(hook, index, given, objects, jq) for index in range(len(names))]
-    failures = {index: failure for index, monitor in enumerate(monitors) if (failure := await _failure(monitor))}
+    monitors = [await _list_binding(hook, index, given, objects, jq) for index in range(len(names))]
+    failures = {index: failure for index, monitor in enumerate(monitors) if (failure := await _first_failure(monitor))}
     for monitor in monitors:
         monitor.unlock()
     return BindingMonitors(hook, tuple(monitors), tuple(objects), failures)
 
 
-async def _failure(monitor: Monitor) -> str:
-    """What the first filter said that failed while the binding listed."""
+async def _first_failure(monitor: Monitor) -> str:
+    """The reason of the first filter that failed while the binding listed."""
     broken = (event.reason for event in await monitor.outbox.next_batch() if isinstance(event, FilterBroke))
     return next(broken, "")
 
 
-async def _listed(hook: Hook, index: int, given: Given, objects: Sequence[JSON], jq: Jq) -> Monitor:
+async def _list_binding(hook: Hook, index: int, given: Given, objects: Sequence[JSON], jq: Jq) -> Monitor:
     binding = hook.config.kubernetes[index]
     program = await jq.compile(binding.jq_filter) if binding.jq_filter else None
     projection = Projection(labels_of(hook.name, binding, hook.module), binding, program, jq, Metrics(""))
@@ -103,8 +103,10 @@ def _item(obj: JSON, change: Change | None = None) -> ObjectSeen:
     return ObjectSeen(change, key_of(obj), obj, "")
 
 
-async def _tell(monitor: Monitor, happening: Changed, objects: Sequence[JSON]) -> ObjectChanged | FilterBroke | None:
-    """The event that a binding makes of a change, if any."""
+async def _apply_change(
+    monitor: Monitor, happening: Changed, objects: Sequence[JSON]
+) -> ObjectChanged | FilterBroke | None:
+    """Apply a change to a binding's monitor; the event that it makes of it, if any."""
     change = _as_seen(monitor.binding, happening, objects)
     if change is None:
         return None
@@ -127,7 +129,7 @@ def _as_seen(binding: Kubernetes, happening: Changed, objects: Sequence[JSON]) -
     return Change.MODIFIED if fits else Change.DELETED
 
 
-def _silence(binding: Kubernetes, happening: Changed, objects: Sequence[JSON]) -> str:
+def _why_no_event(binding: Kubernetes, happening: Changed, objects: Sequence[JSON]) -> str:
     """Why the monitor made no event of a change."""
     change = _as_seen(binding, happening, objects)
     if change is None:

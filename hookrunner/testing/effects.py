@@ -39,7 +39,7 @@ _SERVERS_OWN = ("creationTimestamp", "generation", "managedFields", "resourceVer
 _Objects = dict[Key, JSON]
 
 
-async def effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation], jq: Jq) -> Effects:
+async def compute_effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation], jq: Jq) -> Effects:
     """Carry the operations out. Raises BadInput for a given object that no API server could have."""
     async with serving(Options()) as sandbox:
         try:
@@ -81,16 +81,16 @@ async def _plant(contents: Contents, objects: Sequence[JSON], operations: Sequen
     for definition in definitions:
         contents.put(definition)
     for obj in (*objects, *written):
-        if obj.get("apiVersion") and not await _is_served(contents, obj, definitions):
+        if obj.get("apiVersion") and not await _wait_until_served(contents, obj, definitions):
             contents.put(_definition(obj))
-            await _is_served(contents, obj, [obj])
+            await _wait_until_served(contents, obj, [obj])
     for name in sorted({_namespace(obj) for obj in (*objects, *written)} - {""}):
         contents.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for obj in objects:
         contents.put(obj)
 
 
-async def _is_served(contents: Contents, obj: JSON, awaited: Sequence[JSON]) -> bool:
+async def _wait_until_served(contents: Contents, obj: JSON, awaited: Sequence[JSON]) -> bool:
     """Whether the kind is served; while definitions are awaited, it may take a moment."""
     for _ in range(_SERVED_WITHIN if awaited else 1):
         if contents.serves(obj):

@@ -106,37 +106,37 @@ class _Named(Protocol):
 
 
 def find_binding(bindings: Sequence[_Named], wanted: str, kind: str) -> int:
-    """The place of the binding with this name, or at this place (`kubernetes[1]`), or of the only one. `kind` is the
-    key in the hook's configuration. Raises BadInput."""
+    """The index of the binding with this name or position (`kubernetes[1]`), or of the only one. `kind` is the key in
+    the hook's configuration. Raises BadInput."""
     if not wanted:
-        return find_only_binding(bindings, kind, lambda place: "")
+        return find_only_binding(bindings, kind, lambda index: "")
     names = [binding.name for binding in bindings]
-    found = [place for place, name in enumerate(names) if wanted in (name, f"{kind}[{place}]")]
+    found = [index for index, name in enumerate(names) if wanted in (name, f"{kind}[{index}]")]
     if len(found) > 1:
-        places = ", ".join(f"{kind}[{place}]" for place in found)
-        raise BadInput(f"{len(found)} bindings are named '{wanted}': say which, {places}")
+        positions = ", ".join(f"{kind}[{index}]" for index in found)
+        raise BadInput(f"{len(found)} bindings are named '{wanted}': say which, {positions}")
     if not found:
         raise BadInput(f"no {kind} binding is named '{wanted}'{suggestion(wanted, names) or _there_are(names)}")
     return found[0]
 
 
 def find_only_binding(bindings: Sequence[_Named], kind: str, misfit: Callable[[int], str]) -> int:
-    """The place of the only binding that fits; `misfit` says why the one at a place does not, empty if it does.
+    """The index of the only binding that fits; `misfit` says why the one at an index does not, empty if it does.
 
-    Raises BadInput if there is none or several fit, NotRun with the reasons if none fits.
+    Raises BadInput if the hook has no such binding or several fit, NotRun with the reasons if no binding fits.
     """
     if not bindings:
         raise BadInput(f"the hook has no {kind} binding")
-    reasons = {place: misfit(place) for place in range(len(bindings))}
-    fitting = [place for place, reason in reasons.items() if not reason]
+    reasons = {index: misfit(index) for index in range(len(bindings))}
+    fitting = [index for index, reason in reasons.items() if not reason]
     if len(fitting) > 1:
-        names = ", ".join(bindings[place].name for place in fitting)
+        names = ", ".join(bindings[index].name for index in fitting)
         raise BadInput(f"several bindings fit: say which by `binding` (--binding): {names}")
     if fitting:
         return fitting[0]
     if len(bindings) == 1:
         raise NotRun(reasons[0])
-    raise NotRun("; ".join(f"{bindings[place].name}: {reason}" for place, reason in reasons.items()))
+    raise NotRun("; ".join(f"{bindings[index].name}: {reason}" for index, reason in reasons.items()))
 
 
 def _there_are(names: Sequence[str]) -> str:
@@ -157,8 +157,8 @@ _EVENT_OF = {
 
 @dataclass(frozen=True, slots=True)
 class HappeningOptions:
-    """What somebody said. `event` is one of `EVENTS` or empty, `to` the version that a conversion leads to, `part` the
-    subresource that is reviewed."""
+    """The options of `hook run`, or of `when` in a test case. `event` is one of `EVENTS` or empty, `to` the version
+    that a conversion leads to, `part` the subresource that is reviewed."""
 
     event: str = ""
     binding: str = ""
@@ -172,7 +172,7 @@ class HappeningOptions:
 
 
 def parse_happening(hook: Hook, words: HappeningOptions) -> Happening:
-    """What is meant. Raises BadInput if that is not clear."""
+    """The happening that the options mean. Raises BadInput if that is not clear."""
     if words.group:
         return Grouped(words.group)
     event = words.event or _event(hook, words)
@@ -194,14 +194,14 @@ def parse_happening(hook: Hook, words: HappeningOptions) -> Happening:
 
 def _review(words: HappeningOptions) -> Review:
     operation = (words.operation or ("UPDATE" if words.old is not None else "CREATE")).upper()
-    # What is deleted may be called the old object, as the API server does.
+    # A deleted object may be given as the old object, as the API server sends it.
     gone = operation == "DELETE" and not words.objects and words.old is not None
     obj = words.old if gone else _only(words, "a review")
     return Review(operation, obj, words.old, words.binding, words.dry_run, words.part)
 
 
 def _event(hook: Hook, words: HappeningOptions) -> str:
-    """What is probably meant: by the options that only one thing takes, then by the kind of the binding."""
+    """The event that is probably meant: by options that only one event takes, then by the kind of the binding."""
     if words.operation or words.dry_run or words.part:
         return "Review"
     if words.to:
@@ -223,7 +223,7 @@ def _event(hook: Hook, words: HappeningOptions) -> str:
 
 
 def _kinds(hook: Hook, wanted: str) -> set[BindingType]:
-    """The kinds of the bindings that may be meant. Raises BadInput for a name that none has."""
+    """The kinds of the bindings that may be meant. Raises BadInput for an unknown name."""
     if wanted.startswith("kubernetes["):
         return {BindingType.KUBERNETES}
     if any(wanted == schedule.crontab for schedule in hook.config.schedules):

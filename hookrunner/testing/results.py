@@ -16,8 +16,7 @@ from hookrunner.values import patches
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """Values and what a hook wants of them: the operations and the values that come of them. `key` is that of the
-    module whose hook it is, empty if nobody said."""
+    """Values and a hook's operations on them. `key` is the section of the hook's module, empty if it is unknown."""
 
     before: JSON
     patches: tuple[PatchOperation, ...] = ()
@@ -25,7 +24,7 @@ class Patched:
 
     @property
     def after(self) -> JSON:
-        """The values with all operations applied. Raises BadOutput for one that cannot be, or is not allowed."""
+        """The values after all operations. Raises BadOutput for an operation that does not apply or is not allowed."""
         try:
             if self.key:
                 patches.permitted(self.patches, self.key)

@@ -36,32 +36,32 @@ _PARTS = {
     "Eviction": ("pods", "eviction"),
     "Binding": ("pods", "binding"),
 }
-"""Kinds that are never stored: what is reviewed when somebody connects to an object or does something to it."""
+"""Kinds that are never stored: requests to a subresource, such as a connection to a Pod, and that subresource."""
 
 
 def admission(hook: Hook, review: Review, given: Sequence[JSON]) -> HookRun:
     """The run for an admission review. Raises NotRun if the API server would not call the webhook, or the hook wants no
     dry runs; BadInput if the review makes no sense."""
     request = _request(_complete(review), given)
-    place = _place(hook, review.binding, lambda binding: _webhook_misfit(binding, request, given))
+    index = _binding_index(hook, review.binding, lambda binding: _webhook_misfit(binding, request, given))
     if review.dry_run and hook.config.settings.on_dry_run == "skip":
         raise NotRun("settings.onDryRun is skip: the hook is not run for a dry run, which is allowed")
     extra, others = contexts.admission_review(ADMISSION_API, request), len(hook.config.validating)
-    if place < others:
-        return dispatch.for_admission(hook, BindingType.VALIDATING, place, extra)
-    return dispatch.for_admission(hook, BindingType.MUTATING, place - others, extra)
+    if index < others:
+        return dispatch.for_admission(hook, BindingType.VALIDATING, index, extra)
+    return dispatch.for_admission(hook, BindingType.MUTATING, index - others, extra)
 
 
-def _place(hook: Hook, wanted: str, misfit: Callable[[Admission], str]) -> int:
+def _binding_index(hook: Hook, wanted: str, misfit: Callable[[Admission], str]) -> int:
     """That of the binding which is called, validating ones first."""
     bindings = (*hook.config.validating, *hook.config.mutating)
     if not wanted:
         kinds = "kubernetesValidating or kubernetesMutating"
-        return find_only_binding(bindings, kinds, lambda place: misfit(bindings[place]))
-    place = find_binding(bindings, wanted, "kubernetesValidating")
-    if reason := misfit(bindings[place]):
+        return find_only_binding(bindings, kinds, lambda index: misfit(bindings[index]))
+    index = find_binding(bindings, wanted, "kubernetesValidating")
+    if reason := misfit(bindings[index]):
         raise NotRun(reason)
-    return place
+    return index
 
 
 def unknown(hook: Hook, run: HookRun) -> str:
@@ -83,12 +83,12 @@ def conversion(hook: Hook, wanted: Conversion) -> HookRun:
     versions = sorted({obj.get("apiVersion", "") for obj in wanted.objects})
     if len(versions) > 1:
         raise BadInput(f"objects of one version are converted at a time, these have {', '.join(versions)}")
-    place = find_binding(hook.config.conversions, wanted.binding, "kubernetesCustomResourceConversion")
-    binding = hook.config.conversions[place]
+    index = find_binding(hook.config.conversions, wanted.binding, "kubernetesCustomResourceConversion")
+    binding = hook.config.conversions[index]
     rule = _rule(hook, binding, versions[0], wanted.to)
     desired = completed(rule[1], binding.crd)
     request = {"uid": UID, "desiredAPIVersion": desired, "objects": list(wanted.objects)}
-    return dispatch.for_conversion(hook, place, contexts.conversion_review(CONVERSION_API, request, rule))
+    return dispatch.for_conversion(hook, index, contexts.conversion_review(CONVERSION_API, request, rule))
 
 
 def _complete(review: Review) -> Review:
@@ -149,7 +149,7 @@ def _options(review: Review) -> JSON:
 
 
 def _rule(hook: Hook, binding: ConversionBinding, version: str, to: str) -> tuple[str, str]:
-    """The declared step from a version to the wanted one (§8.6: a missing group matches any)."""
+    """The declared step from a version to the wanted one (a version without group matches any group)."""
     for source, target in binding.rules:
         if matches(source, version) and (not to or matches(target, to)):
             return source, target
@@ -159,7 +159,7 @@ def _rule(hook: Hook, binding: ConversionBinding, version: str, to: str) -> tupl
 
 def _no_step(hook: Hook, binding: ConversionBinding, version: str, to: str) -> str:
     if matches(version, to):
-        return f"the objects are in {version} already: nobody is asked"
+        return f"the objects are in {version} already: the API server does not ask"
     chain = Chains([hook]).find(binding.crd, version, to) if to else None
     if chain:
         way = "→".join([chain[0].source, *(step.target for step in chain)])

@@ -86,7 +86,7 @@ class Webhooks:
     async def start(self, parts: Parts) -> None:
         """Open the ports, and let the rest come to pass. Raises StartRefused."""
         planned = await self._servers.open(self._declared.kinds)
-        await self._registrar.want(self._wish(planned, self._declared.asked), self._wish(planned, ()))
+        await self._registrar.set_desired(self._wish(planned, self._declared.asked), self._wish(planned, ()))
         parts.background.keep("registration", lambda: self._trust.keep(parts.kube.watches))
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
@@ -95,7 +95,7 @@ class Webhooks:
         planned = await self._servers.open(self._declared.kinds)
         await self._certified()
         await self._reached(planned, kinds(mine))
-        await self._registrar.want(self._wish(planned, self._declared.asked), self._wish(planned, mine))
+        await self._registrar.set_desired(self._wish(planned, self._declared.asked), self._wish(planned, mine))
 
     def leave(self) -> None:
         """Answer as before, and let the API server find others: its next requests may go to them already."""

@@ -35,7 +35,7 @@ from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
-from hookrunner.modules.enabled import Answer, Documents
+from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
@@ -189,7 +189,7 @@ class Written(ConfigObject):
 class NoScripts:
     """No module has one."""
 
-    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+    async def ask(self, module: Module, documents: ScriptValues, enabled: Sequence[str]) -> ScriptAnswer:
         raise NotImplementedError
 
 

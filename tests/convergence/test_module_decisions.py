@@ -14,8 +14,8 @@ from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
-from hookrunner.modules.enabled import Answer, Documents
-from hookrunner.modules.statics import Flag
+from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
+from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.values.schemas import Schemas, load
 from hookrunner.values.values_store import ValuesStore
@@ -41,12 +41,12 @@ class Source(ConfigObject):
         self.contents = Contents(data, "1")
 
 
-class CountedFlags(dict[str, Flag]):
+class CountedFlags(dict[str, StaticFlag]):
     """Static flags; counts how often each is looked at."""
 
     looks = 0
 
-    def get(self, key: str, default: object = None) -> Flag | None:  # type: ignore[override]
+    def get(self, key: str, default: object = None) -> StaticFlag | None:  # type: ignore[override]
         self.looks += 1
         return super().get(key)
 
@@ -58,12 +58,12 @@ class Scripts:
         self.answers: dict[str, bool | Exception] = {}
         self.asked: list[tuple[str, JSON]] = []
 
-    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+    async def ask(self, module: Module, documents: ScriptValues, enabled: Sequence[str]) -> ScriptAnswer:
         self.asked.append((module.name, documents.config))
         answer = self.answers.get(module.name, True)
         if isinstance(answer, Exception):
             raise answer
-        return Answer(answer, "the script says so")
+        return ScriptAnswer(answer, "the script says so")
 
 
 class World:

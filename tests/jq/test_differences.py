@@ -1,7 +1,7 @@
 """Where libjq 1.8 and the predecessor's gojq 0.12.17 differ, and which we are: the rows of docs/differences.md.
 
 gojq's side was observed by running its command, and for what the command adds to the language (`input`, `debug`,
-`stderr`, `input_filename`) it is shell-operator.md §4.7 and §17.8. `refused` is `BadFilter` when the hook is loaded,
+`stderr`, `input_filename`) it is shell-operator's documentation. `refused` is `BadFilter` when the hook is loaded,
 `fails` a failed filter on that object; everything else is the result.
 """
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.jq.order import compare
+from hookrunner.jq.value_functions import compare
 
 ASCENDING: list[Any] = [
     None,

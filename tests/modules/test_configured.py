@@ -42,9 +42,9 @@ def test_what_a_secret_has_is_kept_apart(tmp_path: Path, said: str, sections: di
         ("[a]", "a ConfigMap, a Secret or sections are wanted"),
         ("kind: Pod", "not a Pod"),
         ("{kind: ConfigMap, data: text}", "must be a mapping of sections to texts"),
-        ("{kind: Secret, data: {a: é}}", "`data.a` of the Secret is no base64 of a text"),
-        ("{kind: Secret, data: {a: YQ}}", "`data.a` of the Secret is no base64 of a text"),
-        ("{kind: Secret, data: {a: gA==}}", "`data.a` of the Secret is no base64 of a text"),
+        ("{kind: Secret, data: {a: é}}", "`data.a` of the Secret is not a text in base64"),
+        ("{kind: Secret, data: {a: YQ}}", "`data.a` of the Secret is not a text in base64"),
+        ("{kind: Secret, data: {a: gA==}}", "`data.a` of the Secret is not a text in base64"),
         ("a: [", "document 1: not YAML"),
     ],
 )

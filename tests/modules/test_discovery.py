@@ -114,7 +114,7 @@ def test_a_link_that_leads_nowhere_is_a_module_with_a_problem_lest_its_release_b
     (top / "001-a").symlink_to("gone")
     broken, whole = find([top], 1).modules
     assert (broken.name, whole.problem) == ("a", "")
-    assert "leads nowhere" in broken.problem
+    assert "dangling link" in broken.problem
 
 
 def test_of_two_modules_of_one_name_the_first_counts_and_the_other_is_shown(tree: MakeTree) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.modules.enabled import CONFIG, DYNAMIC, REQUIRES, STATIC, Facts, flagged, uncertain, unmet
-from hookrunner.modules.statics import Flag
+from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from tests.modules.conftest import module, requiring
 
@@ -17,7 +17,7 @@ KEY = "myAddon"
 
 def facts(static: bool | None, dynamic: bool | None, config: bool | None) -> Facts:
     return Facts(
-        static={} if static is None else {KEY: Flag(static, Path("/modules/values.yaml"))},
+        static={} if static is None else {KEY: StaticFlag(static, Path("/modules/values.yaml"))},
         dynamic={} if dynamic is None else {KEY: dynamic},
         config={} if config is None else {KEY: config},
     )

@@ -34,7 +34,7 @@ def test_the_schema_is_one_and_the_pages_example_fits_it_and_has_every_key() -> 
     assert document.keys() == KEYS.keys()
     assert document["requires"].keys() == KEYS["requires"]["properties"].keys()
     found = traits.parse(example.encode(), "module.yaml")
-    assert (found.name, found.weight, found.strange) == ("ingress-nginx", 30, ())
+    assert (found.name, found.weight, found.unknown) == ("ingress-nginx", 30, ())
     assert found.traits.modules == (("cert-manager", ""), ("dns", ">=1.2, <2"))
 
 

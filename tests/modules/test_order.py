@@ -5,7 +5,7 @@ import random
 import pytest
 
 from hookrunner.model.modules import Module, Traits
-from hookrunner.modules.order import ModuleOrder, circles, sequence
+from hookrunner.modules.order import ModuleOrder, cycles, sequence
 from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import module, requiring
 
@@ -96,9 +96,9 @@ def test_nobody_waits_for_the_weight_of_a_module_that_left_the_chain() -> None:
 def test_who_would_wait_for_itself_is_named_with_the_way_round(
     modules: tuple[Module, ...], told: dict[str, str]
 ) -> None:
-    found = circles(modules)
+    found = cycles(modules)
     assert found.keys() == told.keys()
-    assert [name for name, words in told.items() if f"for ever: {words}" not in found[name]] == []
+    assert [name for name, words in told.items() if f"indefinitely: {words}" not in found[name]] == []
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_the_cost_of_the_order_grows_with_the_number_of_modules() -> None:
 
     def work(size: int) -> None:
         chosen = random.Random(1).sample(modules[:size], size)
-        assert circles(chosen) == {}
+        assert cycles(chosen) == {}
         order = ModuleOrder(chosen)
         assert len(order.sequence) == size
         assert sum(len(order.waits_for(module.name)) for module in chosen) > size

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner.model.modules import Module, Traits
-from hookrunner.modules.order import ModuleOrder, circles
+from hookrunner.modules.order import ModuleOrder, cycles
 from tests.modules.conftest import module
 
 NAMES = "abcdefg"
@@ -41,11 +41,11 @@ def reached(modules: list[Module]) -> dict[str, set[str]]:
 @FEW
 @given(several())
 def test_in_a_circle_are_those_that_reach_themselves_and_the_way_round_is_one(modules: list[Module]) -> None:
-    broken = circles(modules)
+    broken = cycles(modules)
     assert broken.keys() == {name for name, others in reached(modules).items() if name in others}
     known = {one.name: one for one in modules}
     for name, words in broken.items():
-        steps = [step.split() for step in words.partition("for ever: ")[2].partition(";")[0].split(", ")]
+        steps = [step.split() for step in words.partition("indefinitely: ")[2].partition(";")[0].split(", ")]
         assert (steps[0][0], steps[-1][-1]) == (name, name)
         assert all(wants_ready(known[step[0]], known[step[-1]]) for step in steps)
         assert all(step[-1] == after[0] for step, after in pairwise(steps))
@@ -55,7 +55,7 @@ def test_in_a_circle_are_those_that_reach_themselves_and_the_way_round_is_one(mo
 @given(several())
 def test_all_come_after_what_they_require_and_wait_for_what_they_should(modules: list[Module]) -> None:
     """By way of others, a module in the chain waits for every lower one in it, and for every gate below."""
-    broken = circles(modules)
+    broken = cycles(modules)
     whole = [one for one in modules if one.name not in broken]
     order = ModuleOrder(whole)
     names = [one.name for one in order.sequence]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.modules.paths import modules_in
+from hookrunner.modules.discovery import modules_in
 
 
 def test_a_path_is_a_module_or_a_directory_of_modules(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import Choice, Decision, Module
-from hookrunner.modules.enabled import REQUIRES, SCRIPT, Answer, Documents, Facts, Recalculation
+from hookrunner.modules.enabled import REQUIRES, SCRIPT, Facts, Recalculation, ScriptAnswer, ScriptValues
 from hookrunner.settings.modules import EXTENDERS
 from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import module, requiring
@@ -16,13 +16,13 @@ from tests.modules.conftest import module, requiring
 class Scripts:
     """Answers what it was told to, and remembers who was asked and what they saw."""
 
-    def __init__(self, answers: dict[str, Answer | ScriptFailed] | None = None) -> None:
+    def __init__(self, answers: dict[str, ScriptAnswer | ScriptFailed] | None = None) -> None:
         self.answers = answers or {}
         self.saw: dict[str, list[str]] = {}
 
-    async def ask(self, module: Module, documents: Documents, enabled: Sequence[str]) -> Answer:
+    async def ask(self, module: Module, documents: ScriptValues, enabled: Sequence[str]) -> ScriptAnswer:
         self.saw[module.name] = list(enabled)
-        answer = self.answers.get(module.name, Answer(True))
+        answer = self.answers.get(module.name, ScriptAnswer(True))
         if isinstance(answer, ScriptFailed):
             raise answer
         return answer
@@ -33,13 +33,13 @@ async def decide(
 ) -> dict[str, str]:
     """Every module's choice and who made it, as `on Static`; all of them are turned on in the cluster."""
     facts = facts or Facts(config={module.key: True for module in modules})
-    documents = {module.key: Documents({}, {}) for module in modules}
+    documents = {module.key: ScriptValues({}, {}) for module in modules}
     decisions = await Recalculation(chain, facts, documents, scripts).decisions(modules)
     return {name: f"{decision.choice} {decision.by}".strip() for name, decision in decisions.items()}
 
 
 async def test_scripts_see_the_modules_before_them_that_are_on_by_weight_and_name() -> None:
-    scripts = Scripts({"b": Answer(False, "not here")})
+    scripts = Scripts({"b": ScriptAnswer(False, "not here")})
     modules = [module(name, weight, script=True) for name, weight in (("e", 2), ("d", 2), ("b", 1), ("a", 1), ("c", 1))]
     assert await decide(modules, scripts) == {
         "a": "on KubeConfig",
@@ -78,7 +78,7 @@ async def test_an_undecided_module_that_is_running_is_still_on_in_the_eyes_of_ot
 async def test_a_script_is_asked_only_if_the_module_would_be_on(
     asked: bool, facts: Facts, chain: tuple[str, ...]
 ) -> None:
-    scripts = Scripts({"a": Answer(False)})
+    scripts = Scripts({"a": ScriptAnswer(False)})
     decided = await decide([module("a", script=True)], scripts, facts, chain)
     assert (decided["a"] == f"off {SCRIPT}") == bool(scripts.saw) == asked
 
@@ -113,10 +113,10 @@ def test_the_cost_of_decisions_grows_with_the_number_of_modules() -> None:
 
 
 async def test_one_module_is_decided_about_alone_with_the_last_decisions_about_those_before_it() -> None:
-    scripts = Scripts({"c": Answer(False, "not here")})
+    scripts = Scripts({"c": ScriptAnswer(False, "not here")})
     modules = [module(name, weight, script=True) for name, weight in (("a", 1), ("b", 2), ("c", 3), ("d", 4))]
     facts = Facts(config={one.key: True for one in modules})
-    documents = {one.key: Documents({}, {}) for one in modules}
+    documents = {one.key: ScriptValues({}, {}) for one in modules}
     last = {one.name: Decision(Choice.OFF if one.name == "b" else Choice.ON) for one in modules}
     found = await Recalculation(EXTENDERS, facts, documents, scripts).again(modules[2], modules, last)
     assert (found, scripts.saw) == (Decision(Choice.OFF, SCRIPT, "not here"), {"c": ["a"]})

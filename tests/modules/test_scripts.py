@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.resources import JSON
-from hookrunner.modules.enabled import Answer, Documents
+from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.modules.scripts import Scripts
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -27,15 +27,15 @@ class Asking:
         self.settings = HooksSettings(tmp_dir=top / "tmp", environ={"PATH": os.environ["PATH"], "MINE": "1"})
         self.timeout = 30.0
 
-    async def __call__(self, script: str, documents: Documents, enabled: tuple[str, ...] = ()) -> Answer:
+    async def __call__(self, script: str, documents: ScriptValues, enabled: tuple[str, ...] = ()) -> ScriptAnswer:
         path = self.top / "enabled"
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
         scripts = Scripts(self.settings, Children(Patience(kill=0.2, linger=0.05)), self.timeout)
         return await scripts.ask(replace(module("my-addon"), script=path), documents, enabled)
 
-    async def says(self, script: str) -> Answer:
-        return await self(script, Documents({}, {}))
+    async def says(self, script: str) -> ScriptAnswer:
+        return await self(script, ScriptValues({}, {}))
 
 
 @pytest.fixture
@@ -46,14 +46,22 @@ def asking(tmp_path: Path) -> Asking:
 @pytest.mark.parametrize(
     ("script", "answer"),
     [
-        ("echo true > $MODULE_ENABLED_RESULT", Answer(True)),
-        ("printf ' false\n\n' > $MODULE_ENABLED_RESULT", Answer(False)),
-        ("echo false > $MODULE_ENABLED_RESULT; echo no nodes > $MODULE_ENABLED_REASON", Answer(False, "no nodes")),
-        ("echo true > $MODULE_ENABLED_RESULT; rm $MODULE_ENABLED_REASON $VALUES_PATH", Answer(True)),
-        ("echo true > $MODULE_ENABLED_RESULT.new; mv $MODULE_ENABLED_RESULT.new $MODULE_ENABLED_RESULT", Answer(True)),
+        ("echo true > $MODULE_ENABLED_RESULT", ScriptAnswer(True)),
+        ("printf ' false\n\n' > $MODULE_ENABLED_RESULT", ScriptAnswer(False)),
+        (
+            "echo false > $MODULE_ENABLED_RESULT; echo no nodes > $MODULE_ENABLED_REASON",
+            ScriptAnswer(False, "no nodes"),
+        ),
+        ("echo true > $MODULE_ENABLED_RESULT; rm $MODULE_ENABLED_REASON $VALUES_PATH", ScriptAnswer(True)),
+        (
+            "echo true > $MODULE_ENABLED_RESULT.new; mv $MODULE_ENABLED_RESULT.new $MODULE_ENABLED_RESULT",
+            ScriptAnswer(True),
+        ),
     ],
 )
-async def test_a_script_answers_true_or_false_and_may_say_why(asking: Asking, script: str, answer: Answer) -> None:
+async def test_a_script_answers_true_or_false_and_may_say_why(
+    asking: Asking, script: str, answer: ScriptAnswer
+) -> None:
     found = await asking.says(script)
     assert found == answer
     assert found.usage
@@ -63,7 +71,7 @@ async def test_a_script_answers_true_or_false_and_may_say_why(asking: Asking, sc
 
 async def test_a_script_reads_values_with_the_modules_that_are_on_and_the_environment(asking: Asking) -> None:
     values: JSON = {"global": {"a": 1}, "myAddon": {"x": 12345678901}}
-    documents = Documents({"global": None, "myAddon": {"x": 2}}, values)
+    documents = ScriptValues({"global": None, "myAddon": {"x": 2}}, values)
     await asking(
         f'cp $VALUES_PATH {asking.top}/values; cp $CONFIG_VALUES_PATH {asking.top}/config; echo "$MINE$# $PWD" > '
         f"{asking.top}/mine; echo true > $MODULE_ENABLED_RESULT",
@@ -123,7 +131,7 @@ def command_line(pid: Path) -> bytes:
 async def test_a_script_that_cannot_be_started_has_failed(asking: Asking) -> None:
     scripts = Scripts(asking.settings, Children(Patience()), 30)
     with pytest.raises(ScriptFailed, match=r"the enabled script of my-addon was not run: .* the file is not there"):
-        await scripts.ask(replace(module("my-addon"), script=asking.top / "gone"), Documents({}, {}), ())
+        await scripts.ask(replace(module("my-addon"), script=asking.top / "gone"), ScriptValues({}, {}), ())
 
 
 async def test_values_that_cannot_be_written_are_a_failure_of_the_script(asking: Asking) -> None:
@@ -131,7 +139,7 @@ async def test_values_that_cannot_be_written_are_a_failure_of_the_script(asking:
     for _ in range(300):
         deep = {"x": deep}
     with pytest.raises(ScriptFailed, match="the values of my-addon cannot be written"):
-        await asking("true", Documents({}, {"myAddon": deep}))
+        await asking("true", ScriptValues({}, {"myAddon": deep}))
 
 
 async def test_a_temp_directory_that_cannot_be_written_is_a_failure_of_the_script(asking: Asking) -> None:

@@ -111,7 +111,7 @@ def test_what_is_wrong_in_a_modules_values_is_its_problem_alone(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a: [", r"values\.yaml: not YAML: line .*; nothing can be said about any module without it"),
+        ("a: [", r"values\.yaml: not YAML: line .*; no module can be decided about without it"),
         ("[1]", "must have keys with values"),
         ("global: 1", "`global` must have keys"),
     ],
@@ -124,7 +124,9 @@ def test_common_values_that_cannot_be_read_refuse_the_start(tree: MakeTree, text
 @pytest.mark.parametrize(("there", "missing"), [("values.yaml", "mod/values.yaml"), ("mod/values.yaml", "values.yaml")])
 def test_in_strict_mode_every_place_must_have_its_file(tree: MakeTree, there: str, missing: str) -> None:
     top = tree({there: "", "mod/": ""})
-    with pytest.raises(StartRefused, match=re.escape(f"{top}/{missing} does not exist; make it, be it empty")):
+    with pytest.raises(
+        StartRefused, match=re.escape(f"{top}/{missing} does not exist; create it, an empty one will do")
+    ):
         read(top, strict=True)
     tree({missing: ""})
     assert read(top, strict=True) == read(top)

@@ -74,8 +74,8 @@ def test_keys_of_others_are_named_and_change_nothing() -> None:
     text = b"stage: GA\nrequirements: {kubernetes: '>= 1.27'}\nrequires: {deckhouse: '>=1.6'}\nwieght: 3\n"
     found = traits.parse(text, "module.yaml")
     assert found.traits == Traits()
-    assert [line.split(";")[0] for line in found.strange] == ["stage", "requirements", "wieght", "requires.deckhouse"]
-    assert found.strange[2] == "wieght; did you mean 'weight'?"
+    assert [line.split(";")[0] for line in found.unknown] == ["stage", "requirements", "wieght", "requires.deckhouse"]
+    assert found.unknown[2] == "wieght; did you mean 'weight'?"
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_keys_of_others_are_named_and_change_nothing() -> None:
         (b"requires: {modules: ['']}", "requires.modules[0] names no module; write its name, or `name >=1.2`"),
         (b"requires: {modules: ['>=1.2']}", "requires.modules[0] names no module"),
         (b"requires: {modules: [b >=one]}", "requires.modules[0] '>=one' is no range of versions"),
-        (b"namespace: ../x", "namespace can be no '../x'; a name has small letters"),
-        (b"namespace: Addons", "namespace can be no 'Addons'"),
+        (b"namespace: ../x", "namespace cannot be '../x'; use lowercase letters"),
+        (b"namespace: Addons", "namespace cannot be 'Addons'"),
         (b"requires: {kubernetes: new}", "requires.kubernetes 'new' is no range of versions"),
     ],
 )

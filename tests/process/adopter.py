@@ -16,17 +16,17 @@ from pathlib import Path
 
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
-from hookrunner.process.pipes import Stream
+from hookrunner.process.leader import processes
+from hookrunner.process.output import OutputStream
 from hookrunner.process.spawn import Command
-from hookrunner.process.table import processes
 
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 
 
 class Nowhere:
-    def line(self, stream: Stream, text: str) -> None: ...
+    def line(self, stream: OutputStream, text: str) -> None: ...
 
-    def ended(self, stream: Stream) -> None: ...
+    def ended(self, stream: OutputStream) -> None: ...
 
 
 def zombies() -> list[int]:

@@ -16,7 +16,7 @@ import pytest
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Exit, Patience, _within
 from hookrunner.process.children import Children
-from hookrunner.process.pipes import Stream
+from hookrunner.process.output import OutputStream
 from hookrunner.process.spawn import Command
 
 Script = Callable[..., Command]
@@ -34,11 +34,11 @@ class Printed:
         self.ends: list[str] = []
         self._changed = asyncio.Event()
 
-    def line(self, stream: Stream, text: str) -> None:
+    def line(self, stream: OutputStream, text: str) -> None:
         self.lines.append((stream.value, text))
         self._changed.set()
 
-    def ended(self, stream: Stream) -> None:
+    def ended(self, stream: OutputStream) -> None:
         self.ends.append(stream.value)
         self._changed.set()
 

@@ -1,4 +1,4 @@
-"""R9 of user-pains.md: as PID 1, orphans are reaped and no exit status is stolen."""
+"""As PID 1, orphans are reaped and no exit status is stolen."""
 
 import json
 import subprocess

@@ -13,8 +13,7 @@ import pytest
 from hookrunner import log
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
-from hookrunner.process.output import HookLog
-from hookrunner.process.pipes import Stream
+from hookrunner.process.output import HookLog, OutputStream
 from hookrunner.process.spawn import Command
 
 
@@ -47,13 +46,17 @@ def records(path: Path) -> list[dict[str, Any]]:
 )
 def test_the_vectors_of_shell_operator(written: Path, text: str, line: str) -> None:
     with log.bound(a="b"):
-        HookLog().line(Stream.STDOUT, text)
+        HookLog().line(OutputStream.STDOUT, text)
     assert written.read_text().partition('"time"')[0] == line
 
 
 def test_the_streams_are_read_apart(written: Path) -> None:
     sink = HookLog()
-    for stream, text in [(Stream.STDOUT, "{"), (Stream.STDERR, "oops"), (Stream.STDOUT, '"level": "warn"}')]:
+    for stream, text in [
+        (OutputStream.STDOUT, "{"),
+        (OutputStream.STDERR, "oops"),
+        (OutputStream.STDOUT, '"level": "warn"}'),
+    ]:
         sink.line(stream, text)
     assert [(record["level"], record["output"]) for record in records(written)] == [
         ("info", "stderr"),
@@ -63,9 +66,9 @@ def test_the_streams_are_read_apart(written: Path) -> None:
 
 def test_what_was_held_back_is_written_at_the_end(written: Path) -> None:
     sink = HookLog(multiline=True)
-    sink.line(Stream.STDERR, "{ never closed")
+    sink.line(OutputStream.STDERR, "{ never closed")
     assert records(written) == []
-    sink.ended(Stream.STDERR)
+    sink.ended(OutputStream.STDERR)
     assert records(written)[0]["msg"] == "{ never closed"
 
 

@@ -11,7 +11,13 @@ from hookrunner.model.bindings import Admission, Conversion
 from hookrunner.registration.claims import GENERATION, WANTED, Claim, claim
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import InSync, WriteStep, Yielded, next_step
-from hookrunner.registration.webhook_objects import CONVERSION, MANAGED_BY, Registration, Trust, registrations
+from hookrunner.registration.webhook_objects import (
+    CONVERSION,
+    MANAGED_BY,
+    Registration,
+    TrustedCertificates,
+    registrations,
+)
 from tests.registration.world import a_hook
 
 JSON = Any
@@ -32,7 +38,7 @@ def converting() -> Registration:
 
 def written(registration: Registration, existing: JSON = None, by: Claim = OLD) -> JSON:
     """What the next step writes, as it stands in the cluster then."""
-    found = next_step(registration, existing, Trust(), by)
+    found = next_step(registration, existing, TrustedCertificates(), by)
     assert isinstance(found, WriteStep)
     assert found.method == ("PUT" if existing else "POST")
     return found.body | {"metadata": found.body["metadata"] | IDENTITY}
@@ -43,14 +49,14 @@ def names(obj: JSON) -> list[str]:
 
 
 def test_what_is_right_is_not_written() -> None:
-    assert next_step(validating("a.b.c"), written(validating("a.b.c")), Trust(), NEW) == InSync(True)
-    assert next_step(validating(), None, Trust(), NEW) == InSync(False)
-    assert next_step(converting(), None, Trust(), NEW) == InSync(False)
+    assert next_step(validating("a.b.c"), written(validating("a.b.c")), TrustedCertificates(), NEW) == InSync(True)
+    assert next_step(validating(), None, TrustedCertificates(), NEW) == InSync(False)
+    assert next_step(converting(), None, TrustedCertificates(), NEW) == InSync(False)
 
 
 def test_nobody_writes_over_the_wish_of_somebody_younger() -> None:
     by_new = written(validating("a.b.c"), by=NEW)
-    assert next_step(validating("d.e.f"), by_new, Trust(), OLD) == Yielded("2001-09-09T01:46:40.000000Z")
+    assert next_step(validating("d.e.f"), by_new, TrustedCertificates(), OLD) == Yielded("2001-09-09T01:46:40.000000Z")
     assert names(written(validating("d.e.f"), written(validating("a.b.c")), NEW)) == ["d.e.f"]
 
 
@@ -68,13 +74,15 @@ def test_whoever_wants_the_same_may_repair_it_and_it_stays_the_younger_ones() ->
 
 def test_a_person_may_always_remove() -> None:
     existing = written(validating("a.b.c"), by=NEW)
-    assert next_step(validating(), existing, Trust(), Claim("", by_hand=True)) == WriteStep("DELETE", existing)
+    assert next_step(validating(), existing, TrustedCertificates(), Claim("", by_hand=True)) == WriteStep(
+        "DELETE", existing
+    )
 
 
 def test_an_entry_keeps_what_newer_servers_put_there() -> None:
     newer = copy.deepcopy(written(validating("a.b.c")))
     newer["webhooks"][0]["invented"] = {"later": True}
-    assert next_step(validating("a.b.c"), newer, Trust(), NEW) == InSync(True)
+    assert next_step(validating("a.b.c"), newer, TrustedCertificates(), NEW) == InSync(True)
 
 
 def foreign(name: str, **client: JSON) -> JSON:
@@ -115,7 +123,7 @@ def test_what_is_certain_goes_and_what_is_in_doubt_stays(sure: set[str], left: l
 
 def step_body(registration: Registration, existing: JSON) -> JSON:
     """The object after the next step, which may be none."""
-    found = next_step(registration, existing, Trust(), NEW)
+    found = next_step(registration, existing, TrustedCertificates(), NEW)
     return found.body if isinstance(found, WriteStep) else existing
 
 

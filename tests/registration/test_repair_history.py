@@ -17,7 +17,7 @@ def managed(*managers: str) -> Any:
 @pytest.mark.parametrize(
     ("obj", "writer"),
     [
-        (None, "whoever deletes it"),
+        (None, "a client that deletes it"),
         (managed("kubectl", "argocd"), "'argocd'"),
         (managed("argocd", "hookrunner"), "'argocd'"),
         (managed("hookrunner"), "an unknown writer"),
@@ -30,21 +30,21 @@ def test_who_wrote_last(obj: Any, writer: str) -> None:
 
 @pytest.mark.looptime
 async def test_pauses_grow_and_a_person_is_told() -> None:
-    undone = RepairHistory()
+    history = RepairHistory()
     pauses = []
     for _ in range(9):
-        pauses.append(undone.pause)
-        undone.repaired(managed("argocd"))
+        pauses.append(history.pause)
+        history.add(managed("argocd"))
     assert pauses == [0, 0.5, 1, 2, 4, 8, 16, 30, 30]
-    assert "changed back 9 times, last by 'argocd'" in undone.problem
+    assert "changed back 9 times, last by 'argocd'" in history.problem
 
 
 @pytest.mark.looptime
 async def test_an_accident_is_forgotten() -> None:
-    undone = RepairHistory()
+    history = RepairHistory()
     for _ in range(3):
-        undone.repaired(None)
+        history.add(None)
         await asyncio.sleep(59)
-    assert undone.problem
+    assert history.problem
     await asyncio.sleep(2)
-    assert (undone.pause, undone.problem) == (0, "")
+    assert (history.pause, history.problem) == (0, "")

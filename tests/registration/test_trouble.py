@@ -90,7 +90,7 @@ async def test_a_deletion_that_comes_again_and_again_is_told(world: World) -> No
         for _ in range(3):
             await world.delete(VALIDATING)
             await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [ONE])
-        await until(lambda: "whoever deletes it" in registrar.condition()[1], "word of it")
+        await until(lambda: "a client that deletes it" in registrar.condition()[1], "word of it")
 
 
 async def test_what_is_refused_is_told(world: World) -> None:

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from hookrunner.registration.webhook_objects import Trust, certificates
+from hookrunner.registration.webhook_objects import TrustedCertificates, certificates
 
 
 def pem(*bodies: str, newline: str = "\n") -> bytes:
@@ -46,19 +46,19 @@ def test_certificates_of_a_file(text: bytes, blocks: tuple[bytes, ...]) -> None:
     ],
 )
 def test_what_is_trusted_then(present: str, exact: bool, wanted: list[bytes]) -> None:
-    assert found(Trust((b"AAAA", b"BBBB"), exact).bundle(present)) == wanted
+    assert found(TrustedCertificates((b"AAAA", b"BBBB"), exact).bundle(present)) == wanted
 
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_order_and_form_of_a_bundle_do_not_matter(exact: bool) -> None:
     present = bundle("BBBB", "AAAA")
-    assert Trust((b"AAAA", b"BBBB"), exact).bundle(present) == present
+    assert TrustedCertificates((b"AAAA", b"BBBB"), exact).bundle(present) == present
 
 
 def test_a_bundle_of_more_is_left_as_it_is_by_those_who_know_less() -> None:
-    assert Trust((b"AAAA",)).bundle(bundle("AAAA", "BBBB")) == bundle("AAAA", "BBBB")
+    assert TrustedCertificates((b"AAAA",)).bundle(bundle("AAAA", "BBBB")) == bundle("AAAA", "BBBB")
 
 
 def test_certificates_are_written_in_lines() -> None:
-    text = base64.b64decode(Trust((b"A" * 100,)).bundle(""))
+    text = base64.b64decode(TrustedCertificates((b"A" * 100,)).bundle(""))
     assert [len(line) for line in text.splitlines()] == [27, 64, 36, 25]

@@ -122,7 +122,7 @@ async def test_a_missing_object_comes_back(applying: ManifestApplier, client: Cl
 
 async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs", mine="x")
-    with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it is there already.*hookrunner.io/adopt: "true"'):
+    with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it exists already.*hookrunner.io/adopt: "true"'):
         await applying.apply([config_map()], RELEASE, {}, TERMS)
     assert await data_of(client) == {"k": "theirs", "mine": "x"}
     assert await applying.apply([config_map()], RELEASE, {}, ReleaseOptions(adopt=True)) == Counts(changed=1)
@@ -155,7 +155,7 @@ async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
     """The manifest of such a revision is the last one when it is tried again."""
     await post(client, k="theirs")
     last = by_id(config_map())
-    with pytest.raises(ReleaseFailed, match="it is there already and belongs to no release"):
+    with pytest.raises(ReleaseFailed, match="it exists already and belongs to no release"):
         await applying.apply([config_map()], RELEASE, last, TERMS, repair=last)
     assert await data_of(client) == {"k": "theirs"}
 

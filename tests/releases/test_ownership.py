@@ -102,7 +102,7 @@ async def test_an_orphan_is_taken_over_if_that_is_allowed(applying: ManifestAppl
     assert applying.owners.adopted(NEW) == ()
 
 
-@pytest.mark.parametrize("terms", [ADOPT, ReleaseOptions(adopt_orphans=True)])
+@pytest.mark.parametrize("options", [ADOPT, ReleaseOptions(adopt_orphans=True)])
 async def test_either_term_allows_it(options: ReleaseOptions, applying: ManifestApplier, client: Client) -> None:
     await applying.apply([configmap("a", k="new")], NEW, {}, options)
     assert await owner(client) == "default/new"
@@ -173,9 +173,9 @@ async def test_without_the_right_to_look_nothing_is_taken_over(
     kind: str, applying: ManifestApplier, client: Client, sandbox: Sandbox
 ) -> None:
     sandbox.faults.add(Fault("answer", f"/namespaces/old/{kind}", status=403))
-    with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and it cannot be seen whether that still exists") as refused:
+    with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and it is unknown whether that still exists") as refused:
         await applying.apply([configmap("a")], NEW, {}, ADOPT)
-    assert "give the right to list secrets and configmaps in namespace old" in str(refused.value)
+    assert "grant the right to list secrets and configmaps in namespace old" in str(refused.value)
     assert await owner(client) == "old/demo"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.releases import server_side_apply
-from hookrunner.releases.server_side_apply import faults, tolerated
+from hookrunner.releases.server_side_apply import faults, without_faults
 
 DEPLOYMENT = {
     "metadata": {"labels": {"app.kubernetes.io/name": "a"}, "finalizers": ["x/y"]},
@@ -34,7 +34,7 @@ def entry(operation: str = "Update", manager: str = "helm", version: str = "v1",
     ],
 )
 def test_what_was_created_counts_as_applied(entries: Any, expected: Any) -> None:
-    assert server_side_apply.moved(entries, None) == expected
+    assert server_side_apply.to_applied(entries, None) == expected
 
 
 def test_what_the_server_filled_in_is_not_counted_as_applied() -> None:
@@ -48,11 +48,11 @@ def test_what_the_server_filled_in_is_not_counted_as_applied() -> None:
         "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': container}}},
     }
     said = {"f:metadata": {"f:finalizers": {'v:"x/y"': {}, 'v:"z"': {}}}, "f:spec": spec}
-    moved = server_side_apply.moved([entry() | {"fieldsV1": said}], DEPLOYMENT)
+    to_applied = server_side_apply.to_applied([entry() | {"fieldsV1": said}], DEPLOYMENT)
     kept: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}}
     kept["f:ports"] = {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}
-    assert moved
-    assert moved[0]["fieldsV1"] == {
+    assert to_applied
+    assert to_applied[0]["fieldsV1"] == {
         "f:metadata": {"f:finalizers": {'v:"x/y"': {}}},
         "f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': kept}}}},
     }
@@ -154,7 +154,7 @@ PORTS = [{"port": 1, "name": "a"}, {"port": 2}, {"port": 1, "name": "b"}]
     ],
 )
 def test_unknown_fields_are_left_out_and_the_last_of_the_same_counts(message: str, obj: Any, expected: Any) -> None:
-    assert tolerated(obj, faults(HEAD + message)) == expected
+    assert without_faults(obj, faults(HEAD + message)) == expected
 
 
 @pytest.mark.parametrize(

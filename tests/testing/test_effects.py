@@ -9,7 +9,7 @@ from hookrunner.errors import BadInput
 from hookrunner.hooks import patches
 from hookrunner.model.operations import ObjectOperation
 from hookrunner.testing.bench import Bench
-from hookrunner.testing.effects import effects
+from hookrunner.testing.effects import compute_effects
 from hookrunner.testing.results import Effects
 from tests.fakes.cluster import configmap, namespace
 
@@ -19,7 +19,7 @@ MOUSE = {"apiVersion": "zoo.io/v1", "kind": "Mouse", "metadata": {"name": "m", "
 
 async def done(tools: Bench, objects: list[Any], *documents: dict[str, Any]) -> Effects:
     operations: tuple[ObjectOperation, ...] = patches.parse(b"\n".join(map(orjson.dumps, documents)))
-    return await effects(objects, operations, tools.jq)
+    return await compute_effects(objects, operations, tools.jq)
 
 
 def names(found: Effects) -> list[str]:

@@ -273,7 +273,7 @@ async def test_a_conversion_goes_by_the_rule_that_fits(tools: Bench, write_hook:
     ("to", "said"),
     [
         ("v1", r"the way from .*/v1alpha1 to v1 has 2 steps \(v1alpha1→v1beta1→v1\), each a run: convert to v1beta1;"),
-        ("v1alpha1", r"the objects are in stable.example.com/v1alpha1 already: nobody is asked; it has"),
+        ("v1alpha1", r"the objects are in stable.example.com/v1alpha1 already: the API server does not ask; it has"),
         ("v2", r"no rule leads from stable.example.com/v1alpha1 to v2; it has v1alpha1→v1beta1, v1beta1→v1$"),
     ],
 )

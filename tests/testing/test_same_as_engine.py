@@ -14,7 +14,7 @@ from hookrunner.model.bindings import Change, Hook
 from hookrunner.model.events import Ticked
 from hookrunner.model.resources import key_of
 from hookrunner.testing.happenings import Changed, Given, Happening, NotRun, Startup, Synchronization, Tick
-from hookrunner.testing.plan import plan
+from hookrunner.testing.plan import plan_run
 from tests.engine.conftest import Bench as Operator
 from tests.engine.conftest import bench, client, jq
 from tests.fakes.cluster import configmap, namespace, settle, until
@@ -112,7 +112,7 @@ async def on_the_bench(hook: Hook, jq: Jq) -> list[Any]:
 
 
 async def contexts(hook: Hook, objects: tuple[Any, ...], happenings: list[Happening], jq: Jq) -> list[Any]:
-    planned = await plan(hook, Given(objects), happenings, jq)
+    planned = await plan_run(hook, Given(objects), happenings, jq)
     found: list[Any] = json.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
     return found
 

@@ -21,8 +21,8 @@ from hookrunner.model.modules import Choice, Decision, Module
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
-from hookrunner.modules.enabled import CONFIG, Asks, Documents, Facts, Recalculation, contradicts, flagged, uncertain
-from hookrunner.modules.statics import Flag
+from hookrunner.modules.enabled import CONFIG, Asks, Facts, Recalculation, ScriptValues, contradicts, flagged, uncertain
+from hookrunner.modules.statics import StaticFlag
 from hookrunner.values.config_sections import Config, parse
 from hookrunner.values.values_store import ValuesStore
 from kubetypes import json_values
@@ -37,7 +37,7 @@ class Extenders:
     and the `enabled` scripts. `as_addon`: the configuration is read as addon-operator reads it."""
 
     chain: Sequence[str]
-    static: Mapping[str, Flag]
+    static: Mapping[str, StaticFlag]
     dynamic: Callable[[], Mapping[str, bool]]
     scripts: Asks
     as_addon: bool = False
@@ -262,7 +262,7 @@ class ModuleDecisions:
         """With the present values, for the scripts of these modules."""
         keys = [state.module.key for state in states if state.module.script]
         self._decided_by |= {key: self._store.config(key) for key in keys}
-        documents = {key: Documents(self._store.config_document(key), self._store.document(key)) for key in keys}
+        documents = {key: ScriptValues(self._store.config_document(key), self._store.document(key)) for key in keys}
         return Recalculation(self._extenders.chain, self._facts(), documents, self._extenders.scripts)
 
     def _take(self, state: ModuleState, decision: Decision) -> bool:

@@ -43,7 +43,7 @@ class Diffs:
         going. What Secrets hold is not shown, only that it differs. Raises KubeError, ReleaseFailed."""
         new = {object_id(obj, identity): obj for obj in wanted}
         old = {object_id(obj, identity): obj for obj in deployed}
-        going = [one for one, obj in old.items() if one not in new and not ownership.kept(obj["metadata"])]
+        going = [one for one, obj in old.items() if one not in new and not ownership.must_stay(obj["metadata"])]
         parts = await asyncio.gather(*(self._part(one, new.get(one), old.get(one), identity) for one in (*new, *going)))
         return "".join(parts) or f"{NO_DIFF}\n"
 

@@ -9,8 +9,7 @@ from hookrunner.linting.modules import objects
 from hookrunner.linting.modules.places import in_yaml, of_document, of_rule, of_template
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
-from hookrunner.modules.capabilities import stock
-from hookrunner.modules.offline import Offline
+from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.values.schemas import Schema
 
 _NAMESPACE = "default"
@@ -38,7 +37,7 @@ def _values(module: Module, schema: Schema | None, values: object) -> Iterator[M
 
 async def _chart(module: Module, found: Offline, renderer: Renderer) -> list[ModuleRemark]:
     try:
-        rendered = await renderer.render(found.order(module.name, _NAMESPACE, {}, stock()))
+        rendered = await renderer.render(found.order(module.name, _NAMESPACE, {}, stock_capabilities()))
     except BadValues as error:
         return [ModuleRemark("", code="needs-values", text=f"{error}: its chart was not rendered here")]
     except BadChart as error:

@@ -57,7 +57,7 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
     """Of module.yaml; what is wrong with others keeps the module from loading."""
     path = directory / MODULE_FILE
     try:
-        strange = traits.parse(regular_files.read(path), str(path)).strange
+        strange = traits.parse(regular_files.read(path), str(path)).unknown
     except (OSError, BadModule):
         return
     for one in strange:

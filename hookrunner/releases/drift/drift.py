@@ -1,7 +1,7 @@
 """Detects at once that an object of a release is missing and, on request, that another client has changed one.
 
     drift = Drift(client, kinds, watches, background)
-    drift.track(identity, objects, "missing")          # as they were applied; also after `pause`
+    drift.track(identity, objects, "missing")           # as they were applied; also after `pause`
     async for finding in drift.findings(): ...
     drift.pause(identity)                               # while the release is being written
 
@@ -36,7 +36,7 @@ from hookrunner.model import modules
 from hookrunner.model.releases import DriftFinding
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import Synced, WatchLost
-from hookrunner.releases.drift.live_comparison import METADATA_PARTS, edited
+from hookrunner.releases.drift.live_comparison import METADATA_PARTS, changed_fields
 from hookrunner.releases.drift.tracked_releases import Kind, PresentObjects, TrackedRelease, TrackedReleases
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId
 from hookrunner.releases.ownership import MANAGED_BY
@@ -44,74 +44,75 @@ from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 
 _FIRST, _FACTOR, _LONGEST = 1.0, 4.0, 3600.0
-"""Seconds from the first sign of a change until the object is read, since an edit seldom comes alone; so many times
-more for each time that it was found changed before."""
+"""Seconds from the first hint of a change until the object is read, because edits seldom come alone; the factor for
+each time that it was found changed before; and the longest delay."""
 
 _QUIET = 3 * _LONGEST
-"""An object that was not found changed for so many seconds begins anew."""
+"""Seconds after which an object that was not found changed starts with the first delay again."""
 
 
 class DriftBackoff:
-    """Remembers the objects that were found changed, and when."""
+    """The delays before objects that change are read: exponential for each object."""
 
     def __init__(self) -> None:
         self._waits: dict[ObjectId, tuple[float, float]] = {}
 
-    def wait(self, one: ObjectId, now: float) -> float:
-        """Seconds until it is to be looked at. `now` is any monotonic time."""
-        wait, told = self._waits.get(one, (_FIRST, now))
-        return _FIRST if now - told > _QUIET else wait
+    def delay(self, object_id: ObjectId, now: float) -> float:
+        """Seconds until the object is read. `now` is any monotonic time."""
+        delay, changed_at = self._waits.get(object_id, (_FIRST, now))
+        return _FIRST if now - changed_at > _QUIET else delay
 
-    def told(self, one: ObjectId, now: float) -> None:
-        """It was found changed."""
-        self._waits[one] = (min(self.wait(one, now) * _FACTOR, _LONGEST), now)
+    def mark_changed(self, object_id: ObjectId, now: float) -> None:
+        """Note that the object was found changed."""
+        self._waits[object_id] = (min(self.delay(object_id, now) * _FACTOR, _LONGEST), now)
 
 
 class RecheckQueue:
-    """For one reader. What is added again before it was taken is taken once, at the earlier of the two times."""
+    """Objects to read again, each once, the earliest first; for one reader. An object that is added twice before it was
+    taken is taken once, at the earlier time."""
 
     def __init__(self) -> None:
         self._due: dict[ObjectId, float] = {}
-        self._row: list[tuple[float, int, ObjectId]] = []
-        self._turns = count()
+        self._heap: list[tuple[float, int, ObjectId]] = []
+        self._sequence = count()
         self._changed = asyncio.Event()
 
-    def add(self, one: ObjectId, delay: float = 0.0) -> None:
-        """Look at it in `delay` seconds."""
+    def add(self, object_id: ObjectId, delay: float = 0.0) -> None:
+        """Read the object in `delay` seconds."""
         due = asyncio.get_running_loop().time() + delay
-        if due < self._due.get(one, float("inf")):
-            self._due[one] = due
-            heapq.heappush(self._row, (due, next(self._turns), one))
+        if due < self._due.get(object_id, float("inf")):
+            self._due[object_id] = due
+            heapq.heappush(self._heap, (due, next(self._sequence), object_id))
             self._changed.set()
 
     async def next(self) -> ObjectId:
-        """The next one, when its time has come."""
+        """Wait until the next object is due, and remove it."""
         while True:
             self._changed.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._row[0][0] if self._row else None):
+                async with asyncio.timeout_at(self._heap[0][0] if self._heap else None):
                     await self._changed.wait()
                     continue
-            due, _, one = heapq.heappop(self._row)
-            if self._due.get(one) == due:
-                del self._due[one]
-                return one
+            due, _, object_id = heapq.heappop(self._heap)
+            if self._due.get(object_id) == due:
+                del self._due[object_id]
+                return object_id
 
 
 _LOG = log.get("releases.drift")
-_BEHIND = 1.0
+_WATCH_DELAY = 1.0
 """Seconds that a watch may be behind our own writes."""
 
-_AGAIN_SOON, _AGAIN_LATER = 5.0, 60.0
-"""Seconds until an object is read again that could not be read: while the API is away, or for want of a right."""
+_RETRY_SOON, _RETRY_LATER = 5.0, 60.0
+"""Seconds until an object is read again after a failure: while the API server is unreachable, or without a right."""
 
 _LABELS = tuple(pointers.text(("metadata", "labels", name)) for name in MANAGED_BY)
 
 
 class Drift:
-    """Follows the releases of one cluster. Watches run in `background`; objects are read by who reads `findings`.
+    """Tracks the releases of one cluster. Watches run in `background`; the reader of `findings` reads objects.
 
-    `kinds` are those with which releases are written: what has just been defined is known before discovery knows it.
+    `kinds` are those with which releases are written: they know new definitions before discovery does.
     """
 
     def __init__(self, client: Client, kinds: KindResolver, watches: Watches, background: Background) -> None:
@@ -119,118 +120,119 @@ class Drift:
         self._kinds = kinds
         self._watches = watches
         self._background = background
-        self._followed = TrackedReleases()
-        self._suspects = RecheckQueue()
-        self._patience = DriftBackoff()
+        self._tracked = TrackedReleases()
+        self._recheck = RecheckQueue()
+        self._backoff = DriftBackoff()
         self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
 
     def track(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> None:
-        """Follow a release whose objects were applied so, or go on with it after `pause`. Mode `off` forgets it."""
-        release = self._followed.put(identity, () if mode == "off" else objects, mode)
+        """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it."""
+        release = self._tracked.put(identity, () if mode == "off" else objects, mode)
         self._watch()
-        for one in release.objects:
-            shown, _ = self._watched[one.api_version, one.kind]
-            if shown.synced and not shown.has(one.namespace, one.name):
-                self._suspects.add(one, _BEHIND)
-            elif shown.synced and release.changes_matter:
-                self._suspects.add(one, self._patience.wait(one, _now()))
+        for object_id in release.objects:
+            present, _ = self._watched[object_id.api_version, object_id.kind]
+            if present.synced and not present.has(object_id.namespace, object_id.name):
+                self._recheck.add(object_id, _WATCH_DELAY)
+            elif present.synced and release.changes_matter:
+                self._recheck.add(object_id, self._backoff.delay(object_id, _now()))
 
     def pause(self, identity: ReleaseId) -> None:
-        """Tell nothing of a release until it is followed again."""
-        if release := self._followed.release(identity):
+        """Report nothing of a release until it is tracked again."""
+        if release := self._tracked.release(identity):
             release.paused = True
 
     def forget(self, identity: ReleaseId) -> None:
-        """Follow a release no more."""
-        self._followed.drop(identity)
+        """Stop tracking a release."""
+        self._tracked.drop(identity)
         self._watch()
 
     def known_findings(self, identity: ReleaseId) -> tuple[DriftFinding, ...]:
-        """What is known to be wrong with a release now."""
-        release = self._followed.release(identity)
+        """The known drift of a release."""
+        release = self._tracked.release(identity)
         return tuple(release.found.values()) if release else ()
 
     def mark_repaired(self, identity: ReleaseId, findings: Collection[DriftFinding]) -> None:
-        """These are as they should be again."""
-        if release := self._followed.release(identity):
-            release.found = {one: found for one, found in release.found.items() if found not in findings}
+        """Note that these objects are in sync again."""
+        if release := self._tracked.release(identity):
+            release.found = {object_id: found for object_id, found in release.found.items() if found not in findings}
 
     async def findings(self) -> AsyncGenerator[DriftFinding, None]:
-        """What is found out, for ever; for one reader. A change is told once, until it is another or was undone."""
+        """Yield drift when it is detected, until cancelled; for one reader. A change is reported once, until it differs
+        or was undone."""
         while True:
-            finding = await self._inspected(await self._suspects.next())
+            finding = await self._inspect(await self._recheck.next())
             if finding is not None:
                 yield finding
 
     def _watch(self) -> None:
         """Open the watches that are needed and close the others."""
-        for kind in self._watched.keys() - self._followed.kinds:
+        for kind in self._watched.keys() - self._tracked.kinds:
             self._watched.pop(kind)[1].cancel()
-        for kind in self._followed.kinds - self._watched.keys():
-            shown = PresentObjects(kind[1])
+        for kind in self._tracked.kinds - self._watched.keys():
+            present = PresentObjects(kind[1])
             selection = Selection(*kind, labels=MANAGED, metadata_only=True)
-            task = self._background.keep(f"drift {selection}", partial(self._read, kind, selection, shown))
-            self._watched[kind] = (shown, task)
+            task = self._background.keep(f"drift {selection}", partial(self._read, kind, selection, present))
+            self._watched[kind] = (present, task)
 
-    async def _read(self, kind: Kind, selection: Selection, shown: PresentObjects) -> None:
+    async def _read(self, kind: Kind, selection: Selection, present: PresentObjects) -> None:
         async with aclosing(self._watches.open(selection)) as batches:
             async for reports in batches:
-                for fact in shown.facts(reports):
-                    self._suspect(kind, fact, shown)
+                for fact in present.facts(reports):
+                    self._handle_fact(kind, fact, present)
 
-    def _suspect(self, kind: Kind, fact: Fact, shown: PresentObjects) -> None:
-        """Suspect the objects that a fact makes suspicious."""
+    def _handle_fact(self, kind: Kind, fact: Fact, present: PresentObjects) -> None:
+        """Add the objects to recheck because of a fact of the watch."""
         match fact:
             case Added(seen) | Modified(seen):
-                for one in self._followed.named(kind, seen.key):
-                    self._see(one, seen.obj["metadata"])
+                for object_id in self._tracked.named(kind, seen.key):
+                    self._handle_metadata(object_id, seen.obj["metadata"])
             case Deleted(key):
-                for one in self._followed.named(kind, key):
-                    self._see(one, None)
+                for object_id in self._tracked.named(kind, key):
+                    self._handle_metadata(object_id, None)
             case Synced():
-                for one in self._followed.of(kind):
-                    if not shown.has(one.namespace, one.name):
-                        self._suspects.add(one)
+                for object_id in self._tracked.of(kind):
+                    if not present.has(object_id.namespace, object_id.name):
+                        self._recheck.add(object_id)
             case WatchLost(brief=False):  # the kind itself may be gone
-                for one in self._followed.of(kind):
-                    self._suspects.add(one)
+                for object_id in self._tracked.of(kind):
+                    self._recheck.add(object_id)
 
-    def _see(self, one: ObjectId, metadata: JSON | None) -> None:
-        """An object as a watch shows it, None if it was deleted."""
-        if (release := self._followed.active(one)) is None:
+    def _handle_metadata(self, object_id: ObjectId, metadata: JSON | None) -> None:
+        """Handle an object's metadata from the watch, None if it was deleted."""
+        if (release := self._tracked.active(object_id)) is None:
             return
         if metadata is None:
-            self._suspects.add(one)
-        elif not release.changes_matter or not edited(release.objects[one], metadata):
-            release.found.pop(one, None)
-        elif release.seen.get(one) != _state(metadata):
-            self._suspects.add(one, self._patience.wait(one, _now()))
+            self._recheck.add(object_id)
+        elif not release.changes_matter or not changed_fields(release.objects[object_id], metadata):
+            release.found.pop(object_id, None)
+        elif release.seen.get(object_id) != _state(metadata):
+            self._recheck.add(object_id, self._backoff.delay(object_id, _now()))
 
-    async def _inspected(self, one: ObjectId) -> DriftFinding | None:
-        """What is wrong with an object that is suspected. Meanwhile its release may be paused or written anew."""
-        if (release := self._followed.active(one)) is None:
+    async def _inspect(self, object_id: ObjectId) -> DriftFinding | None:
+        """Read an object; its drift, if there is any to report. Its release may be paused or written meanwhile."""
+        if (release := self._tracked.active(object_id)) is None:
             return None
         try:
-            fields = await self._fields(one, release)
+            fields = await self._read_changed_fields(object_id, release)
         except KubeError as error:
-            self._suspects.add(one, _AGAIN_SOON if error.brief else _AGAIN_LATER)
-            _LOG.log("debug" if error.brief else "warn", "an object cannot be looked at", object=str(one), error=error)
+            self._recheck.add(object_id, _RETRY_SOON if error.brief else _RETRY_LATER)
+            _LOG.log("debug" if error.brief else "warn", "object cannot be read", object=str(object_id), error=error)
             return None
-        finding = None if fields == () else await self._finding(one, release, fields or ())
-        if self._followed.active(one) is not release or not _is_news(one, release, finding):
+        finding = None if fields == () else await self._to_finding(object_id, release, fields or ())
+        if self._tracked.active(object_id) is not release or not _is_news(object_id, release, finding):
             return None
         if finding and not finding.missing:
-            self._patience.told(one, _now())
+            self._backoff.mark_changed(object_id, _now())
         return finding
 
-    async def _fields(self, one: ObjectId, release: TrackedRelease) -> tuple[str, ...] | None:
-        """JSON pointers of what differs, None if the object is gone: or nearly so, since without the label nothing more
-        would be heard of it (addon-operator.md §6.6)."""
+    async def _read_changed_fields(self, object_id: ObjectId, release: TrackedRelease) -> tuple[str, ...] | None:
+        """Read an object; JSON pointers of the fields that differ, None if it is missing. An object without the label
+        counts as missing or changed, because the watch would report nothing more of it."""
         try:
-            resource = await self._kinds.resolve(one.api_version, one.kind)
+            resource = await self._kinds.resolve(object_id.api_version, object_id.kind)
             if not {"get", "watch"} <= {*resource.verbs}:
                 return ()
-            ref = ObjectRef(resource, one.namespace, one.name)
+            ref = ObjectRef(resource, object_id.namespace, object_id.name)
             live = await writes.read(self._client, ref) if release.changes_matter else None
             metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
         except (NotFound, UnknownKind):
@@ -238,17 +240,17 @@ class Drift:
         labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
         if not release.changes_matter:
             return () if labelled else None
-        release.seen[one] = _state(metadata)
-        changed = edited(release.objects[one], metadata, live)
+        release.seen[object_id] = _state(metadata)
+        changed = changed_fields(release.objects[object_id], metadata, live)
         return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
 
-    async def _finding(self, one: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> DriftFinding:
+    async def _to_finding(self, object_id: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> DriftFinding:
         try:
-            namespaced = (await self._kinds.resolve(one.api_version, one.kind)).namespaced
+            namespaced = (await self._kinds.resolve(object_id.api_version, object_id.kind)).namespaced
         except KubeError:
             namespaced = True
-        place = one.namespace if namespaced else ""
-        return DriftFinding(release.identity.name, place, one.api_version, one.kind, one.name, fields)
+        place = object_id.namespace if namespaced else ""
+        return DriftFinding(release.identity.name, place, object_id.api_version, object_id.kind, object_id.name, fields)
 
 
 def _now() -> float:
@@ -256,16 +258,17 @@ def _now() -> float:
 
 
 def _state(metadata: JSON) -> bytes:
-    """What differs between two states of an object of which more than the status differs. Kinds without a generation
-    have no status to speak of."""
+    """A text that differs between two states of an object if more than the status differs. Kinds without a generation
+    have no relevant status."""
     version = metadata.get("generation") or metadata.get("resourceVersion")
     return orjson.dumps([version, *(metadata.get(part) for part in METADATA_PARTS)])
 
 
-def _is_news(one: ObjectId, release: TrackedRelease, finding: DriftFinding | None) -> bool:
-    """Note what was found. That an object is gone is told each time; that it is changed, once for the same fields."""
-    known = release.found.pop(one, None)
+def _is_news(object_id: ObjectId, release: TrackedRelease, finding: DriftFinding | None) -> bool:
+    """Note the drift; should it be reported? A missing object is reported each time, a change once for the same
+    fields."""
+    known = release.found.pop(object_id, None)
     if finding is None:
         return False
-    release.found[one] = finding
+    release.found[object_id] = finding
     return finding.missing or finding != known

@@ -31,13 +31,14 @@ _AMOUNTS = frozenset(
     {"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead", "podFixed"}
     | {"sizeLimit", "storage", "divisor", "averageValue", "targetAverageValue"}
 )
-"""Below fields of these names are amounts of resources."""
+"""Names of fields below which values are amounts of resources."""
 
 
-def alike(manifest: JSON, live: JSON, path: tuple[str, ...] = ()) -> bool:
-    """`live` may have more fields, and items of other names; None is for what is not there. `path` leads here."""
+def is_equivalent(manifest: JSON, live: JSON, path: tuple[str, ...] = ()) -> bool:
+    """Do two values mean the same? `manifest` is from the manifest, `live` what the API server made of it: it may have
+    more fields, and items of other names; None stands for an absent value. `path` leads to the value."""
     if isinstance(manifest, dict) and isinstance(live, dict | None):
-        return all(alike(value, (live or {}).get(key), (*path, key)) for key, value in manifest.items())
+        return all(is_equivalent(value, (live or {}).get(key), (*path, key)) for key, value in manifest.items())
     if live is None:
         return not manifest
     if isinstance(manifest, list):
@@ -48,15 +49,15 @@ def alike(manifest: JSON, live: JSON, path: tuple[str, ...] = ()) -> bool:
 
 
 def _lists(manifest: list[JSON], live: list[JSON], path: tuple[str, ...]) -> bool:
-    """Item by item; where all have names, by name, whatever else is there."""
+    """Item by item; if all items have names, by name, ignoring further live items."""
     if all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in (*manifest, *live)):
         named = {item["name"]: item for item in live}
-        return all(alike(item, named.get(item["name"]), path) for item in manifest)
-    return len(manifest) == len(live) and all(alike(*pair, path) for pair in zip(manifest, live, strict=True))
+        return all(is_equivalent(item, named.get(item["name"]), path) for item in manifest)
+    return len(manifest) == len(live) and all(is_equivalent(*pair, path) for pair in zip(manifest, live, strict=True))
 
 
 def _amount(value: JSON) -> object:
-    """The number that an amount stands for, None if it is none."""
+    """The number of an amount, None if it is not an amount."""
     try:
         return quantity(str(value))
     except BadQuantity:
@@ -64,35 +65,35 @@ def _amount(value: JSON) -> object:
 
 
 METADATA_PARTS = ("labels", "annotations", "finalizers", "ownerReferences")
-"""What of an object's metadata a release may set."""
+"""The parts of an object's metadata that a release may set."""
 
 _UNSEEN: Final = object()
-"""A value that is not known: it differs from all."""
+"""Stands for an unknown value: it differs from every value."""
 
 _NEVER_OURS = frozenset({"apiVersion", "kind", "status", "stringData"})
 _CERTIFICATES = "caBundle"
 _WHOLE, _PERHAPS = "!", "?"
-"""Marks in a set of fields where one ends: what was applied is ours to its last part. Of what was created or updated it
-may also be said of a map or a list of which we no longer have any part: an update counts the container itself."""
+"""Marks the end of a field in a set. An applied field is ours with all its parts. A created or updated field may also
+be a map or a list of which no part is ours any more: an update also counts the container itself."""
 
 _Path = tuple[str, ...]
 
 
-def edited(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple[str, ...]:
-    """JSON pointers of the fields; what is in a list counts by its place in what was applied.
+def changed_fields(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple[str, ...]:
+    """JSON pointers of the changed fields; items of lists by their index in the applied object.
 
-    `applied` is the object as it was sent, `metadata` that of the object in the cluster.
+    `applied` is the object as it was sent, `metadata` that of the live object.
     """
-    entries = [entry for entry in metadata.get("managedFields") or () if _counts(entry)]
+    entries = [entry for entry in metadata.get("managedFields") or () if _is_permitted(entry)]
     ends = [_WHOLE if entry["operation"] == "Apply" else _PERHAPS for entry in entries]
-    sets = [_marked(entry["fieldsV1"], end) for entry, end in zip(entries, ends, strict=True)]
+    sets = [_mark_ends(entry["fieldsV1"], end) for entry, end in zip(entries, ends, strict=True)]
     nothing: Fields = {}
     ours = reduce(union, sets, nothing)
-    return tuple(pointers.text(path) for path in _edited(_compared(applied), ours, live, ()))
+    return tuple(pointers.text(path) for path in _edited(_comparable(applied), ours, live, ()))
 
 
-def _counts(entry: JSON) -> bool:
-    """Are these fields ours, or an autoscaler's, who has them by right?"""
+def _is_permitted(entry: JSON) -> bool:
+    """Are these fields ours, or an autoscaler's, which may change them?"""
     if not entry.get("fieldsV1"):
         return False
     if entry.get("subresource") == "scale":
@@ -100,12 +101,12 @@ def _counts(entry: JSON) -> bool:
     return entry.get("manager") == MANAGER and not entry.get("subresource")
 
 
-def _marked(fields: JSON, end: str) -> JSON:
-    return {key: _marked(below, end) for key, below in fields.items() if key != "."} or {end: {}}
+def _mark_ends(fields: JSON, end: str) -> JSON:
+    return {key: _mark_ends(below, end) for key, below in fields.items() if key != "."} or {end: {}}
 
 
-def _compared(applied: JSON) -> JSON:
-    """What of an object is looked at."""
+def _comparable(applied: JSON) -> JSON:
+    """The parts of an object that are compared."""
     metadata = {key: applied["metadata"][key] for key in METADATA_PARTS if key in applied["metadata"]}
     return {key: value for key, value in plain(applied).items() if key not in _NEVER_OURS} | {"metadata": metadata}
 
@@ -123,7 +124,7 @@ def _edited(applied: JSON, ours: JSON, live: JSON, path: _Path) -> Iterator[_Pat
             yield from _edited(item, fields, below, (*path, str(place)))
     elif _PERHAPS in ours and not (isinstance(applied, dict | list) and applied):
         return
-    elif live is _UNSEEN or not alike(applied, live, path):
+    elif live is _UNSEEN or not is_equivalent(applied, live, path):
         yield path
 
 
@@ -134,19 +135,19 @@ def _field(live: JSON, key: str) -> JSON:
 
 
 def _item(item: JSON, ours: JSON, live: JSON) -> tuple[JSON, JSON]:
-    """What we manage of an item of a list of which we manage something, and that item in the list that is there."""
+    """The fields that we manage of a list item, and the same item of the live list."""
     keys = [(orjson.loads(key[2:]), below) for key, below in ours.items() if key[:2] in ("k:", "v:")]
-    fields: JSON = next((below for wanted, below in keys if _is(item, wanted)), {})
+    fields: JSON = next((below for wanted, below in keys if _matches(item, wanted)), {})
     if live is _UNSEEN:
         return fields, live
     there = live if isinstance(live, list) else []
     names = {name for wanted, _ in keys if isinstance(wanted, dict) for name in wanted}
     wanted = {name: item[name] for name in names if name in item} if isinstance(item, dict) else item
-    return fields, next((one for one in there if _is(one, wanted)), None)
+    return fields, next((one for one in there if _matches(one, wanted)), None)
 
 
-def _is(item: JSON, wanted: JSON) -> bool:
-    """Is it the item with these keys, or of this value? Keys that one of them lacks were filled in by the server."""
+def _matches(item: JSON, wanted: JSON) -> bool:
+    """Has the item these keys, or this value? Keys that one of them lacks were filled in by the server."""
     if not isinstance(wanted, dict) or not isinstance(item, dict):
         return bool(item == wanted)
     shared = item.keys() & wanted.keys()

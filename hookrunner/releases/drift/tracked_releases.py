@@ -22,11 +22,11 @@ class PresentObjects:
         self._informer = Informer(self._keys)
 
     def has(self, namespace: str, name: str) -> bool:
-        """Is there such an object? Of a kind without namespaces, whatever namespace is asked for."""
-        return any(ObjectKey(place, self._kind, name) in self._keys for place in (namespace, ""))
+        """Does the object exist? The namespace does not matter for kinds without namespaces."""
+        return any(ObjectKey(any_namespace, self._kind, name) in self._keys for any_namespace in (namespace, ""))
 
     def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
-        """What a batch of the watch means, each fact once it is known here."""
+        """Yield the facts of a batch of the watch, each after it was noted here."""
         for fact in self._informer.facts(reports):
             match fact:
                 case Added(seen) | Modified(seen):
@@ -42,13 +42,13 @@ Kind: TypeAlias = tuple[str, str]
 """apiVersion and kind, as manifests have them."""
 
 _HOOK = "helm.sh/hook"
-_TIDIED_AWAY = ("certificates.k8s.io", "CertificateSigningRequest")
+_DELETED_BY_CLUSTER = ("certificates.k8s.io", "CertificateSigningRequest")
 
 
 @dataclass(slots=True)
 class TrackedRelease:
-    """Objects as they were applied. `found` is what is known to be wrong; nothing is found out while it is `paused`.
-    `seen` says in which state each object was read last."""
+    """Objects as they were applied. `found` is their known drift; while `paused`, none is detected. `seen` is the state
+    in which each object was read last."""
 
     identity: ReleaseId
     objects: dict[ObjectId, JSON]
@@ -59,68 +59,72 @@ class TrackedRelease:
 
     @property
     def changes_matter(self) -> bool:
-        """Or only that objects are there?"""
+        """Do changes count as drift, or only missing objects?"""
         return self.mode in ("warn", "repair")
 
 
 class TrackedReleases:
-    """All releases that are followed."""
+    """All tracked releases, and their objects by kind and name."""
 
     def __init__(self) -> None:
         self._releases: dict[ReleaseId, TrackedRelease] = {}
-        self._owners: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
+        self._by_kind: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
 
     def put(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> TrackedRelease:
-        """Follow these objects of a release, and no others of it."""
+        """Track these objects of a release, and none of its earlier ones."""
         self.drop(identity)
-        release = TrackedRelease(identity, {object_id(obj, identity): obj for obj in objects if _lasts(obj)}, mode)
+        release = TrackedRelease(
+            identity, {object_id(obj, identity): obj for obj in objects if _is_permanent(obj)}, mode
+        )
         self._releases[identity] = release
-        for one in release.objects:
-            names = self._owners.setdefault((one.api_version, one.kind), {})
-            names.setdefault(one.name, {})[one] = release
+        for tracked_id in release.objects:
+            names = self._by_kind.setdefault((tracked_id.api_version, tracked_id.kind), {})
+            names.setdefault(tracked_id.name, {})[tracked_id] = release
         return release
 
     def drop(self, identity: ReleaseId) -> None:
-        """Follow a release no more."""
+        """Stop tracking a release."""
         release = self._releases.pop(identity, None)
-        for one in release.objects if release else ():
-            names = self._owners[one.api_version, one.kind]
-            if names.get(one.name, {}).get(one) is release:
-                del names[one.name][one]
-                if not names[one.name]:
-                    del names[one.name]
+        for tracked_id in release.objects if release else ():
+            names = self._by_kind[tracked_id.api_version, tracked_id.kind]
+            if names.get(tracked_id.name, {}).get(tracked_id) is release:
+                del names[tracked_id.name][tracked_id]
+                if not names[tracked_id.name]:
+                    del names[tracked_id.name]
             if not names:
-                del self._owners[one.api_version, one.kind]
+                del self._by_kind[tracked_id.api_version, tracked_id.kind]
 
     def release(self, identity: ReleaseId) -> TrackedRelease | None:
-        """What is followed of a release."""
+        """The tracked release, None if it is not tracked."""
         return self._releases.get(identity)
 
-    def active(self, one: ObjectId) -> TrackedRelease | None:
-        """Whose object it is, unless that is paused."""
-        release = self._owners.get((one.api_version, one.kind), {}).get(one.name, {}).get(one)
+    def active(self, tracked_id: ObjectId) -> TrackedRelease | None:
+        """The release of an object, None while it is paused."""
+        release = (
+            self._by_kind.get((tracked_id.api_version, tracked_id.kind), {}).get(tracked_id.name, {}).get(tracked_id)
+        )
         return None if release is None or release.paused else release
 
     @property
     def kinds(self) -> frozenset[Kind]:
-        """Of all objects."""
-        return frozenset(self._owners)
+        """The kinds of all tracked objects."""
+        return frozenset(self._by_kind)
 
     def of(self, kind: Kind) -> Iterator[ObjectId]:
-        """All objects of a kind."""
-        return (one for ids in list(self._owners.get(kind, {}).values()) for one in list(ids))
+        """All tracked objects of a kind."""
+        return (tracked_id for ids in list(self._by_kind.get(kind, {}).values()) for tracked_id in list(ids))
 
     def named(self, kind: Kind, key: ObjectKey) -> list[ObjectId]:
-        """What a watch means by a key; a kind without namespaces has none in its keys."""
-        ids = self._owners.get(kind, {}).get(key.name, {})
-        return [one for one in ids if key.namespace in ("", one.namespace)]
+        """The tracked objects with this key of a watch; keys of kinds without namespaces have no namespace."""
+        ids = self._by_kind.get(kind, {}).get(key.name, {})
+        return [tracked_id for tracked_id in ids if key.namespace in ("", tracked_id.namespace)]
 
 
-def _lasts(obj: JSON) -> bool:
-    """Is the object to stay there until somebody deletes it?"""
+def _is_permanent(obj: JSON) -> bool:
+    """Does the object stay until a client deletes it?"""
     metadata = obj["metadata"]
     if not metadata.get("name") or _HOOK in (metadata.get("annotations") or {}):
         return False
     if obj["kind"] == "Job" and (obj.get("spec") or {}).get("ttlSecondsAfterFinished") is not None:
         return False
-    return (obj["apiVersion"].rpartition("/")[0], obj["kind"]) != _TIDIED_AWAY
+    return (obj["apiVersion"].rpartition("/")[0], obj["kind"]) != _DELETED_BY_CLUSTER

@@ -32,7 +32,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class TestFile:
+class CaseSheet:
     """A file of cases: its text, and where everything stands in it."""
 
     path: Path
@@ -41,7 +41,7 @@ class TestFile:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseFile(TestFile):
+class CaseFile(CaseSheet):
     """One about a hook."""
 
     cases: tuple[Case, ...]

@@ -18,7 +18,7 @@ from hookrunner.testing.results import NO_EFFECTS, Effects, Result
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """How one case went. `problem` is why it could not be run at all; else `wrong` is what is not as expected."""
 
     file: CaseFile
@@ -31,7 +31,7 @@ class Outcome:
 
     @property
     def report(self) -> CaseReport:
-        """For whoever shows it."""
+        """The outcome for output."""
         file, case, result = self.file, self.case, self.result
         return CaseReport(
             file.path,
@@ -91,21 +91,21 @@ def load(paths: Iterable[Path]) -> list[CaseFile]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Floor:
-    """Where cases run, and whose turn it is."""
+class _Slots:
+    """Where cases run, and how many at a time."""
 
     tools: Bench
     turns: asyncio.Semaphore
 
 
-async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncGenerator[Outcome, None]:
+async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncGenerator[CaseOutcome, None]:
     """Every case whose name contains `named`, `at_once` of them side by side, in order."""
     chosen = [(file, [case for case in file.cases if named in case.name]) for file in files]
-    floor = _Floor(tools, asyncio.Semaphore(at_once))
-    going = list[asyncio.Task[Outcome]]()
+    slots = _Slots(tools, asyncio.Semaphore(at_once))
+    going = list[asyncio.Task[CaseOutcome]]()
     for file, cases in chosen:
-        hook = asyncio.create_task(_hook(floor, file.hook)) if cases else None
-        going += [asyncio.create_task(_case(floor, hook, file, case)) for case in cases if hook]
+        hook = asyncio.create_task(_hook(slots, file.hook)) if cases else None
+        going += [asyncio.create_task(_case(slots, hook, file, case)) for case in cases if hook]
     try:
         for one in going:
             yield await one
@@ -115,38 +115,38 @@ async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int)
         await asyncio.gather(*going, return_exceptions=True)
 
 
-async def _hook(floor: _Floor, path: Path) -> Hook | str:
-    """The hook, or why there is none."""
+async def _hook(slots: _Slots, path: Path) -> Hook | str:
+    """The hook, or why it cannot be loaded."""
     if not path.exists():
         return f"there is no hook {path}: the test file of a hook is called as the hook with {SUFFIX} after it"
-    async with floor.turns:
+    async with slots.turns:
         try:
-            return await floor.tools.load(path)
+            return await slots.tools.load(path)
         except BadHookConfig as error:
             return str(error)
 
 
-async def _case(floor: _Floor, loading: "asyncio.Task[Hook | str]", file: CaseFile, case: Case) -> Outcome:
+async def _case(slots: _Slots, loading: "asyncio.Task[Hook | str]", file: CaseFile, case: Case) -> CaseOutcome:
     hook = await loading
     if isinstance(hook, str):
-        return Outcome(file, case, problem=hook)
-    async with floor.turns:
+        return CaseOutcome(file, case, problem=hook)
+    async with slots.turns:
         began = time.perf_counter()
         try:
             wanted = [parse_happening(hook, options) for options in case.happenings]
-            result = await floor.tools.run(hook, case.given, *wanted)
-            found = await _effects(floor, case, result)
+            result = await slots.tools.run(hook, case.given, *wanted)
+            found = await _effects(slots, case, result)
         except BadInput as error:
-            return Outcome(file, case, problem=f"{file.path}:{case.line}: {error}")
+            return CaseOutcome(file, case, problem=f"{file.path}:{case.line}: {error}")
     wrong = differences(case.expect, result, found)
-    return Outcome(file, case, time.perf_counter() - began, "", result, found, tuple(wrong))
+    return CaseOutcome(file, case, time.perf_counter() - began, "", result, found, tuple(wrong))
 
 
-async def _effects(floor: _Floor, case: Case, result: Result) -> Effects:
-    """What becomes of the objects. Without operations that is known, if nobody asks what they are."""
+async def _effects(slots: _Slots, case: Case, result: Result) -> Effects:
+    """The effects on objects. Not computed without operations, unless the case expects objects."""
     if not result.carried_out and not ("objects" in case.expect and result.ran):
         return NO_EFFECTS
     # The HTTP client and the sandbox take 0.3 s to import, and many hooks change no objects.
-    from hookrunner.testing.effects import effects
+    from hookrunner.testing.effects import compute_effects
 
-    return await effects(result.objects, result.carried_out, floor.tools.jq)
+    return await compute_effects(result.objects, result.carried_out, slots.tools.jq)

@@ -1,7 +1,7 @@
 """Whether a result is what a case expects, and if not, where they differ.
 
-A mapping is as expected if all expected keys are; what else it has does not matter, unless `exactly` is asked for. The
-difference is shown between what is expected and as much of the actual value as was asked about.
+A mapping is as expected if all expected keys are; other keys do not matter, except under `exactly`. The difference is
+shown between the expectation and the same keys of the actual value.
 """
 
 import re
@@ -15,19 +15,19 @@ from hookrunner.testing.results import NO_EFFECTS, Effects, Patched, Result
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What is not as expected: the key under `expect`, and lines that show it."""
+    """A key under `expect` that does not hold, and lines that show why."""
 
     key: str
     lines: tuple[str, ...]
 
 
 def differences(expect: JSON, result: Result, effects: Effects = NO_EFFECTS) -> list[Difference]:
-    """Everything in which a result is not as expected."""
+    """All differences between a result and the expectation."""
     return list(_differences(expect, result, effects))
 
 
 def actual(key: str, result: Result, effects: Effects) -> JSON:
-    """What a key under `expect` would have to say."""
+    """The actual value of a key under `expect`."""
     match key:
         case "objects":
             return list(effects.objects)
@@ -60,7 +60,7 @@ def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Dif
 
 
 def _with_nothing(expected: JSON, verdict: JSON) -> JSON:
-    """A verdict with the keys that it does not have and that are expected to say nothing: `warnings: []`."""
+    """A verdict with the missing keys that are expected to be empty: `warnings: []`."""
     return {key: value for key, value in expected.items() if value in ("", [], {})} | verdict if verdict else verdict
 
 
@@ -85,8 +85,7 @@ def _after(values: Patched | None) -> JSON:
 
 
 def _end(expect: JSON, result: Result) -> Iterator[Difference]:
-    """A case that says nothing of it expects a run that ends well. One that was killed has no exit code, and `failure`
-    alone is enough."""
+    """A case without `exit` expects success. A run that was killed has no exit code, and `failure` alone is enough."""
     wanted = expect.get("exit", None if "failure" in expect and result.exit_code is None else 0)
     if wanted != result.exit_code:
         code = "no exit code" if result.exit_code is None else f"exit {result.exit_code}"
@@ -104,7 +103,7 @@ def _contained(key: str, expect: JSON, text: str) -> Iterator[Difference]:
 
 
 def _refusal(expect: JSON, refusal: str) -> Iterator[Difference]:
-    """A case that says nothing of it expects that all is done that the hook asks for."""
+    """A case without `refusal` expects that all operations of the hook are carried out."""
     if refusal and "refusal" not in expect:
         mend = "mend the hook; give the object that it changes in `given`, complete; or expect it, by `refusal`"
         yield Difference("refusal", (*refusal.splitlines(), mend))
@@ -126,12 +125,12 @@ def _found(wanted: str, line: str) -> bool:
 
 
 def _literal(line: str) -> str:
-    """A line that looks like a regular expression, as one that means it."""
+    """A line; escaped if it looks like a regular expression."""
     return f"/{re.escape(line)}/" if line[:1] == line[-1:] == "/" else line
 
 
 def pattern(wanted: str) -> re.Pattern[str]:
-    """What is looked for in a line. Raises re.error for a bad regular expression."""
+    """The pattern that a wanted line stands for. Raises re.error for a bad regular expression."""
     regular = len(wanted) > 1 and wanted.startswith("/") and wanted.endswith("/")
     return re.compile(wanted[1:-1] if regular else re.escape(wanted))
 
@@ -140,7 +139,7 @@ _Compare = Callable[[str, list[JSON], list[JSON]], Iterator[Difference]]
 
 
 def _listed(key: str, expected: JSON, found: list[JSON], compare: _Compare) -> Iterator[Difference]:
-    """A list is compared by `compare`; `contain` and `exactly` say so themselves."""
+    """Compare a plain list by `compare`; a mapping by its keys `contain` and `exactly`."""
     if isinstance(expected, list):
         yield from compare(key, expected, found)
         return
@@ -150,25 +149,25 @@ def _listed(key: str, expected: JSON, found: list[JSON], compare: _Compare) -> I
 
 
 def _all_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Difference]:
-    """As many as expected, in this order."""
+    """The same number of items, in this order."""
     yield from _shown(key, expected, projected(found, expected))
 
 
 def _some_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Difference]:
-    """Each is among those found; if not, it is compared with the one that is most like it."""
+    """Each expected item is among the actual ones; a missing one is compared with the most similar."""
     for item in expected:
         if not any(same(projected(one, item), item) for one in found):
             yield from _shown(key, item, nearest(item, found))
 
 
 def nearest(item: JSON, found: Sequence[JSON]) -> JSON:
-    """As much as is asked about of the one that is most like an expected one; None if there is none at all."""
+    """Of the most similar value the keys that the expectation names; None if there is no value."""
     candidates = [projected(one, item) for one in found]
     return max(candidates, key=lambda one: _likeness(one, item), default=None)
 
 
 def of_objects(key: str, expected: JSON, found: Sequence[JSON]) -> Iterator[Difference]:
-    """How objects, in no order, differ from those that are expected to be among them, to be all, or not to be there."""
+    """How objects, in any order, differ from those under `contain`, `exactly` and `absent`."""
     yield from _listed(key, expected, list(found), _some_of)
     for item in expected.get("absent", []) if isinstance(expected, dict) else []:
         if any(same(projected(one, item), item) for one in found):
@@ -176,12 +175,12 @@ def of_objects(key: str, expected: JSON, found: Sequence[JSON]) -> Iterator[Diff
 
 
 def of_mapping(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:
-    """How as much of a mapping as was asked about differs."""
+    """How a mapping differs in the expected keys."""
     yield from _shown(key, expected, projected(found, expected))
 
 
 def of_text(key: str, expected: str, found: str) -> Iterator[Difference]:
-    """That a text is not part of another."""
+    """A difference if the expected text is not part of the actual one."""
     if expected not in found:
         yield Difference(key, (f"expected to contain: {expected}", f"it is: {found or 'nothing'}"))
 
@@ -192,7 +191,7 @@ def _shown(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:
 
 
 def projected(found: JSON, expected: JSON) -> JSON:
-    """As much of a value as is spoken of in the expectation."""
+    """Of a value the parts that the expectation names."""
     if isinstance(found, dict) and isinstance(expected, dict):
         return {key: projected(found[key], expected[key]) for key in expected if key in found}
     if isinstance(found, list) and isinstance(expected, list):
@@ -211,7 +210,7 @@ def same(one: JSON, other: JSON) -> bool:
 
 
 def _likeness(found: JSON, expected: JSON) -> int:
-    """How many of the expected values, at any depth, are there."""
+    """How many of the expected values, at any depth, are found."""
     if isinstance(expected, dict) and isinstance(found, dict):
         return sum(_likeness(found[key], expected[key]) for key in expected if key in found)
     return int(same(found, expected))

@@ -7,7 +7,7 @@ import orjson
 
 from hookrunner.errors import BadInput
 from hookrunner.model.resources import JSON
-from hookrunner.testing.cases.case_files import TestFile, overwrite
+from hookrunner.testing.cases.case_files import CaseSheet, overwrite
 from hookrunner.testing.cases.case_format import Position, Positions
 from hookrunner.testing.cases.expectations import Difference, actual
 from hookrunner.testing.display import as_yaml
@@ -37,7 +37,7 @@ def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, effec
     return {key: value for key, value in (kept | found).items() if value not in (None, "") or key in _FIRST}
 
 
-def rewrite(file: TestFile, updates: dict[str, JSON]) -> None:
+def rewrite(file: CaseSheet, updates: dict[str, JSON]) -> None:
     """Give cases other expectations, by their paths (`[0]`). Raises BadInput, and has changed nothing then."""
     try:
         overwrite(file.path, rewritten(file.text, file.positions, updates))

@@ -1,4 +1,4 @@
-"""What becomes of a module with given values: the code that does it in a cluster, for one that is made up."""
+"""Renders a module with given values, by the code that does so in a cluster."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,12 +11,11 @@ from hookrunner.model.releases import RenderedChart
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.modules import configured, shelf
-from hookrunner.modules.capabilities import stock
 from hookrunner.modules.configured import Configured
-from hookrunner.modules.offline import Offline, offline
+from hookrunner.modules.offline import Offline, offline, stock_capabilities
 from hookrunner.modules.shelf import Shelf
 from hookrunner.settings import ModulesSettings
-from hookrunner.testing.modules.module_case_files import Given
+from hookrunner.testing.modules.module_case_files import ModuleGiven
 from hookrunner.values import pointers
 
 NOTHING = RenderedChart("", (), (), "", None)
@@ -25,8 +24,8 @@ _NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class RenderedModule:
-    """What came of it: `failure` says why nothing was rendered, `values` are the effective ones by section, as far as
-    they were reached."""
+    """The outcome: `failure` says why nothing was rendered, `values` are the effective ones by section, None if a
+    failure came before them."""
 
     rendered: RenderedChart = NOTHING
     values: JSON = None
@@ -52,8 +51,8 @@ class ModuleUnderTest:
     shelf: Shelf
     settings: ModulesSettings
 
-    async def made(self, given: Given, renderer: Renderer) -> RenderedModule:
-        """Its objects with these values. Raises BadInput for values of which nobody knows what they mean."""
+    async def render(self, given: ModuleGiven, renderer: Renderer) -> RenderedModule:
+        """Render its objects with these values. Raises BadInput for values of other sections."""
         self._check(given)
         values: JSON = None
         try:
@@ -63,7 +62,7 @@ class ModuleUnderTest:
             values = found.values(self.module.name, whole=True)
             if not self.module.chart:
                 return RenderedModule(values=values)
-            capabilities = stock(given.kube_version, given.api_versions)
+            capabilities = stock_capabilities(given.kube_version, given.api_versions)
             order = found.order(
                 self.module.name, given.namespace or _NAMESPACE, self.settings.extra_labels, capabilities
             )
@@ -73,21 +72,21 @@ class ModuleUnderTest:
         except HookrunnerError as error:
             return RenderedModule(values=values, failure=str(error))
 
-    def _check(self, given: Given) -> None:
+    def _check(self, given: ModuleGiven) -> None:
         key = self.module.key
         flags = {f"{key}Enabled", f"{key}Maintenance"}
         if strange := (given.values.keys() | given.config.keys() - flags) - {GLOBAL, key}:
             said = f"values are by section, here {GLOBAL} and {key}"
             raise BadInput(f"{', '.join(sorted(strange))}: {said}")
 
-    def _patch(self, found: Offline, given: Given) -> None:
+    def _patch(self, found: Offline, given: ModuleGiven) -> None:
         """Put values over the effective ones, as patches of hooks do. Raises BadValues."""
         for key, section in given.values.items():
             found.store.patch(key, list(_added(section, found.store.effective(key), (key,))))
 
 
 def _added(value: JSON, there: JSON, place: tuple[str, ...]) -> Iterator[PatchOperation]:
-    """Operations by which a value is laid over another: maps key by key."""
+    """Operations that merge a value into another: maps key by key."""
     if isinstance(value, dict) and isinstance(there, dict):
         for key, inner in value.items():
             yield from _added(inner, there.get(key), (*place, key))
@@ -95,8 +94,8 @@ def _added(value: JSON, there: JSON, place: tuple[str, ...]) -> Iterator[PatchOp
         yield PatchOperation("add", pointers.text(place), value)
 
 
-def subject(directory: Path, settings: ModulesSettings) -> ModuleUnderTest:
-    """A module by its directory. Raises BadInput if it is none."""
+def load_module(directory: Path, settings: ModulesSettings) -> ModuleUnderTest:
+    """A module by its directory. Raises BadInput if it is not a module."""
     try:
         found = shelf.read(replace(settings, directories=(directory.absolute().parent,)))
     except StartRefused as error:

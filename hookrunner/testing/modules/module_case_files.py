@@ -11,7 +11,7 @@ from pathlib import Path
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
 from hookrunner.model.resources import JSON
-from hookrunner.testing.cases.case_files import TestFile, loaded
+from hookrunner.testing.cases.case_files import CaseSheet, loaded
 from hookrunner.testing.cases.case_format import OBJECTS, SUFFIX, Positions, as_written, line_of, twice_named
 
 TESTS = "tests"
@@ -19,9 +19,9 @@ TESTS = "tests"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What a case begins with. `config` is what the ConfigMap says, `values` what hooks have put over it: both by
-    section. Templates are told that it is an upgrade, or a first install."""
+class ModuleGiven:
+    """What a case begins with. `config` is the ConfigMap's content, `values` are those that hooks have set: both by
+    section. `upgrade` is what templates see: an upgrade or a first install."""
 
     config: Mapping[str, JSON] = field(default_factory=dict)
     values: Mapping[str, JSON] = field(default_factory=dict)
@@ -38,12 +38,12 @@ class ModuleCase:
     name: str
     path: str
     line: int
-    given: Given
+    given: ModuleGiven
     expect: JSON
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleFile(TestFile):
+class ModuleFile(CaseSheet):
     """One about the module in a directory."""
 
     module: Path
@@ -84,8 +84,8 @@ def _cases(raw: JSON, found: Positions) -> Iterator[ModuleCase]:
         )
 
 
-def _given(raw: JSON) -> Given:
-    return Given(
+def _given(raw: JSON) -> ModuleGiven:
+    return ModuleGiven(
         config=raw.get("configValues", {}),
         values=raw.get("values", {}),
         kube_version=raw.get("kubeVersion", ""),

@@ -1,4 +1,4 @@
-"""Runs the cases of modules side by side, in one render worker, and tells of each in the order of the files."""
+"""Runs the cases of modules side by side, in one render worker, and yields the outcomes in the order of the files."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from hookrunner.errors import BadInput
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.cases.case_reports import CaseReport
 from hookrunner.testing.cases.expectations import Difference
-from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, subject
+from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, load_module
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
 from hookrunner.testing.modules.module_expectations import differences
 
@@ -28,7 +28,7 @@ class ModuleOutcome:
 
     @property
     def report(self) -> CaseReport:
-        """For whoever shows it."""
+        """The outcome for output."""
         case, subject = self.case, self.file.module.name
         expects = bool(case.expect)
         return CaseReport(
@@ -45,7 +45,7 @@ async def run(
     going = list[asyncio.Task[ModuleOutcome]]()
     for file in files:
         if file.module not in subjects:
-            subjects[file.module] = await asyncio.to_thread(_subject, file, settings)
+            subjects[file.module] = await asyncio.to_thread(_load_module, file, settings)
         about = subjects[file.module]
         chosen = (case for case in file.cases if named in case.name)
         going += [asyncio.create_task(_case(turns, about, renderer, file, case)) for case in chosen]
@@ -58,10 +58,10 @@ async def run(
         await asyncio.gather(*going, return_exceptions=True)
 
 
-def _subject(file: ModuleFile, settings: ModulesSettings) -> ModuleUnderTest | str:
-    """The module, or why there is none."""
+def _load_module(file: ModuleFile, settings: ModulesSettings) -> ModuleUnderTest | str:
+    """The module, or why it cannot be loaded."""
     try:
-        return subject(file.module, settings)
+        return load_module(file.module, settings)
     except BadInput as error:
         return str(error)
 
@@ -74,7 +74,7 @@ async def _case(
     async with turns:
         began = time.perf_counter()
         try:
-            made = await about.made(case.given, renderer)
+            made = await about.render(case.given, renderer)
             wrong = tuple(differences(case, file, made))
         except BadInput as error:
             return ModuleOutcome(file, case, problem=f"{file.path}:{case.line}: {error}")

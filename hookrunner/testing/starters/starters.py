@@ -44,7 +44,7 @@ class Starter:
             undo.pop_all()
 
     def _make(self, path: Path, template: str, mode: int, undo: ExitStack) -> None:
-        """With the user's umask, and not over what somebody else has made meanwhile."""
+        """With the user's umask. A file that another program has made meanwhile is not overwritten."""
         text = (files("hookrunner.testing.starters") / template).read_text("utf-8")
         path.touch(mode, exist_ok=False)
         undo.callback(path.unlink)
@@ -58,7 +58,7 @@ class Starter:
 
 
 def starter(name: str, language: str, kind: str, directory: Path) -> Starter:
-    """A hook of one of `KINDS` and of this name (with folders, and with or without extension) in the hooks directory.
+    """A hook of one of `KINDS` with this name (with folders, and with or without extension) in the hooks directory.
 
     Raises BadInput for a name that hookrunner would not take for a hook's.
     """
@@ -153,7 +153,7 @@ def _named(name: str) -> str:
     if not re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) or wanted != name:
         usable = re.fullmatch("[a-z][-a-z0-9]*", wanted) and wanted not in (name, GLOBAL)
         hint = f"; take '{wanted}'" if usable else ", like cert-manager"
-        raise BadInput(f"'{name}' can be no module's name: small letters, digits and '-'{hint}")
+        raise BadInput(f"'{name}' can be no module's name: lowercase letters, digits and '-'{hint}")
     if len(name) > LONGEST_RELEASE:
         raise BadInput(f"'{name}' is too long for the name of a release: at most {LONGEST_RELEASE} characters")
     return name

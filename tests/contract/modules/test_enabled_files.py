@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from hookrunner.modules.enabled import Documents
+from hookrunner.modules.enabled import ScriptValues
 from hookrunner.modules.scripts import Scripts
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -30,7 +30,7 @@ async def test_variables_and_files(tmp_path: Path) -> None:
     store = ValuesStore({"global": {"a": 1}, "myAddon": {"x": {"y": 12345678901}}}, {})
     store.adopt(config_sections.parse({"myAddon": "z: 1.5"}), None, set())
     settings = HooksSettings(tmp_dir=tmp_path / "tmp", environ={"PATH": os.environ["PATH"]})
-    documents = Documents(store.config_document("myAddon"), store.document("myAddon"))
+    documents = ScriptValues(store.config_document("myAddon"), store.document("myAddon"))
     asked = replace(module("my-addon"), script=script)
     answer = await Scripts(settings, Children(Patience()), 30).ask(asked, documents, ("first", "second"))
     assert answer.wanted

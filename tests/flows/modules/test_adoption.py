@@ -110,7 +110,7 @@ async def test_without_the_right_to_look_nothing_is_adopted(one: World, sandbox:
     await one.ask("POST", "/api/v1/namespaces?story=yes", {"metadata": {"name": "gone"}})
     sandbox.faults.add(Fault("answer", "/namespaces/gone/configmaps", status=403))
     await one.start()
-    with pytest.raises(ClickException, match="give the right to list secrets and configmaps in namespace gone"):
+    with pytest.raises(ClickException, match="grant the right to list secrets and configmaps in namespace gone"):
         await adopt(one)
     assert await one.map("a") == {"k": "old"}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.releases.drift.live_comparison import edited
+from hookrunner.releases.drift.live_comparison import changed_fields
 
 JSON = Any
 
@@ -21,8 +21,8 @@ def obj(spec: JSON, kind: str = "Deployment", **more: JSON) -> JSON:
 def found(applied: JSON, live: JSON, *entries: JSON) -> tuple[str, ...]:
     """With the whole object, which is read only if metadata alone tells something."""
     metadata = {"name": "x", "managedFields": list(entries)}
-    told = edited(applied, metadata, live | {"metadata": live["metadata"] | metadata})
-    assert edited(applied, metadata) or not told
+    told = changed_fields(applied, metadata, live | {"metadata": live["metadata"] | metadata})
+    assert changed_fields(applied, metadata) or not told
     return told
 
 

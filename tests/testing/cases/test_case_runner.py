@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import Bench
 from hookrunner.testing.cases import case_reports, case_runner
-from hookrunner.testing.cases.case_runner import Outcome
+from hookrunner.testing.cases.case_runner import CaseOutcome
 from tests.testing.conftest import Author
 
 CONFIG = {"onStartup": 1, "kubernetes": [{"name": "cms", "kind": "ConfigMap"}]}
@@ -16,7 +16,7 @@ CM = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: n}}"
 START = "when: {event: Startup}"
 
 
-async def outcomes(tools: Bench, *paths: Path, named: str = "", at_once: int = 4) -> list[Outcome]:
+async def outcomes(tools: Bench, *paths: Path, named: str = "", at_once: int = 4) -> list[CaseOutcome]:
     files = case_runner.load(case_runner.find(paths))
     return [outcome async for outcome in case_runner.run(tools, files, named, at_once)]
 

@@ -14,7 +14,7 @@ from hookrunner.model.releases import RenderedChart
 from hookrunner.settings import ModulesSettings, load
 from hookrunner.testing.modules import module_case_files
 from hookrunner.testing.modules.module_bench import RenderedModule
-from hookrunner.testing.modules.module_case_files import Given, ModuleCase, ModuleFile
+from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile, ModuleGiven
 from hookrunner.testing.modules.module_case_runner import ModuleOutcome, run
 from hookrunner.testing.modules.module_expectations import differences, updated
 
@@ -112,7 +112,7 @@ async def test_a_module_that_cannot_be_loaded_fails_every_case(module: Path) -> 
 
 
 def case(expect: object) -> ModuleCase:
-    return ModuleCase("some case", "[0]", 1, Given(), expect)
+    return ModuleCase("some case", "[0]", 1, ModuleGiven(), expect)
 
 
 OBJECT = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}

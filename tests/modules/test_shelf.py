@@ -3,7 +3,7 @@
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.modules.loading import load
+from hookrunner.modules.shelf import load
 from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import MakeTree
 
@@ -20,7 +20,7 @@ def test_problems_of_every_origin_are_at_the_module(tree: MakeTree) -> None:
     )
     loaded = load([top], 1, strict=False)
     a, b, c, d = (module.problem for module in loaded.found.modules)
-    assert a.endswith("a requires b, b requires a; take one of these out")
+    assert a.endswith("a requires b, b requires a; remove one of these")
     assert "`b` must have keys" in b
     assert "b requires a, a requires b" in b
     assert "gate must be" in c
