@@ -20,7 +20,7 @@ from hookrunner.model.bindings import MAIN, Hook, HookConfig, Kubernetes
 from hookrunner.model.tasks import Done, EnableScheduleBindings, Outcome, Task
 from hookrunner.settings import load
 from hookrunner.values import config_sections
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from hookrunner.web.parameters import Parameters, log_level
 
 
@@ -108,7 +108,7 @@ def test_waiting_for_a_limit_and_the_answer_are_measured_apart() -> None:
 
 
 def test_a_number_with_a_point_keeps_it_in_the_values_of_hooks() -> None:
-    store = ValuesStore({"a": {}}, {})
+    store = SectionStore({"a": {}}, {})
     store.adopt(config_sections.parse({"a": "{five: 5.0, half: 0.5, many: 1000000}"}), None, {"a"})
     assert b'"a":{"five":5.0,"half":0.5,"many":1000000}' in store.files("a").values
 

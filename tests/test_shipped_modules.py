@@ -21,7 +21,7 @@ from hookrunner.cli.main import run
 from hookrunner.model.modules import Module
 from hookrunner.modules.shelf import load
 from hookrunner.values import config_sections, schemas
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from tests.controlplane.cluster import Cluster
 
 ROOT = Path(__file__).parents[1]
@@ -72,16 +72,16 @@ every = pytest.mark.parametrize("module", ALL, ids=lambda module: str(module.nam
 
 
 @cache
-def store() -> ValuesStore:
+def store() -> SectionStore:
     """The values of all modules, without a configuration."""
-    return ValuesStore(
+    return SectionStore(
         LOADED.statics.sections, {module.key: schemas.load(module.directory, module.key) for module in ALL}
     )
 
 
 def settled(key: str, section: str) -> Any:
     """A module's values if the ConfigMap has this section of it."""
-    own = ValuesStore(LOADED.statics.sections, {key: schemas.load(module_of(key).directory, key)})
+    own = SectionStore(LOADED.statics.sections, {key: schemas.load(module_of(key).directory, key)})
     adopted = own.adopt(config_sections.parse({key: section}), None, {key})
     assert adopted.refused == {}
     return own.document(key)

@@ -27,7 +27,7 @@ _log = log.get("charts")
 
 @dataclass(frozen=True, slots=True)
 class RenderLimits:
-    """`deadline` (0 is none) and `idle` in seconds, `memory` in bytes beyond what a worker has at its start."""
+    """`deadline` (0 means none) and `idle` in seconds, `memory` in bytes beyond what a worker has at its start."""
 
     deadline: float = 60.0
     memory: int = 1 << 30
@@ -83,7 +83,7 @@ class Renderer:
         raise RenderFailed(answer[1:].decode())
 
     def prewarm(self) -> None:
-        """Start a worker, if there is none, because a render will follow soon. It takes 0.2 s."""
+        """Start a worker, unless one is idle, because a render will follow soon. It takes 0.2 s."""
         if self._prewarming is None or self._prewarming.done():
             self._prewarming = asyncio.create_task(self._start_ahead())
 

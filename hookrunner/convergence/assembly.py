@@ -43,7 +43,7 @@ from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 _log = log.get("config")
 
@@ -56,7 +56,7 @@ class ModuleConfiguration:
     shelf: Shelf
     namespace: str
     sources: ConfigSources
-    store: ValuesStore
+    store: SectionStore
     values: HookValues
 
 
@@ -64,7 +64,7 @@ def configuration(settings: Settings, shelf: Shelf, kube: Kube) -> ModuleConfigu
     """What the engine needs before modules are put together on top of it."""
     namespace = settings.kube.namespace or kube.connection.namespace or "default"
     sources = _sources(kube, namespace, settings.modules)
-    store = ValuesStore(shelf.loaded.statics.sections, shelf.schemas)
+    store = SectionStore(shelf.loaded.statics.sections, shelf.schemas)
     values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
     return ModuleConfiguration(shelf, namespace, sources, store, values)
 
@@ -188,7 +188,7 @@ def _assemble(
 def _view_sources(
     requests: ModuleRequests,
     status: ModulesStatus,
-    values: tuple[ValuesStore, ReleaseReconciler],
+    values: tuple[SectionStore, ReleaseReconciler],
     kube: Kube,
     built: Assembly,
 ) -> ViewSources:

@@ -18,7 +18,7 @@ from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine.executions import Executions, ValuesChanged
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.releases import DriftFinding
+from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.values import GLOBAL
 from hookrunner.releases.releases import Releases
 
@@ -177,7 +177,7 @@ class ClusterReactions:
         self._requests = requests
         self._releases = releases
 
-    async def follow_drift(self, findings: AsyncIterator[DriftFinding]) -> None:
+    async def follow_drift(self, findings: AsyncIterator[ObjectDrift]) -> None:
         """Run modules whose objects have drifted, if that repairs them."""
         async for finding in findings:
             state = self._states.get(finding.release)
@@ -226,6 +226,6 @@ class ClusterReactions:
                     self._requests.tasks.retry_now(state.module.name)
 
 
-def _drift_notice(finding: DriftFinding) -> Notice:
+def _drift_notice(finding: ObjectDrift) -> Notice:
     fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
     return Notice(finding.release, "ModuleDrifted", f"{finding} {fate}")

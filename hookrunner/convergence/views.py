@@ -22,7 +22,7 @@ from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules import graph
 from hookrunner.releases.manifest_objects import object_id
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ViewSources:
 
     states: ModuleStates
     status: ModulesStatus
-    store: ValuesStore
+    store: SectionStore
     releases: ReleaseReconciler
     tasks: ModuleTasks
     engine: Engine

@@ -1,5 +1,4 @@
-"""A module's objects in the cluster as a Helm release: what is wanted, what was rendered, what is known of it
-(addon-operator.md §6, design.md §4.1)."""
+"""A module's objects in the cluster as a Helm release: the desired release, the rendered chart, the recorded state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """An order to render one chart. `directory` is the module's; `name` is the release's, and the synthetic chart's if
+    """A request to render one chart. `directory` is the module's; `name` is the release's, and the synthetic chart's if
     there is no `Chart.yaml`. `values` has the keys `global` and the module's. `labels` go on every top-level object.
     `quotes`: errors may repeat values, as for authors at their own terminal."""
 
@@ -36,7 +35,7 @@ class RenderRequest:
 @dataclass(frozen=True, slots=True)
 class HelmHook:
     """An object with a `helm.sh/hook` annotation. `path` is its template, `text` its YAML, `events` such as
-    `pre-install`, `delete_policies` such as `before-hook-creation` (the default if there is none)."""
+    `pre-install`, `delete_policies` such as `before-hook-creation` (the default)."""
 
     name: str
     kind: str
@@ -50,8 +49,9 @@ class HelmHook:
 
 @dataclass(frozen=True, slots=True)
 class RenderedChart:
-    """What a chart became. `manifest` is the YAML that a release record keeps (with `# Source:` lines, in Helm's order
-    of kinds), `objects` the same as JSON, lists taken apart. `chart` is what a record keeps of the chart, as JSON."""
+    """The result of rendering a chart. `manifest` is the YAML that a release record keeps (with `# Source:` lines, in
+    Helm's order of kinds), `objects` the same as JSON, lists taken apart. `chart` is what a record keeps of the chart,
+    as JSON."""
 
     manifest: str
     objects: tuple[JSON, ...]
@@ -68,11 +68,11 @@ class RenderedChart:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseOptions:
-    """How a release is brought about. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.
+    """How a release is rolled out. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.
 
-    `adopt` allows to take over objects that belong to no release, or to one that has no record any more;
+    `adopt` allows to adopt objects that belong to no release, or to one that has no record any more;
     `adopt_orphans` only the latter. `wait` is for readiness by kstatus rules.
-    `unmanaged` is the maintenance mode (§6.7): recorded on the release, whose objects are then left alone.
+    `unmanaged` is the maintenance mode: it is recorded on the release, whose objects are then not changed.
     """
 
     adopt: bool = False
@@ -85,7 +85,8 @@ class ReleaseOptions:
 
 @dataclass(frozen=True, slots=True)
 class DesiredRelease:
-    """A release as it is to be. `digest` stands for everything that it was rendered from; `values` are recorded."""
+    """The desired state of a release. `digest` stands for everything from which it was rendered; `values` are
+    recorded."""
 
     name: str
     namespace: str
@@ -97,8 +98,8 @@ class DesiredRelease:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The latest revision of a release, as its record's labels tell. `digest` is that of what it was made from, empty
-    if somebody else wrote the record. `owned` says that we, or addon-operator, made it. `note` is `rolled-back` after a
+    """The latest revision of a release, by its record's labels. `digest` is that of its chart and values, empty if
+    another client wrote the record. `owned` says that we, or addon-operator, made it. `note` is `rolled-back` after a
     failed upgrade, `pinned` after `hookrunner module rollback`, else empty."""
 
     name: str
@@ -113,7 +114,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseResult:
-    """A release is as it is wanted. `head` is its latest revision now, `changed` the objects that were written."""
+    """A release in sync. `head` is its latest revision now, `changed` the number of objects that were written."""
 
     head: Head
     changed: int = 0
@@ -121,8 +122,8 @@ class ReleaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """An object (`<namespace>/<Kind>/<name>`) that a release has taken over. `owner` is the release that it belonged to
-    and that has no record any more, empty if it belonged to none."""
+    """An object (`<namespace>/<Kind>/<name>`) that a release has adopted. `owner` is its former release, which has no
+    record any more, empty if it belonged to none."""
 
     object: str
     owner: str = ""
@@ -132,8 +133,8 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class DriftFinding:
-    """An object of a release is not as it was applied: gone, or with other values in `fields` (JSON pointers)."""
+class ObjectDrift:
+    """An object of a release that has drifted: it is missing, or has other values in `fields` (JSON pointers)."""
 
     release: str
     namespace: str
@@ -144,9 +145,9 @@ class DriftFinding:
 
     @property
     def missing(self) -> bool:
-        """Is the object gone?"""
+        """Is the object missing?"""
         return not self.fields
 
     def __str__(self) -> str:
-        """`<namespace>/<Kind>/<name>`, as the metric names it (§8.1)."""
+        """`<namespace>/<Kind>/<name>`, as the metric names it."""
         return f"{self.namespace}/{self.kind}/{self.name}"

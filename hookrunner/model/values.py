@@ -1,4 +1,4 @@
-"""What a hook asks to be changed in the values store, and which section of it a module has (addon-operator.md §2)."""
+"""What a hook asks to be changed in the values store, and which section of it a module has."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +14,7 @@ ENABLED = "Enabled"
 
 @dataclass(frozen=True, slots=True)
 class PatchOperation:
-    """One operation on values, already checked (§2.5). `path` is a JSON pointer that begins with the section's key."""
+    """One operation on values, already checked. `path` is a JSON pointer that begins with the section's key."""
 
     op: Literal["add", "remove", "test"]
     path: str

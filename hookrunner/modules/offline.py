@@ -20,7 +20,7 @@ from hookrunner.modules.enabled import Asks, Facts, Recalculation, ScriptValues
 from hookrunner.modules.shelf import Shelf
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from kubetypes import builtin_kinds
 
 
@@ -29,7 +29,7 @@ class Offline:
     """Modules with their values. `refused` has, by key, why what is configured cannot be used."""
 
     shelf: Shelf
-    store: ValuesStore
+    store: SectionStore
     configured: Configured
     refused: Mapping[str, BadValues]
 
@@ -104,7 +104,7 @@ class Offline:
 
 def offline(shelf: Shelf, configured: Configured) -> Offline:
     """The modules with these values; what is configured is validated for all of them, also for those that are off."""
-    store = ValuesStore(shelf.loaded.statics.sections, shelf.schemas)
+    store = SectionStore(shelf.loaded.statics.sections, shelf.schemas)
     keys = frozenset(module.key for module in shelf.modules)
     adopted = store.adopt(configured.plain, configured.secret, keys)
     return Offline(shelf, store, configured, adopted.refused)

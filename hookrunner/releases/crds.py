@@ -4,7 +4,7 @@
 
 They are created and updated before anything else and never deleted: that would delete all objects of their kinds.
 
-Objects may still be stored as a version that is to be removed. Then that version is first kept beside the new ones, all
+Objects may still be stored as a version that will be removed. Then that version is first kept beside the new ones, all
 objects are written once, by which the API server stores them anew, and only then it is removed
 (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/).
 """
@@ -28,14 +28,14 @@ DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "cu
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0
 
 
-async def wait_established(client: Client, crd: JSON, deadline: float) -> None:
+async def wait_until_served(client: Client, crd: JSON, deadline: float) -> None:
     """Wait until the API server serves a definition, so that its objects can be written. Raises ReleaseFailed after
     `deadline` seconds with the reason that the server gives, such as a name that is taken."""
     name, pause = crd["metadata"]["name"], _FIRST_PAUSE
     reason = "the server has not reported a status"
     try:
         async with asyncio.timeout(deadline):
-            while reason := pending_reason(await writes.read(client, _ref(crd))) or await _find_unserved(client, crd):
+            while reason := pending_reason(await writes.read(client, _ref(crd))) or await _discovery_lag(client, crd):
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
     except TimeoutError:
@@ -53,9 +53,9 @@ def pending_reason(crd: JSON) -> str:
     return ""
 
 
-async def _find_unserved(client: Client, crd: JSON) -> str:
-    """A kind that the server does not list yet, or lists with another storage version than wanted: the server applies a
-    definition a moment after it has accepted it."""
+async def _discovery_lag(client: Client, crd: JSON) -> str:
+    """Ask discovery which kind it does not list yet, or lists with another storage version; empty if all are served.
+    The server applies a definition a moment after it has accepted it."""
     stored = _storage_hash(crd)
     for resource in resources(crd):
         try:
@@ -139,7 +139,7 @@ class Crds:
             await writes.create(self._client, ObjectRef(DEFINITION), crd, _OPTIONS)
         except AlreadyExists:
             return False
-        await wait_established(self._client, crd, self._deadline)
+        await wait_until_served(self._client, crd, self._deadline)
         return True
 
     async def _update(self, existing: JSON, crd: JSON) -> None:
@@ -152,14 +152,14 @@ class Crds:
                 update = await self._migrate_objects(existing, update, removed)
             await self._put(update)
         if update is not None or pending_reason(existing):
-            await wait_established(self._client, crd, self._deadline)
+            await wait_until_served(self._client, crd, self._deadline)
 
     async def _migrate_objects(self, existing: JSON, update: JSON, removed: set[str]) -> JSON:
         """Migrate all objects from versions that are removed; the update to send afterwards."""
         old = [version | {"storage": False} for version in existing["spec"]["versions"] if version["name"] in removed]
         both = update | {"spec": update["spec"] | {"versions": [*update["spec"]["versions"], *old]}}
         both = await self._put(both)
-        await wait_established(self._client, both, self._deadline)
+        await wait_until_served(self._client, both, self._deadline)
         written = await self._rewrite_objects(both)
         _LOG.info("objects are stored in another version", crd=existing["metadata"]["name"], objects=written)
         stored = [version for version in both["status"]["storedVersions"] if version not in removed]

@@ -4,7 +4,7 @@
     counts = await applier.apply(objects, identity, last, terms)
     await applier.remove(ids, identity, spare=wanted_ids)
 
-Nothing is asked of the API server about an object that is in the last manifest as it is wanted now: the caller has to
+Nothing is asked of the API server about an object whose desired state equals the last manifest: the caller has to
 watch the objects and name in `repair` those that have drifted. Stages (`manifest_objects`) come one after another, the
 objects of each at the same time. An object that fails keeps later stages from being written, not the rest of its own.
 """
@@ -22,7 +22,7 @@ from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
-from hookrunner.releases.crds import wait_established
+from hookrunner.releases.crds import wait_until_served
 from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, ReleaseId, object_id, stages
 from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
 from hookrunner.releases.ownership import ReleaseOwners
@@ -102,7 +102,7 @@ class ManifestApplier:
         outcomes: list[str] = []
         for stage in stages(pending):
             outcomes += await self._write_stage(stage, write, _FailureReport("applied", len(pending), len(outcomes)))
-            await self._wait_established([wanted[one] for one in stage if one.kind == CRD])
+            await self._wait_until_served([wanted[one] for one in stage if one.kind == CRD])
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
 
@@ -145,8 +145,8 @@ class ManifestApplier:
             raise report.failure(dict(zip(stage, results, strict=True)))
         return done
 
-    async def _wait_established(self, crds: Sequence[JSON]) -> None:
-        await asyncio.gather(*(wait_established(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
+    async def _wait_until_served(self, crds: Sequence[JSON]) -> None:
+        await asyncio.gather(*(wait_until_served(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
     async def _delete(self, one: ObjectId, identity: ReleaseId, spare: Collection[ObjectId]) -> bool:
         """Delete one object; did it exist?"""

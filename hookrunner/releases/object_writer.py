@@ -125,7 +125,7 @@ class ObjectWriter:
         if owner is None:
             ownership.check_unowned(order.identity, order.may_adopt)
         else:
-            await self._owners.check_orphaned(owner, order.identity, order.may_adopt or order.options.adopt_orphans)
+            await self._owners.check_owner_absent(owner, order.identity, order.may_adopt or order.options.adopt_orphans)
 
     async def _take_over_fields(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Turn all that `helm` has written into applied fields; the metadata afterwards."""

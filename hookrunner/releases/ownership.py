@@ -121,7 +121,7 @@ class ReleaseOwners:
         self._answers: defaultdict[ReleaseId, _Answer] = defaultdict(_Answer)
         self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
 
-    async def check_orphaned(self, owner: ReleaseId, identity: ReleaseId, allowed: bool) -> None:
+    async def check_owner_absent(self, owner: ReleaseId, identity: ReleaseId, allowed: bool) -> None:
         """Raise ReleaseFailed, with the reason and what to do, unless release `owner` of an object has no record any
         more and `identity` may adopt its objects. Raises KubeError if the server cannot be asked."""
         belongs = f"it belongs to release {owner}"
@@ -172,11 +172,11 @@ class ReleaseOwners:
                 if found := await records.find(*owner):
                     return found
         except Denied:
-            if not await self._is_deleted(owner.namespace):
+            if not await self._is_absent(owner.namespace):
                 raise
         return ""
 
-    async def _is_deleted(self, namespace: str) -> bool:
+    async def _is_absent(self, namespace: str) -> bool:
         """Is it certain that a namespace does not exist?"""
         try:
             await self._client.get(f"/api/v1/namespaces/{namespace}")

@@ -64,7 +64,7 @@ class Readiness:
                 group.create_task(self._read(selection, one)) for selection, one in zip(selected, awaited, strict=True)
             ]
             logging = group.create_task(_log_not_ready(awaited, timeout))
-            await _wait_settled(tasks, awaited, timeout)
+            await _wait_for_results(tasks, awaited, timeout)
             for task in (*tasks, logging):
                 task.cancel()
         _check(awaited, timeout)
@@ -122,7 +122,7 @@ class _Awaited:
                         self._found[key] = waits(f"cannot be watched: {reason}")
 
 
-async def _wait_settled(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:
+async def _wait_for_results(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:
     """Wait until all are ready, one has failed, or the time is up."""
     deadline = asyncio.get_running_loop().time() + timeout
     waiting = set(tasks)

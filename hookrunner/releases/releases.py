@@ -18,7 +18,7 @@ from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
-from hookrunner.model.releases import Adoption, DesiredRelease, DriftFinding, Head, ReleaseOptions, ReleaseResult
+from hookrunner.model.releases import Adoption, DesiredRelease, Head, ObjectDrift, ReleaseOptions, ReleaseResult
 from hookrunner.model.resources import JSON
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
@@ -30,7 +30,7 @@ from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, no
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_history import PreviousRevisions, ReleaseHistory
 from hookrunner.releases.records.release_store import ReleaseStore
-from hookrunner.releases.records.revisions import Revision
+from hookrunner.releases.records.revisions import ReleaseRevision
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
 
 _DELETING = "Deletion in progress (or silently failed)"
@@ -68,7 +68,7 @@ class Releases:
         return await self._store.list_heads(namespace)
 
     async def list_strays(self) -> dict[str, Head]:
-        """Read the latest revision of each release of ours in another namespace than the operator's, by name: one
+        """Read the latest revision of each of our releases in another namespace than the operator's, by name: one
         request, of metadata only. Raises Denied without the right to list all records."""
         return await self._store.list_strays()
 
@@ -127,7 +127,7 @@ class Releases:
             return True
 
     async def repair(
-        self, name: str, namespace: str, findings: Collection[DriftFinding], options: ReleaseOptions
+        self, name: str, namespace: str, findings: Collection[ObjectDrift], options: ReleaseOptions
     ) -> int:
         """Restore objects that are missing or changed to the deployed revision, without a new revision; how many were
         written."""
@@ -236,7 +236,7 @@ class Releases:
         await _all([self._correct_record(release, revision) for revision in revisions.leftovers(release.history)])
         await self._prune_history(release)
 
-    async def _correct_record(self, release: ReleaseHistory, revision: Revision) -> None:
+    async def _correct_record(self, release: ReleaseHistory, revision: ReleaseRevision) -> None:
         if record := await release.read_or_report(revision):
             await release.update(revisions.corrected(record))
 

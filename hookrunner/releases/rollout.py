@@ -21,7 +21,7 @@ from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, RevisionStatus, new_record, now
 from hookrunner.releases.records.release_history import PreviousRevisions
-from hookrunner.releases.records.revisions import OURS, Revision, release_labels
+from hookrunner.releases.records.revisions import OURS, ReleaseRevision, release_labels
 from kubetypes import json_values
 
 PINNED = "pinned"
@@ -131,7 +131,7 @@ def _first_deployed(previous: PreviousRevisions) -> str:
     return str(previous.records[-1].document["info"].get("first_deployed", "")) if previous.records else ""
 
 
-def _pending(history: Sequence[Revision]) -> RevisionStatus:
+def _pending(history: Sequence[ReleaseRevision]) -> RevisionStatus:
     """An upgrade needs an earlier deployment that was not uninstalled since."""
     was_deployed = any(revision.status in (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED) for revision in history)
     was_uninstalled = bool(history) and history[-1].status in (RevisionStatus.UNINSTALLING, RevisionStatus.UNINSTALLED)

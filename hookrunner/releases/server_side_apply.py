@@ -158,7 +158,7 @@ def immutable(message: str) -> list[str]:
 
 
 def _last_field(text: str) -> str:
-    """The path at the end of a text, "" if there is none. One pattern for the whole message would try each character
+    """The path at the end of a text, "" without one. One pattern for the whole message would try each character
     as the beginning of a path."""
     words = text.split()
     found = _FIELD.search(words[-1].rpartition(":")[2]) if words else None

@@ -86,7 +86,7 @@ def _refusal(operation: PatchOperation, key: str) -> str:
 
 
 def _section_problem(operation: PatchOperation, key: str) -> str:
-    """The problem of an operation on the whole section, "" if there is none."""
+    """The problem of an operation on the whole section, "" without one."""
     if operation.op == "remove":
         return f"the whole section cannot be removed: {shown(operation)}; add /{key} with {{}} empties it"
     if operation.op == "add" and not isinstance(operation.value, dict):
@@ -192,7 +192,7 @@ class _Draft:
         self._above.update(_above(pointer))
 
     def _fold_into_value(self, pointer: Pointer, operation: PatchOperation) -> bool:
-        """Make the change in the value of the remembered `add` that contains the place; False if there is none."""
+        """Make the change in the value of the remembered `add` that contains the place; False without one."""
         for place in _above(pointer):
             around = self.settled.get(place)
             if around is not None and around.op == "add":

@@ -24,7 +24,7 @@ from hookrunner.model.values import PatchOperation
 from hookrunner.modules.configured import of
 from hookrunner.values.config_sections import parse as parse_sections
 from hookrunner.values.schemas.schema_files import Schemas, load
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 MARKER, NUMBER = "hunter2", 918273645
 HIDDEN = (MARKER, str(NUMBER), f"{NUMBER:,}")
@@ -265,7 +265,7 @@ def test_errors_about_sections(judging: dict[str, Schemas], section: Any, form: 
     config = parse_sections({"dns": text, "global": text})
     flags = parse_sections({"dnsEnabled": text, "dnsMaintenance": text})
     assert_hidden(" ".join([*config.problems.values(), *flags.problems.values()]))
-    store = ValuesStore({}, judging)
+    store = SectionStore({}, judging)
     empty = parse_sections({})
     adopted = store.adopt(empty if secret else config, config if secret else None, {"dns"})
     assert_hidden(" ".join(map(str, adopted.refused.values())))
@@ -274,7 +274,7 @@ def test_errors_about_sections(judging: dict[str, Schemas], section: Any, form: 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "remove", "test"]), st.sampled_from(KEYS), SPOILED), max_size=3))
 def test_errors_about_patches_of_values(judging: dict[str, Schemas], asked: list[tuple[Any, str, Any]]) -> None:
-    store = ValuesStore({"dns": {"text": MARKER, "list": [MARKER]}}, judging)
+    store = SectionStore({"dns": {"text": MARKER, "list": [MARKER]}}, judging)
     for root in ("dns", "global", "other", "otherEnabled"):
         for suffix in ("", "/0", "/a/b", "/-"):
             operations = [PatchOperation(op, f"/{root}/{key}{suffix}", value) for op, key, value in asked]

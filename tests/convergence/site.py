@@ -40,7 +40,7 @@ from hookrunner.settings.modules import EXTENDERS
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
 from hookrunner.sources.streams import Streams
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from tests.convergence.test_webhooks import Cluster, Nobody
 from tests.fakes.cluster import FakeCluster
 
@@ -210,7 +210,7 @@ class Site:
         self._hooks = hooks or {}
         self._background = background
         self._data = {f"{one.name}Enabled": "true" for one in modules if one.name not in off.split()}
-        store = ValuesStore({}, {one.key: NO_SCHEMAS for one in modules})
+        store = SectionStore({}, {one.key: NO_SCHEMAS for one in modules})
         self.states = ModuleStates(sorted(modules, key=lambda one: (one.weight, one.name)))
         self.releases = ReleasesAtWork(self.work)
         queues = Queues(lambda order: None, clock, metrics, 100)

@@ -18,7 +18,7 @@ from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.values.schemas import Schemas, load
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from tests.convergence.site import NOWHERE, module
 
 pytestmark = pytest.mark.looptime
@@ -74,7 +74,7 @@ class World:
         modules = [module("a", 10), module("b", 20, "a"), replace(module("c", 30), script=NOWHERE / "enabled")]
         self.states = ModuleStates(modules)
         schemas = {name: Schemas() for name in (GLOBAL, "b", "c")} | {"a": _schemas(directory)}
-        self.store, self.static, self.scripts = ValuesStore({}, schemas), CountedFlags(), Scripts()
+        self.store, self.static, self.scripts = SectionStore({}, schemas), CountedFlags(), Scripts()
         self.dynamic: dict[str, bool] = {}
         extenders = Extenders(EXTENDERS, self.static, lambda: self.dynamic, self.scripts)
         sources = ConfigSources(self.config, self.secret)

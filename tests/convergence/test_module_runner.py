@@ -18,7 +18,7 @@ from hookrunner.model.modules import Phase
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from tests.convergence.site import NO_SCHEMAS, NOWHERE, module
 
 
@@ -42,7 +42,7 @@ class Steps:
 class Hooks(ModuleHooks):
     """One hook. `changes` is how many times its afterHelm run still changes the module's values."""
 
-    def __init__(self, steps: Steps, store: ValuesStore, config: HookConfig) -> None:
+    def __init__(self, steps: Steps, store: SectionStore, config: HookConfig) -> None:
         self.compiled = CompiledHooks(Notices())
         self.changes, self.config = 0, config
         self._steps, self._store = steps, store
@@ -119,7 +119,7 @@ class World:
     """The module `m` with a chart and a hook that watches objects."""
 
     def __init__(self, chart: bool = True) -> None:
-        self.steps, self.store = Steps(), ValuesStore({}, {"m": NO_SCHEMAS})
+        self.steps, self.store = Steps(), SectionStore({}, {"m": NO_SCHEMAS})
         self.state = ModuleState(replace(module("m", 10), chart=chart))
         config = HookConfig("v1", kubernetes=(Kubernetes("cms", "ConfigMap"),))
         self.hooks, webhooks = Hooks(self.steps, self.store, config), Webhooks(self.steps)

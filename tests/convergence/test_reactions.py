@@ -19,7 +19,7 @@ from hookrunner.engine.executions import Executions, ValuesChanged
 from hookrunner.engine.progress import Progress
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Capabilities, DriftFinding
+from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
 from hookrunner.model.values import GLOBAL
 from hookrunner.releases.releases import Releases
@@ -99,7 +99,7 @@ class Charts(ReleaseReconciler):
     def prewarm(self) -> None:
         self._seen.append("prewarm")
 
-    def needs_repair(self, state: ModuleState, finding: DriftFinding) -> bool:
+    def needs_repair(self, state: ModuleState, finding: ObjectDrift) -> bool:
         return finding.missing
 
     async def is_broken(self, state: ModuleState) -> bool:
@@ -260,12 +260,12 @@ async def test_only_modules_that_are_on_and_in_their_turn_run_again(world: World
     assert world.seen == ["run c test"]
 
 
-def finding(name: str, *fields: str) -> DriftFinding:
-    return DriftFinding(name, "default", "v1", "ConfigMap", "x", fields)
+def finding(name: str, *fields: str) -> ObjectDrift:
+    return ObjectDrift(name, "default", "v1", "ConfigMap", "x", fields)
 
 
 async def test_objects_that_drifted_run_their_module_if_that_repairs_them(world: World) -> None:
-    async def findings() -> AsyncIterator[DriftFinding]:
+    async def findings() -> AsyncIterator[ObjectDrift]:
         for one in (finding("a"), finding("b", "/data/k"), finding("unknown")):
             yield one
 

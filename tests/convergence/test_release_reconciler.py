@@ -19,8 +19,8 @@ from hookrunner.model.releases import (
     Adoption,
     Capabilities,
     DesiredRelease,
-    DriftFinding,
     Head,
+    ObjectDrift,
     ReleaseResult,
     RenderedChart,
     RenderRequest,
@@ -29,13 +29,13 @@ from hookrunner.model.values import PatchOperation
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from tests.convergence.site import NO_SCHEMAS
 
 pytestmark = pytest.mark.looptime
 
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
-GONE = DriftFinding("a", "default", "v1", "ConfigMap", "a")
+GONE = ObjectDrift("a", "default", "v1", "ConfigMap", "a")
 CHANGED = replace(GONE, fields=("/data/k",))
 ADOPTION = Adoption("default/ConfigMap/a")
 
@@ -62,7 +62,7 @@ class Records(Releases):
     def __init__(self) -> None:
         self.latest: dict[str, Head] = {}
         self.wanted: list[DesiredRelease] = []
-        self.repaired: list[DriftFinding] = []
+        self.repaired: list[ObjectDrift] = []
         self.unreadable_ones: set[int] = set()
         self.takes, self.fails = 0.0, ""
         self.at_once = self.most_at_once = 0
@@ -96,7 +96,7 @@ class Records(Releases):
     def is_broken(self, head: Head) -> bool:
         return head.revision in self.unreadable_ones
 
-    async def repair(self, name: str, namespace: str, findings: Collection[DriftFinding], terms: Any) -> int:
+    async def repair(self, name: str, namespace: str, findings: Collection[ObjectDrift], terms: Any) -> int:
         self.repaired += findings
         return len(findings)
 
@@ -108,16 +108,16 @@ class Drifts(Drift):
     """What has drifted."""
 
     def __init__(self) -> None:
-        self.findings_: tuple[DriftFinding, ...] = ()
+        self.findings_: tuple[ObjectDrift, ...] = ()
 
     def pause(self, identity: object) -> None: ...
 
     def forget(self, identity: object) -> None: ...
 
-    def known_findings(self, identity: object) -> tuple[DriftFinding, ...]:
+    def known_findings(self, identity: object) -> tuple[ObjectDrift, ...]:
         return self.findings_
 
-    def mark_repaired(self, identity: object, findings: Iterable[DriftFinding]) -> None:
+    def mark_repaired(self, identity: object, findings: Iterable[ObjectDrift]) -> None:
         self.findings_ = tuple(one for one in self.findings_ if one not in tuple(findings))
 
 
@@ -144,7 +144,9 @@ class World:
     drift: Drifts = field(default_factory=Drifts)
     served: Served = field(default_factory=Served)
     maintained: set[str] = field(default_factory=set)
-    store: ValuesStore = field(default_factory=lambda: ValuesStore({}, {name: NO_SCHEMAS for name in ("a", "b", "c")}))
+    store: SectionStore = field(
+        default_factory=lambda: SectionStore({}, {name: NO_SCHEMAS for name in ("a", "b", "c")})
+    )
     metrics: Metrics = field(default_factory=lambda: Metrics(""))
 
     def __post_init__(self) -> None:
@@ -256,7 +258,7 @@ async def test_a_release_that_was_rolled_back_fails_until_something_changes(worl
 
 @pytest.mark.parametrize(("mode", "repaired"), [("missing", [GONE]), ("repair", [GONE, CHANGED])])
 async def test_objects_that_drifted_are_repaired_without_a_rollout(
-    world: World, mode: str, repaired: list[DriftFinding]
+    world: World, mode: str, repaired: list[ObjectDrift]
 ) -> None:
     state = world.module(drift=mode)
     await world.reconcile(state)
@@ -296,7 +298,7 @@ async def test_the_render_worker_is_started_ahead_only_if_no_release_is_ours(wor
     [("missing", GONE, True), ("missing", CHANGED, False), ("repair", CHANGED, True), ("warn", CHANGED, False)],
 )
 def test_drift_is_counted_and_repaired_as_the_module_wants(
-    world: World, mode: str, finding: DriftFinding, needed: bool
+    world: World, mode: str, finding: ObjectDrift, needed: bool
 ) -> None:
     state = world.module(drift=mode)
     assert not world.releases.needs_repair(state, finding), "it is not on"

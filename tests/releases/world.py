@@ -8,7 +8,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.releases.records.record import ReleaseRecord
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
-from hookrunner.releases.records.revisions import Revision
+from hookrunner.releases.records.revisions import ReleaseRevision
 from hookrunner.releases.releases import RecordSettings, Releases
 from kubesandbox.sandbox import Sandbox
 
@@ -41,7 +41,7 @@ class World:
         """`number status` of each revision."""
         return [f"{one.number} {one.status}" for one in await self.revisions()]
 
-    async def revisions(self) -> list[Revision]:
+    async def revisions(self) -> list[ReleaseRevision]:
         return sorted((await self.records.list_revisions("default"))[0], key=lambda one: one.number)
 
     async def described(self, number: int) -> str:

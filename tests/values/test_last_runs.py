@@ -7,22 +7,22 @@ from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
 from hookrunner.values import config_sections
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 
 def config(shared: str = "{}", **data: str) -> config_sections.Config:
     return config_sections.parse({"global": shared, **data})
 
 
-def seen(store: ValuesStore, key: str = "foo") -> tuple[JSON, JSON]:
+def seen(store: SectionStore, key: str = "foo") -> tuple[JSON, JSON]:
     """The config and the values of a hook."""
     return tuple(map(orjson.loads, store.files(key)))
 
 
 @pytest.fixture
-def store() -> ValuesStore:
+def store() -> SectionStore:
     """With a module that ran with `c: 1`, has patched `p: 1`, and is about to go."""
-    store = ValuesStore({"foo": {"s": 1}}, {})
+    store = SectionStore({"foo": {"s": 1}}, {})
     store.adopt(config("g: 1", foo="c: 1"), config(foo="password: hunter2"), {"foo"})
     store.begin_run("foo")
     store.patch("foo", [PatchOperation("add", "/foo/p", 1)])
@@ -30,7 +30,7 @@ def store() -> ValuesStore:
     return store
 
 
-def test_an_edit_that_takes_values_away_is_not_seen_by_hooks_of_a_module_that_goes(store: ValuesStore) -> None:
+def test_an_edit_that_takes_values_away_is_not_seen_by_hooks_of_a_module_that_goes(store: SectionStore) -> None:
     before = seen(store)
     store.adopt(config(), None, {"foo"})
     store.hold("foo")
@@ -39,27 +39,27 @@ def test_an_edit_that_takes_values_away_is_not_seen_by_hooks_of_a_module_that_go
     assert store.document("foo") == {"global": {}, "foo": {"s": 1, "p": 1}}, "scripts see what is said now"
 
 
-def test_after_its_deletion_a_module_sees_what_is_said_now(store: ValuesStore) -> None:
+def test_after_its_deletion_a_module_sees_what_is_said_now(store: SectionStore) -> None:
     store.adopt(config(foo="c: 2"), None, {"foo"})
     store.forget("foo")
     assert seen(store)[1] == {"global": {}, "foo": {"s": 1, "c": 2}}
 
 
-def test_a_module_that_is_turned_on_again_runs_with_what_is_said_now(store: ValuesStore) -> None:
+def test_a_module_that_is_turned_on_again_runs_with_what_is_said_now(store: SectionStore) -> None:
     store.adopt(config(foo="c: 2"), None, {"foo"})
     store.patch("foo", [PatchOperation("add", "/foo/q", 1)])
     store.begin_run("foo")
     assert seen(store)[1] == {"global": {}, "foo": {"s": 1, "c": 2, "p": 1, "q": 1}}
 
 
-def test_hooks_of_a_module_that_goes_see_what_the_hooks_before_them_have_patched(store: ValuesStore) -> None:
+def test_hooks_of_a_module_that_goes_see_what_the_hooks_before_them_have_patched(store: SectionStore) -> None:
     store.enabled_modules(["foo"])
     assert store.patch("foo", [PatchOperation("add", "/foo/q", 1)])
     assert seen(store)[1]["foo"]["q"] == 1
     assert seen(store)[1]["global"] == {"g": 1, "enabledModules": ["foo"]}
 
 
-def test_a_lasting_patch_of_a_module_that_goes_is_written_where_there_is_still_a_place(store: ValuesStore) -> None:
+def test_a_lasting_patch_of_a_module_that_goes_is_written_where_there_is_still_a_place(store: SectionStore) -> None:
     store.adopt(config(foo="{c: 1, d: 1}"), None, {"foo"})
     assert store.patched_config("foo", [PatchOperation("remove", "/foo/c")]) == {"d": 1}
     assert "c" not in seen(store)[0]["foo"]
@@ -71,13 +71,13 @@ def test_a_lasting_patch_of_a_module_that_goes_is_written_where_there_is_still_a
         store.patched_config("foo", [PatchOperation("remove", "/foo/missing")])
 
 
-def test_a_patch_that_has_no_place_in_the_section_of_now_does_not_fail_the_deletion(store: ValuesStore) -> None:
+def test_a_patch_that_has_no_place_in_the_section_of_now_does_not_fail_the_deletion(store: SectionStore) -> None:
     store.adopt(config(), None, {"foo"})
     assert store.patched_config("foo", [PatchOperation("remove", "/foo/c")]) is None
 
 
 def test_a_module_of_an_earlier_process_is_held_with_the_values_of_its_release() -> None:
-    store = ValuesStore({"foo": {"s": 1}}, {})
+    store = SectionStore({"foo": {"s": 1}}, {})
     store.adopt(config("g: 2"), None, set())
     store.hold("foo")
     assert not store.is_held("foo")

@@ -10,7 +10,7 @@ from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import config_sections
 from hookrunner.values.layers import merged
 from hookrunner.values.schemas import schema_files
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 CONFIG = """
 type: object
@@ -31,7 +31,7 @@ properties:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ValuesStore:
+def store(tmp_path: Path) -> SectionStore:
     """A module `foo` with the schemas above, and a global section that may have no keys at all."""
     (tmp_path / "openapi").mkdir()
     (tmp_path / "openapi/config-values.yaml").write_text(CONFIG)
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> ValuesStore:
     closed = tmp_path / "global"
     (closed / "openapi").mkdir(parents=True)
     (closed / "openapi/values.yaml").write_text("type: object")
-    return ValuesStore(
+    return SectionStore(
         {"foo": {}}, {"foo": schema_files.load(tmp_path, "foo"), GLOBAL: schema_files.load(closed, GLOBAL)}
     )
 
@@ -68,13 +68,13 @@ def test_merging_leaves_its_layers_alone_and_shares_what_one_has() -> None:
     assert both["c"] is low["c"]
 
 
-def test_a_user_overrides_a_part_of_a_default(store: ValuesStore) -> None:
+def test_a_user_overrides_a_part_of_a_default(store: SectionStore) -> None:
     store.adopt(config_sections.parse({"foo": "name: x\nlimits: {cpu: 3}"}), None, {"foo"})
     assert store.config("foo") == {"name": "x", "limits": {"cpu": 3}}
     assert store.effective("foo") == {"name": "x", "limits": {"cpu": 3, "memory": 2}, "internal": {}}
 
 
-def test_schemas_judge_what_users_hooks_and_templates_may_see(store: ValuesStore) -> None:
+def test_schemas_judge_what_users_hooks_and_templates_may_see(store: SectionStore) -> None:
     refused = store.adopt(config_sections.parse({"foo": "limits: {cpu: x}"}), None, {"foo"}).refused["foo"]
     assert len(refused.problems) == 2
     store.adopt(config_sections.parse({"foo": "name: x"}), None, {"foo"})
@@ -86,7 +86,7 @@ def test_schemas_judge_what_users_hooks_and_templates_may_see(store: ValuesStore
     store.for_helm("foo")
 
 
-def test_no_schema_of_global_minds_the_enabled_modules(store: ValuesStore) -> None:
+def test_no_schema_of_global_minds_the_enabled_modules(store: SectionStore) -> None:
     store.enabled_modules(["foo"])
     assert store.files(GLOBAL).values == b'{"global":{"enabledModules":["foo"]}}'
     with pytest.raises(BadValues, match="other"):

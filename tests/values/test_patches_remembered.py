@@ -15,7 +15,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
 from hookrunner.values.config_sections import Config
 from hookrunner.values.patches import MOST_IN_LISTS, Patches
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 LOWER: JSON = {"a": {}, "l": [1], "e": [{"x": 1}], "ports": {"80": 1}}
 
@@ -218,13 +218,13 @@ def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
 def test_the_store_equals_a_model_that_does_everything_anew(
     static: JSON, schemas: Fillings, steps: list[tuple[str, JSON]]
 ) -> None:
-    store, model = ValuesStore({"foo": static}, {"foo": schemas}), Model(static, schemas)
+    store, model = SectionStore({"foo": static}, {"foo": schemas}), Model(static, schemas)
     for step, given_ in steps:
         take(step, given_, store, model)
         assert store.effective("foo") == model.effective()
 
 
-def take(step: str, given_: JSON, store: ValuesStore, model: Model) -> None:
+def take(step: str, given_: JSON, store: SectionStore, model: Model) -> None:
     """One step on both sides."""
     if step == "patch":
         try:

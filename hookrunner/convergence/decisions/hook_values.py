@@ -15,7 +15,7 @@ from hookrunner.hooks.workspace import Values
 from hookrunner.model.operations import Answer
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import config_sections, patches
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 _ATTEMPTS = 5
 _WATCH_DELAY = 5.0
@@ -23,10 +23,10 @@ _WATCH_DELAY = 5.0
 
 
 class HookValues:
-    """The engine's `ValuesStore`. `keys` maps modules to their sections. `flags` are what global hooks say about
+    """The engine's `SectionStore`. `keys` maps modules to their sections. `flags` are what global hooks say about
     `<module>Enabled`; `flagged` wakes those that wait for a change of them."""
 
-    def __init__(self, store: ValuesStore, config_map: ConfigObject, keys: Mapping[str, str]) -> None:
+    def __init__(self, store: SectionStore, config_map: ConfigObject, keys: Mapping[str, str]) -> None:
         self.flags: dict[str, bool] = {}
         self.flagged = Progress()
         self._store = store

@@ -24,7 +24,7 @@ from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import CONFIG, Asks, Facts, Recalculation, ScriptValues, contradicts, flagged, uncertain
 from hookrunner.modules.statics import StaticFlag
 from hookrunner.values.config_sections import Config, parse
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from kubetypes import json_values
 
 _log = log.get("config")
@@ -60,7 +60,7 @@ class ModuleDecisions:
         self,
         extenders: Extenders,
         states: ModuleStates,
-        store: ValuesStore,
+        store: SectionStore,
         capabilities: Callable[[], Awaitable[Capabilities]],
         sources: ConfigSources,
     ) -> None:

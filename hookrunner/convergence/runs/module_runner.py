@@ -19,7 +19,7 @@ from hookrunner.errors import BadHookConfig, ReleaseFailed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
 from hookrunner.releases.crds import Crds
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 MOST_REPEATS = 5
 """So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
@@ -61,7 +61,7 @@ class ModuleRunner:
         webhooks: ModuleWebhooks,
         definitions: ModuleDefinitions,
         releases: ReleaseReconciler,
-        store: ValuesStore,
+        store: SectionStore,
     ) -> None:
         self._hooks = hooks
         self._webhooks = webhooks
@@ -146,7 +146,7 @@ class ModuleRemover:
     """Deletes a module: webhooks, delete hooks, release, watches, hooks, values in memory, in this order."""
 
     def __init__(
-        self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: ValuesStore
+        self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: SectionStore
     ) -> None:
         self._hooks = hooks
         self._webhooks = webhooks

@@ -19,14 +19,14 @@ from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import DesiredRelease, DriftFinding, Head, ReleaseOptions, RenderedChart, RenderRequest
+from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart, RenderRequest
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import some
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.releases.rollout import PINNED
 from hookrunner.settings import ModulesSettings
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
 
@@ -54,7 +54,7 @@ class ReleaseReconciler:
         self,
         settings: ModulesSettings,
         helm: Helm,
-        store: ValuesStore,
+        store: SectionStore,
         metrics: Metrics,
         maintained: Callable[[str], bool],
     ) -> None:
@@ -117,7 +117,7 @@ class ReleaseReconciler:
         self.tracker.track(state.module, head)
         return head
 
-    def drift(self, state: ModuleState) -> tuple[DriftFinding, ...]:
+    def drift(self, state: ModuleState) -> tuple[ObjectDrift, ...]:
         """Its objects that have drifted from what was applied."""
         return self._helm.drift.known_findings(self.locator.identity(state.module))
 
@@ -130,7 +130,7 @@ class ReleaseReconciler:
         head = await self.head(state)
         return head is not None and self._helm.releases.is_broken(head)
 
-    def needs_repair(self, state: ModuleState, finding: DriftFinding) -> bool:
+    def needs_repair(self, state: ModuleState, finding: ObjectDrift) -> bool:
         """Log and count that an object has drifted; should the module run for it?"""
         fields = ", ".join(finding.fields)
         _log.warn("object deleted" if finding.missing else "object changed", object=str(finding), fields=fields)

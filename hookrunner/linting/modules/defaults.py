@@ -10,7 +10,7 @@ from hookrunner.linting.modules.places import in_yaml, of_document, of_rule, of_
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.modules import Module
 from hookrunner.modules.offline import Offline, stock_capabilities
-from hookrunner.values.schemas import Schema
+from hookrunner.values.schemas import SectionSchema
 
 _NAMESPACE = "default"
 
@@ -24,7 +24,7 @@ async def check(module: Module, found: Offline, renderer: Renderer) -> list[Modu
     return remarks
 
 
-def _values(module: Module, schema: Schema | None, values: object) -> Iterator[ModuleRemark]:
+def _values(module: Module, schema: SectionSchema | None, values: object) -> Iterator[ModuleRemark]:
     for problem in schema.problems(values) if schema else ():
         path, pointer = of_rule(problem)
         place = in_yaml(module.directory / path, pointer) if path else (1, 1)

@@ -9,7 +9,7 @@ from hookrunner.linting.modules.places import in_yaml
 from hookrunner.linting.modules.remarks import ModuleRemark
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
-from hookrunner.values.schemas import Schema, Schemas
+from hookrunner.values.schemas import Schemas, SectionSchema
 from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema import CheckMode, problems
 from hookrunner.values.schemas.schema_files import CONFIG, VALUES
@@ -61,7 +61,7 @@ def _schemas(value: JSON, pointer: str) -> Iterator[tuple[str, dict[str, JSON]]]
             yield from _schemas(inner, f"{pointer}/{number}")
 
 
-def _defaults(directory: Path, name: str, schema: Schema) -> Iterator[ModuleRemark]:
+def _defaults(directory: Path, name: str, schema: SectionSchema) -> Iterator[ModuleRemark]:
     """A default that is refused refuses every value."""
     own = (node for node in _nodes(schema.node, set()) if node.default is not None and node.place.startswith(name))
     for node in own:
@@ -72,7 +72,7 @@ def _defaults(directory: Path, name: str, schema: Schema) -> Iterator[ModuleRema
 
 def _filled(node: Node) -> JSON:
     """The default of a node with those inside it."""
-    return Schema(node, CheckMode()).defaults(node.default)
+    return SectionSchema(node, CheckMode()).defaults(node.default)
 
 
 def _nodes(node: Node, seen: set[int]) -> Iterator[Node]:

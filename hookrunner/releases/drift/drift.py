@@ -33,7 +33,7 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model import modules
-from hookrunner.model.releases import DriftFinding
+from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import JSON, Selection
 from hookrunner.model.watching import Synced, WatchLost
 from hookrunner.releases.drift.live_comparison import METADATA_PARTS, changed_fields
@@ -146,17 +146,17 @@ class Drift:
         self._tracked.drop(identity)
         self._watch()
 
-    def known_findings(self, identity: ReleaseId) -> tuple[DriftFinding, ...]:
+    def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:
         """The known drift of a release."""
         release = self._tracked.release(identity)
         return tuple(release.found.values()) if release else ()
 
-    def mark_repaired(self, identity: ReleaseId, findings: Collection[DriftFinding]) -> None:
+    def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None:
         """Note that these objects are in sync again."""
         if release := self._tracked.release(identity):
             release.found = {object_id: found for object_id, found in release.found.items() if found not in findings}
 
-    async def findings(self) -> AsyncGenerator[DriftFinding, None]:
+    async def findings(self) -> AsyncGenerator[ObjectDrift, None]:
         """Yield drift when it is detected, until cancelled; for one reader. A change is reported once, until it differs
         or was undone."""
         while True:
@@ -208,7 +208,7 @@ class Drift:
         elif release.seen.get(object_id) != _state(metadata):
             self._recheck.add(object_id, self._backoff.delay(object_id, _now()))
 
-    async def _inspect(self, object_id: ObjectId) -> DriftFinding | None:
+    async def _inspect(self, object_id: ObjectId) -> ObjectDrift | None:
         """Read an object; its drift, if there is any to report. Its release may be paused or written meanwhile."""
         if (release := self._tracked.active(object_id)) is None:
             return None
@@ -244,13 +244,13 @@ class Drift:
         changed = changed_fields(release.objects[object_id], metadata, live)
         return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
 
-    async def _to_finding(self, object_id: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> DriftFinding:
+    async def _to_finding(self, object_id: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> ObjectDrift:
         try:
             namespaced = (await self._kinds.resolve(object_id.api_version, object_id.kind)).namespaced
         except KubeError:
             namespaced = True
         place = object_id.namespace if namespaced else ""
-        return DriftFinding(release.identity.name, place, object_id.api_version, object_id.kind, object_id.name, fields)
+        return ObjectDrift(release.identity.name, place, object_id.api_version, object_id.kind, object_id.name, fields)
 
 
 def _now() -> float:
@@ -264,7 +264,7 @@ def _state(metadata: JSON) -> bytes:
     return orjson.dumps([version, *(metadata.get(part) for part in METADATA_PARTS)])
 
 
-def _is_news(object_id: ObjectId, release: TrackedRelease, finding: DriftFinding | None) -> bool:
+def _is_news(object_id: ObjectId, release: TrackedRelease, finding: ObjectDrift | None) -> bool:
     """Note the drift; should it be reported? A missing object is reported each time, a change once for the same
     fields."""
     known = release.found.pop(object_id, None)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.model import modules
-from hookrunner.model.releases import DriftFinding
+from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import JSON, ObjectKey
 from hookrunner.model.watching import Report, Synced
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
@@ -54,7 +54,7 @@ class TrackedRelease:
     objects: dict[ObjectId, JSON]
     mode: modules.Drift
     paused: bool = False
-    found: dict[ObjectId, DriftFinding] = field(default_factory=dict)
+    found: dict[ObjectId, ObjectDrift] = field(default_factory=dict)
     seen: dict[ObjectId, bytes] = field(default_factory=dict)
 
     @property

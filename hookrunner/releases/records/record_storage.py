@@ -25,7 +25,7 @@ from hookrunner.kube.client import METADATA_LIST, Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
-from hookrunner.releases.records.revisions import HOME, Revision, revision_of
+from hookrunner.releases.records.revisions import HOME, ReleaseRevision, revision_of
 
 Driver = Literal["secret", "configmap"]
 OTHER: Mapping[Driver, Driver] = {"secret": "configmap", "configmap": "secret"}
@@ -49,7 +49,7 @@ _WORTH_KEEPING = 256 * 1024
 class _Kept(NamedTuple):
     """A record that we have written or read: its text, and its objects as JSON if they are known and not large."""
 
-    revision: Revision
+    revision: ReleaseRevision
     text: str
     objects: bytes
 
@@ -70,12 +70,12 @@ class RecordStorage:
         """The records of a namespace, for a watch."""
         return Selection("v1", self.kind, namespace, "owner=helm", metadata_only=True)
 
-    async def list_revisions(self, namespace: str) -> tuple[list[Revision], int]:
+    async def list_revisions(self, namespace: str) -> tuple[list[ReleaseRevision], int]:
         """Read the labels of all records of a namespace, and the list's resourceVersion.
 
         An object with Helm's label that is not a record is named in the log.
         """
-        page = await self._list_labelled(namespace, "owner=helm")
+        page = await self._list_by_labels(namespace, "owner=helm")
         found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
         for metadata, revision in found:
             if revision is None:
@@ -83,10 +83,10 @@ class RecordStorage:
                 _LOG.warn("not a release record: its labels `name` and `version` are missing or invalid", record=name)
         return [revision for _, revision in found if revision], int(page["metadata"]["resourceVersion"])
 
-    async def list_strays(self) -> list[Revision]:
+    async def list_strays(self) -> list[ReleaseRevision]:
         """Read the labels of records of this `home` in other namespaces. Raises Denied without the right to list
         all."""
-        page = await self._list_labelled("", f"owner=helm,{HOME}={self._home}")
+        page = await self._list_by_labels("", f"owner=helm,{HOME}={self._home}")
         return [found for item in page["items"] or () if (found := revision_of(item["metadata"]))]
 
     async def find(self, name: str, namespace: str) -> str:
@@ -98,7 +98,7 @@ class RecordStorage:
         found = next((one for one in names if _is_record(one, name)), "")
         return found and f"{self.kind} {namespace}/{found}"
 
-    async def read(self, revision: Revision) -> ReleaseRecord:
+    async def read(self, revision: ReleaseRevision) -> ReleaseRecord:
         """Read the whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             return ReleaseRecord(await _unpack(kept.text), revision.labels, kept.objects)
@@ -116,27 +116,27 @@ class RecordStorage:
             self._remember(_Kept(known, text, b""))
         return record
 
-    async def create(self, record: ReleaseRecord) -> Revision:
+    async def create(self, record: ReleaseRecord) -> ReleaseRevision:
         """Create a record. Raises ReleaseFailed if this revision exists already."""
         return await self._write(record, None)
 
-    async def update(self, record: ReleaseRecord, known: Revision) -> Revision:
+    async def update(self, record: ReleaseRecord, known: ReleaseRevision) -> ReleaseRevision:
         """Replace a record. Raises ReleaseFailed if it is no longer as `known`."""
         return await self._write(record, known)
 
-    async def delete(self, revision: Revision) -> None:
+    async def delete(self, revision: ReleaseRevision) -> None:
         """Delete a record. An absent record is no error."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             del self._latest[revision.namespace, revision.name]
         with self._explain_rights(), suppress(NotFound):
             await writes.delete(self._client, self._ref(revision.namespace, revision.name, revision.number))
 
-    async def _list_labelled(self, namespace: str, selector: str) -> JSON:
+    async def _list_by_labels(self, namespace: str, selector: str) -> JSON:
         """List metadata of objects with these labels, in one namespace or in all ("")."""
         with self._explain_rights():
             return await self._client.get(self._resource.path(namespace), {"labelSelector": selector}, METADATA_LIST)
 
-    async def _write(self, record: ReleaseRecord, known: Revision | None) -> Revision:
+    async def _write(self, record: ReleaseRecord, known: ReleaseRevision | None) -> ReleaseRevision:
         write, ref = writes.create, ObjectRef(self._resource, record.namespace)
         if known:
             write, ref = writes.replace, self._ref(record.namespace, record.name, record.revision)
@@ -163,7 +163,7 @@ class RecordStorage:
         if (metadata.get("labels") or {}).get("owner") == "helm" and revision_of(metadata):
             return ""
         try:
-            status = (await self.read(Revision(record.name, record.namespace, record.revision, ""))).status
+            status = (await self.read(ReleaseRevision(record.name, record.namespace, record.revision, ""))).status
         except ReleaseFailed as error:
             return f"{error}; it also lacks the labels of a record: delete it"
         labels = f"owner=helm name={record.name} version={record.revision} status={status}"
@@ -179,7 +179,7 @@ class RecordStorage:
             rule = refusals.rbac_rule(self._resource, _VERBS)
             raise refusals.explain_rights(error, "keep records of releases", rule) from error
 
-    def _body(self, record: ReleaseRecord, text: str, known: Revision | None) -> JSON:
+    def _body(self, record: ReleaseRecord, text: str, known: ReleaseRevision | None) -> JSON:
         system = {"owner": "helm", "name": record.name, "status": record.status, "version": str(record.revision)}
         stamp = {"modifiedAt" if known else "createdAt": str(int(time.time()))}
         home = {HOME: self._home} if self._home not in ("", record.namespace) else {}

@@ -14,7 +14,7 @@ from hookrunner.model.releases import Head
 from hookrunner.releases.records import revisions
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus
 from hookrunner.releases.records.record_storage import RecordStorage
-from hookrunner.releases.records.revisions import Revision, RevisionCache
+from hookrunner.releases.records.revisions import ReleaseRevision, RevisionCache
 
 _LOG = log.get("releases.archive")
 
@@ -28,17 +28,17 @@ class UnreadableRecords:
         self._problems: dict[_Key, str] = {}
         self._found: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
 
-    def __contains__(self, revision: Revision) -> bool:
+    def __contains__(self, revision: ReleaseRevision) -> bool:
         return _key(revision) in self._problems
 
-    def note(self, revision: Revision, problem: str) -> None:
+    def note(self, revision: ReleaseRevision, problem: str) -> None:
         """Note a record that cannot be read, and why."""
         text = f"{problem}; objects that only this record names are left in the cluster: delete them, then the record"
         _LOG.warn("a revision cannot be read", error=text)
         self._problems[_key(revision)] = text
         self._found.put_nowait((revision.name, text))
 
-    def among(self, history: Iterable[Revision]) -> list[str]:
+    def among(self, history: Iterable[ReleaseRevision]) -> list[str]:
         """The problems of a history, for a person."""
         return [self._problems[_key(revision)] for revision in history if revision in self]
 
@@ -48,7 +48,7 @@ class UnreadableRecords:
             yield await self._found.get()
 
 
-def _key(revision: Revision) -> _Key:
+def _key(revision: ReleaseRevision) -> _Key:
     return revision.namespace, revision.name, revision.number, revision.version
 
 
@@ -56,7 +56,7 @@ def _key(revision: Revision) -> _Key:
 class PreviousRevisions:
     """The labels of all revisions, the latest last, and the readable records of those that `live_revisions` names."""
 
-    history: tuple[Revision, ...] = ()
+    history: tuple[ReleaseRevision, ...] = ()
     records: tuple[ReleaseRecord, ...] = ()
 
     @property
@@ -98,7 +98,7 @@ class ReleaseHistory:
         return self._records.kind
 
     @property
-    def history(self) -> tuple[Revision, ...]:
+    def history(self) -> tuple[ReleaseRevision, ...]:
         """Its revisions, the latest last."""
         return self._cache.history(self.name)
 
@@ -113,7 +113,7 @@ class ReleaseHistory:
         found = await asyncio.gather(*map(self.read_or_report, revisions.live_revisions(self.history)))
         return PreviousRevisions(self.history, tuple(record for record in found if record))
 
-    async def read_or_report(self, revision: Revision) -> ReleaseRecord | None:
+    async def read_or_report(self, revision: ReleaseRevision) -> ReleaseRecord | None:
         """Read a record; None if it cannot be read, which is reported once."""
         if revision in self._unreadable:
             return None
@@ -123,7 +123,7 @@ class ReleaseHistory:
             self._unreadable.note(revision, str(error))
             return None
 
-    async def read(self, revision: Revision) -> ReleaseRecord:
+    async def read(self, revision: ReleaseRevision) -> ReleaseRecord:
         """Read a record. Raises ReleaseFailed, naming the record, if it cannot be read."""
         key = revision.number, revision.version
         if key not in self._read:
@@ -149,7 +149,7 @@ class ReleaseHistory:
         (known,) = (revision for revision in self.history if revision.number == record.revision)
         self._cache.keep(await self._records.update(record, known))
 
-    async def delete(self, revision: Revision) -> None:
+    async def delete(self, revision: ReleaseRevision) -> None:
         """Delete a revision."""
         await self._records.delete(revision)
         self._cache.remove(self.name, revision.number)

@@ -23,7 +23,7 @@ from hookrunner.model.resources import ObjectKey
 from hookrunner.model.watching import ObjectSeen, Report, Synced
 from hookrunner.releases.records.record_storage import RecordStorage
 from hookrunner.releases.records.release_history import ReleaseHistory, UnreadableRecords
-from hookrunner.releases.records.revisions import Revision, RevisionCache, revision_of
+from hookrunner.releases.records.revisions import ReleaseRevision, RevisionCache, revision_of
 
 _LOG = log.get("releases.archive")
 
@@ -54,7 +54,7 @@ class ReleaseStore:
         return self._caches[namespace].heads()
 
     async def list_strays(self) -> dict[str, Head]:
-        """List records in the whole cluster; the latest revision of each release of ours in another namespace than the
+        """List records in the whole cluster; the latest revision of each of our releases in another namespace than the
         operator's."""
         cache = RevisionCache()
         for revision in await self._records.list_strays():
@@ -66,7 +66,7 @@ class ReleaseStore:
         """Hold a release: no other task here touches it meanwhile. After an error the records are listed again, because
         the cache may have caused it."""
         async with self._locks[namespace, name]:
-            await self._ensure_listed(namespace)
+            await self._ensure_fresh(namespace)
             release = self._release(name, namespace)
             try:
                 if there := self._of_other_kind[namespace].get(name):
@@ -79,13 +79,13 @@ class ReleaseStore:
 
     async def get_for_reading(self, name: str, namespace: str) -> ReleaseHistory:
         """A release for reading; another task may hold it."""
-        await self._ensure_listed(namespace)
+        await self._ensure_fresh(namespace)
         here, there = self._release(name, namespace), self._of_other_kind[namespace].get(name)
         return there if there and here.is_part_of(there) else here
 
     async def has_other_kind(self, name: str, namespace: str) -> bool:
         """Does the release have records of the other kind?"""
-        await self._ensure_listed(namespace)
+        await self._ensure_fresh(namespace)
         return name in self._of_other_kind[namespace]
 
     def get_cached(self, name: str, namespace: str) -> ReleaseHistory:
@@ -104,7 +104,7 @@ class ReleaseStore:
                 ]:  # otherwise it was us
                     yield name
 
-    async def _ensure_listed(self, namespace: str) -> None:
+    async def _ensure_fresh(self, namespace: str) -> None:
         async with self._listing_lock:
             if namespace not in self._fresh:
                 await self.list_heads(namespace)
@@ -130,7 +130,7 @@ class _Reader:
     def __init__(self, cache: RevisionCache, silent: bool) -> None:
         self._cache = cache
         self._silent = silent
-        self._listed: dict[ObjectKey, Revision] = {}
+        self._listed: dict[ObjectKey, ReleaseRevision] = {}
         self._informer = Informer(self._listed)
 
     def changed(self, reports: list[Report]) -> list[str]:
@@ -151,7 +151,7 @@ class _Reader:
                     return self._update(seen, revision)
         return set()
 
-    def _update(self, seen: ObjectSeen, revision: Revision) -> set[str]:
+    def _update(self, seen: ObjectSeen, revision: ReleaseRevision) -> set[str]:
         if self._informer.is_relisting:
             self._listed[seen.key] = revision
             return set()

@@ -35,7 +35,7 @@ HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modif
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
+class ReleaseRevision:
     """The labels of one record. `version` is its resourceVersion."""
 
     name: str
@@ -63,7 +63,7 @@ class Revision:
 
 
 def release_labels(head: Head, checksum: str) -> dict[str, str]:
-    """The labels that `Revision.head` reads, and those that addon-operator needs to take the release back."""
+    """The labels that `ReleaseRevision.head` reads, and those that addon-operator needs to take the release back."""
     labels = {
         DIGEST: f"{head.digest}.v{head.revision}",
         CHECKSUM: checksum,
@@ -72,13 +72,13 @@ def release_labels(head: Head, checksum: str) -> dict[str, str]:
     return labels | ({NOTE: head.note} if head.note else {})
 
 
-def revision_of(metadata: JSON) -> Revision | None:
+def revision_of(metadata: JSON) -> ReleaseRevision | None:
     """The revision of a record with this metadata; None if Helm would not find it as a record."""
     labels = metadata.get("labels") or {}
     number = labels.get("version", "")
     if not labels.get("name") or not number.isdecimal():
         return None
-    return Revision(
+    return ReleaseRevision(
         name=labels["name"],
         namespace=metadata["namespace"],
         number=int(number),
@@ -93,10 +93,10 @@ class RevisionCache:
     that older watch events do not bring it back."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[int, Revision]] = {}
+        self._known: dict[str, dict[int, ReleaseRevision]] = {}
         self._removed: dict[tuple[str, int], int] = {}
 
-    def replace(self, revisions: Iterable[Revision], version: int) -> set[str]:
+    def replace(self, revisions: Iterable[ReleaseRevision], version: int) -> set[str]:
         """Replace the cache by a list at this resourceVersion. Names of the releases whose heads other clients have
         changed."""
         listed = {(revision.name, revision.number): revision for revision in revisions}
@@ -109,12 +109,12 @@ class RevisionCache:
         changed = {revision.name for revision in gone if self.observe(Change.DELETED, revision)}
         return changed | {revision.name for revision in listed.values() if self.observe(None, revision)}
 
-    def _revisions(self) -> Iterator[tuple[tuple[str, int], Revision]]:
+    def _revisions(self) -> Iterator[tuple[tuple[str, int], ReleaseRevision]]:
         for name, known in self._known.items():
             for number, revision in known.items():
                 yield (name, number), revision
 
-    def keep(self, revision: Revision) -> None:
+    def keep(self, revision: ReleaseRevision) -> None:
         """Note that a record was written or seen."""
         self._known.setdefault(revision.name, {})[revision.number] = revision
 
@@ -123,7 +123,7 @@ class RevisionCache:
         if gone := self._drop(name, number):
             self._removed[name, number] = gone.version
 
-    def history(self, name: str) -> tuple[Revision, ...]:
+    def history(self, name: str) -> tuple[ReleaseRevision, ...]:
         """The revisions of a release, the latest last."""
         known = self._known.get(name, {})
         return tuple(known[number] for number in sorted(known))
@@ -137,7 +137,7 @@ class RevisionCache:
         """The latest revisions of all releases, by name."""
         return {name: known[max(known)].head for name, known in self._known.items()}
 
-    def observe(self, change: Change | None, revision: Revision) -> bool:
+    def observe(self, change: Change | None, revision: ReleaseRevision) -> bool:
         """Take in a watch event of one record. Has another client changed the release's head?
 
         Our own writes are known already, with their resourceVersions or higher ones. A pending revision is still in
@@ -148,7 +148,7 @@ class RevisionCache:
         after = self.head(revision.name)
         return before != after and (after is None or after.status not in {*PENDING, RevisionStatus.UNINSTALLING})
 
-    def _take_in(self, change: Change | None, revision: Revision) -> None:
+    def _take_in(self, change: Change | None, revision: ReleaseRevision) -> None:
         key = revision.name, revision.number
         known = self._known.get(revision.name, {}).get(revision.number)
         last = known.version if known else self._removed.get(key, -1)
@@ -159,7 +159,7 @@ class RevisionCache:
         elif revision.version > last:
             self.keep(revision)
 
-    def _drop(self, name: str, number: int) -> Revision | None:
+    def _drop(self, name: str, number: int) -> ReleaseRevision | None:
         known = self._known.get(name, {})
         dropped = known.pop(number, None)
         if not known:
@@ -170,7 +170,7 @@ class RevisionCache:
 _UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
 
 
-def is_in_sync(history: Sequence[Revision], desired: DesiredRelease) -> bool:
+def is_in_sync(history: Sequence[ReleaseRevision], desired: DesiredRelease) -> bool:
     """Is the head in sync with the desired release? An unmanaged release that stays unmanaged always is."""
     if not history or history[-1].status != RevisionStatus.DEPLOYED:
         return False
@@ -178,7 +178,7 @@ def is_in_sync(history: Sequence[Revision], desired: DesiredRelease) -> bool:
     return head.unmanaged == unmanaged and (unmanaged or head.digest == desired.digest)
 
 
-def live_revisions(history: Sequence[Revision]) -> Sequence[Revision]:
+def live_revisions(history: Sequence[ReleaseRevision]) -> Sequence[ReleaseRevision]:
     """The revisions whose objects may be in the cluster: from the last deployed one on. A `helm` that died between two
     writes leaves no deployed revision; then the last superseded one was the last deployed."""
     for status in (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED):
@@ -188,13 +188,13 @@ def live_revisions(history: Sequence[Revision]) -> Sequence[Revision]:
     return history
 
 
-def leftovers(history: Sequence[Revision]) -> list[Revision]:
+def leftovers(history: Sequence[ReleaseRevision]) -> list[ReleaseRevision]:
     """Revisions before a deployed head whose records say that they are deployed, pending or uninstalling."""
     deployed = history and history[-1].status == RevisionStatus.DEPLOYED
     return unfinished(history, history[-1].number) if deployed else []
 
 
-def unfinished(history: Sequence[Revision], head: int) -> list[Revision]:
+def unfinished(history: Sequence[ReleaseRevision], head: int) -> list[ReleaseRevision]:
     """Older revisions still marked deployed, pending or uninstalling although a later one is deployed."""
     return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
 
@@ -206,7 +206,7 @@ def corrected(record: ReleaseRecord) -> ReleaseRecord:
     return record.with_status(RevisionStatus.FAILED, f"Interrupted while {record.status}")
 
 
-def surplus(history: Sequence[Revision], keep: int) -> list[Revision]:
+def surplus(history: Sequence[ReleaseRevision], keep: int) -> list[ReleaseRevision]:
     """The revisions to delete if `keep` (0 is all) should stay: the oldest, but never the last deployed nor the
     head."""
     kept = {revision.number for revision in (*live_revisions(history)[:1], *history[-1:])}
@@ -214,7 +214,7 @@ def surplus(history: Sequence[Revision], keep: int) -> list[Revision]:
     return spare[: max(0, len(history) - keep)] if keep else []
 
 
-def find_earlier(history: Sequence[Revision], name: str, number: int | None) -> Revision:
+def find_earlier(history: Sequence[ReleaseRevision], name: str, number: int | None) -> ReleaseRevision:
     """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
     deployed = (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED)
     for revision in reversed(history):

@@ -6,7 +6,7 @@
 Own code, because no library reads such schemas as addon-operator does (docs/decisions.md).
 """
 
-from hookrunner.values.schemas.schema import Schema
+from hookrunner.values.schemas.schema import SectionSchema
 from hookrunner.values.schemas.schema_files import Schemas, load
 
-__all__ = ["Schema", "Schemas", "load"]
+__all__ = ["Schemas", "SectionSchema", "load"]

@@ -111,7 +111,7 @@ def _defaulted(node: Node) -> Iterator[Node]:
 
 
 def filled(node: Node, value: JSON) -> JSON:
-    """The value with the defaults of absent keys, or the value itself if there are none to fill in.
+    """The value with the defaults of absent keys, or the value itself if no default applies.
 
     Objects are filled through `properties`, lists through `items` of one schema; an absent object gets its parts only
     if it has a default of its own. `allOf` and its like fill in nothing. New parts share nothing with the schema.

@@ -200,7 +200,7 @@ _MOST_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class SectionSchema:
     """A schema of a section. Made by `schema_files.load`."""
 
     node: Node
@@ -220,7 +220,7 @@ class Schema:
         return [" ".join(line.split()) for line in found[:_MOST_LINES]] + more
 
     def defaults(self, value: JSON) -> JSON:
-        """The section with the defaults of absent keys; the section itself if there are none. It is not changed."""
+        """The section with the defaults of absent keys; the section itself if no default applies. It is not changed."""
         try:
             return filled(self.node, value)
         except RecursionError:

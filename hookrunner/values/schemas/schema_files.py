@@ -13,7 +13,7 @@ from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.values.schemas.node import Node, cycles
-from hookrunner.values.schemas.schema import CheckMode, Schema
+from hookrunner.values.schemas.schema import CheckMode, SectionSchema
 from hookrunner.values.schemas.schema_reader import RULES, Reader, SchemaDocuments
 from hookrunner.values.schemas.slips import FOR_HELM, Slip
 from kubetypes import cel, yaml_values
@@ -30,9 +30,9 @@ class Schemas:
     None allows anything. The author of the files should correct `slips`.
     """
 
-    config: Schema | None = None
-    values: Schema | None = None
-    helm: Schema | None = None
+    config: SectionSchema | None = None
+    values: SectionSchema | None = None
+    helm: SectionSchema | None = None
     slips: tuple[Slip, ...] = ()
 
 
@@ -54,9 +54,9 @@ def load(directory: Path, section: str) -> Schemas:
     own = None if config is None else _with_enabled_modules(config.root, section)
     whole = None if values is None else _with_enabled_modules(_extended(values, config), section)
     return Schemas(
-        None if own is None else Schema(own, CheckMode()),
-        None if whole is None else Schema(whole, CheckMode()),
-        None if whole is None else Schema(whole, CheckMode(helm=True)),
+        None if own is None else SectionSchema(own, CheckMode()),
+        None if whole is None else SectionSchema(whole, CheckMode()),
+        None if whole is None else SectionSchema(whole, CheckMode(helm=True)),
         tuple(slip for document in (config, values) if document for slip in document.slips),
     )
 

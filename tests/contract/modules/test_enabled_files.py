@@ -11,7 +11,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 from hookrunner.values import config_sections
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 from tests.modules.conftest import module
 
 SCRIPT = """#!/bin/sh
@@ -27,7 +27,7 @@ async def test_variables_and_files(tmp_path: Path) -> None:
     script = tmp_path / "enabled"
     script.write_text(SCRIPT.format(tmp_path))
     script.chmod(0o755)
-    store = ValuesStore({"global": {"a": 1}, "myAddon": {"x": {"y": 12345678901}}}, {})
+    store = SectionStore({"global": {"a": 1}, "myAddon": {"x": {"y": 12345678901}}}, {})
     store.adopt(config_sections.parse({"myAddon": "z: 1.5"}), None, set())
     settings = HooksSettings(tmp_dir=tmp_path / "tmp", environ={"PATH": os.environ["PATH"]})
     documents = ScriptValues(store.config_document("myAddon"), store.document("myAddon"))

@@ -9,7 +9,7 @@ import pytest
 from hookrunner.hooks.value_patches import parse
 from hookrunner.values import config_sections
 from hookrunner.values.schemas import load
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 CONFIG_SCHEMA = "properties: {level: {type: string, default: Info}, size: {}, tags: {}}\n"
 VALUES_SCHEMA = """
@@ -19,13 +19,13 @@ properties: {internal: {type: object, default: {}, additionalProperties: true}}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ValuesStore:
+def store(tmp_path: Path) -> SectionStore:
     """Modules `foo`, of which everything is set somewhere, `bar` with a flag alone, and `baz`."""
     (tmp_path / "openapi").mkdir()
     (tmp_path / "openapi/config-values.yaml").write_text(CONFIG_SCHEMA)
     (tmp_path / "openapi/values.yaml").write_text(VALUES_SCHEMA)
     static = {"global": {"a": 1, "b": {"c": "Ü<&>"}}, "foo": {"size": 1, "tags": ["x", "y"]}, "bar": {}, "baz": {}}
-    store = ValuesStore(static, {"foo": load(tmp_path, "foo")})
+    store = SectionStore(static, {"foo": load(tmp_path, "foo")})
     data = {"global": "b: {d: 12345678901}", "foo": "size: 2.5\ntags: [z]", "barEnabled": "true"}
     store.adopt(config_sections.parse(data), None, {"foo", "bar"})
     store.patch("foo", parse(b'{"op":"add","path":"/foo/internal","value":{"k":null}}'))
@@ -49,17 +49,17 @@ SHARED = '"global":{"a":1,"b":{"c":"Ü<&>","d":12345678901},"enabledModules":["f
         ("baz", '{"baz":null,"global":{"b":{"d":12345678901}}}', f'{{{SHARED},"baz":{{}}}}'),
     ],
 )
-def test_files_of_hooks(store: ValuesStore, key: str, config: str, values: str) -> None:
+def test_files_of_hooks(store: SectionStore, key: str, config: str, values: str) -> None:
     files = store.files(key)
     assert (files.config.decode(), files.values.decode()) == (config, values)
 
 
 def test_nothing_is_configured() -> None:
-    files = ValuesStore({"foo": {}}, {}).files("foo")
+    files = SectionStore({"foo": {}}, {}).files("foo")
     assert files == (b'{"foo":null,"global":null}', b'{"global":{},"foo":{}}')
 
 
-def test_values_of_templates(store: ValuesStore) -> None:
+def test_values_of_templates(store: SectionStore) -> None:
     """`.Values`, to which Helm adds the chart's own: without `enabledModules`."""
     assert store.document("foo") == {
         "global": {"a": 1, "b": {"c": "Ü<&>", "d": 12345678901}},
@@ -67,7 +67,7 @@ def test_values_of_templates(store: ValuesStore) -> None:
     }
 
 
-def test_dumps_of_patches(store: ValuesStore) -> None:
+def test_dumps_of_patches(store: SectionStore) -> None:
     more = b'[{"op":"add","path":"/foo/tags/-","value":1},{"op":"remove","path":"/foo/level"}]'
     store.patch("foo", parse(more))
     assert orjson.dumps(store.patches("foo")).decode() == (

@@ -12,7 +12,7 @@ from hookrunner.kube.client import Call, Client
 from hookrunner.model.releases import DesiredRelease, RenderedChart
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
-from hookrunner.releases.records.revisions import Revision
+from hookrunner.releases.records.revisions import ReleaseRevision
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 
@@ -106,7 +106,7 @@ async def put(client: Client, name: str, labels: dict[str, str], data: dict[str,
 async def test_a_record_that_cannot_be_read_is_named(client: Client, data: dict[str, str]) -> None:
     await put(client, "sh.helm.release.v1.a.v1", {"name": "a", "version": "1"}, data)
     with pytest.raises(ReleaseFailed, match=r"^Secret default/sh.helm.release.v1.a.v1: "):
-        await RecordStorage(client, "secret").read(Revision("a", "default", 1, ""))
+        await RecordStorage(client, "secret").read(ReleaseRevision("a", "default", 1, ""))
 
 
 async def test_what_is_no_record_does_not_hide_the_others(client: Client, capfd: pytest.CaptureFixture[str]) -> None:

@@ -11,15 +11,15 @@ from hookrunner.releases.records.revisions import (
     DIGEST,
     NOTE,
     UNMANAGED,
-    Revision,
+    ReleaseRevision,
     RevisionCache,
     release_labels,
     revision_of,
 )
 
 
-def revision(number: int, status: str = "deployed", version: int = 0, **labels: str) -> Revision:
-    return Revision("a", "ns", number, status, labels, version or number)
+def revision(number: int, status: str = "deployed", version: int = 0, **labels: str) -> ReleaseRevision:
+    return ReleaseRevision("a", "ns", number, status, labels, version or number)
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def revision(number: int, status: str = "deployed", version: int = 0, **labels: 
     ],
 )
 def test_labels_tell_of_a_revision(labels: dict[str, str], expected: dict[str, Any]) -> None:
-    assert Revision("a", "ns", 2, "deployed", labels).head == Head("a", "ns", 2, "deployed", **expected)
+    assert ReleaseRevision("a", "ns", 2, "deployed", labels).head == Head("a", "ns", 2, "deployed", **expected)
 
 
 @pytest.mark.parametrize("note", ["", "pinned"])
 @pytest.mark.parametrize("unmanaged", [True, False])
 def test_a_head_is_read_as_it_was_written(note: str, unmanaged: bool) -> None:
     head = Head("a", "ns", 7, "deployed", "d1", True, unmanaged, note)
-    assert Revision("a", "ns", 7, "deployed", release_labels(head, "c")).head == head
+    assert ReleaseRevision("a", "ns", 7, "deployed", release_labels(head, "c")).head == head
 
 
 @pytest.mark.parametrize("labels", [None, {}, {"name": "a"}, {"name": "a", "version": "x"}, {"version": "1"}])
@@ -54,10 +54,10 @@ def test_what_is_no_record_is_none(labels: dict[str, str] | None) -> None:
 def test_labels_of_helm_are_not_ours_to_copy() -> None:
     labels = {"name": "a", "owner": "helm", "status": "failed", "version": "3", "modifiedAt": "1", "mine": "yes"}
     found = revision_of({"namespace": "ns", "labels": labels, "resourceVersion": "12"})
-    assert found == Revision("a", "ns", 3, "failed", {"mine": "yes"}, 12)
+    assert found == ReleaseRevision("a", "ns", 3, "failed", {"mine": "yes"}, 12)
 
 
-def known(*revisions: Revision) -> RevisionCache:
+def known(*revisions: ReleaseRevision) -> RevisionCache:
     ledger = RevisionCache()
     for one in revisions:
         ledger.keep(one)
@@ -83,7 +83,7 @@ def test_the_latest_revision_is_the_head() -> None:
         (Change.MODIFIED, revision(1, version=5, other="label"), False),
     ],
 )
-def test_what_others_did_to_the_head_is_told(change: Change | None, heard: Revision, told: bool) -> None:
+def test_what_others_did_to_the_head_is_told(change: Change | None, heard: ReleaseRevision, told: bool) -> None:
     assert known(revision(1, version=1)).observe(change, heard) is told
 
 
@@ -119,6 +119,11 @@ def test_helms_rollback_is_told_once_when_it_is_done() -> None:
 
 
 def test_a_new_list_takes_away_what_is_gone_but_not_what_is_newer() -> None:
-    ledger = known(Revision("gone", "ns", 1, "deployed", {}, 3), revision(1, "superseded", 4), revision(2, version=9))
-    assert ledger.replace([revision(1, version=2), Revision("new", "ns", 1, "deployed", {}, 5)], 7) == {"gone", "new"}
+    ledger = known(
+        ReleaseRevision("gone", "ns", 1, "deployed", {}, 3), revision(1, "superseded", 4), revision(2, version=9)
+    )
+    assert ledger.replace([revision(1, version=2), ReleaseRevision("new", "ns", 1, "deployed", {}, 5)], 7) == {
+        "gone",
+        "new",
+    }
     assert {name: head.revision for name, head in ledger.heads().items()} == {"a": 2, "new": 1}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.values.schemas import Schema, Schemas, load
+from hookrunner.values.schemas import Schemas, SectionSchema, load
 
 Written = Callable[..., Schemas]
 
@@ -25,10 +25,10 @@ def written(tmp_path: Path) -> Written:
 
 
 @pytest.fixture
-def schema(written: Written) -> Callable[[str], Schema]:
+def schema(written: Written) -> Callable[[str], SectionSchema]:
     """One schema of the config."""
 
-    def write(text: str) -> Schema:
+    def write(text: str) -> SectionSchema:
         config = written(text).config
         assert config is not None
         return config

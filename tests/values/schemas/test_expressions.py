@@ -7,11 +7,11 @@ import pytest
 
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import Schema
+from hookrunner.values.schemas import SectionSchema
 
 
 def test_without_the_library_a_schema_with_rules_cannot_be_used(
-    schema: Callable[[str], Schema], monkeypatch: pytest.MonkeyPatch
+    schema: Callable[[str], SectionSchema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)
     with pytest.raises(BadModule, match=r"#/properties/a: .*pip install 'hookrunner\[cel\]'"):
@@ -39,13 +39,13 @@ def _rules(*rules: str) -> str:
         ("self.t.lowerAscii() == 'ab'", {"t": "AB"}, True),
     ],
 )
-def test_a_rule_holds_or_not(schema: Callable[[str], Schema], rule: str, value: JSON, holds: bool) -> None:
+def test_a_rule_holds_or_not(schema: Callable[[str], SectionSchema], rule: str, value: JSON, holds: bool) -> None:
     checked = schema(f"{{additionalProperties: true, x-deckhouse-validations: {_rules(rule)}}}")
     place = "openapi/config-values.yaml#/x-deckhouse-validations/0"
     assert checked.problems(value) == ([] if holds else [f"the section: wrong ({place})"])
 
 
-def test_a_message_of_several_lines_becomes_one(schema: Callable[[str], Schema]) -> None:
+def test_a_message_of_several_lines_becomes_one(schema: Callable[[str], SectionSchema]) -> None:
     checked = schema('{x-deckhouse-validations: [{expression: "false", message: "one\\n  two"}]}')
     assert checked.problems({})[0].startswith("the section: one two (")
 
@@ -60,14 +60,14 @@ def test_a_message_of_several_lines_becomes_one(schema: Callable[[str], Schema])
     ],
 )
 def test_a_rule_about_a_change_is_asked_where_something_was(
-    schema: Callable[[str], Schema], value: JSON, old: JSON, holds: bool
+    schema: Callable[[str], SectionSchema], value: JSON, old: JSON, holds: bool
 ) -> None:
     checked = schema(f"{{properties: {{a: {{}}}}, x-deckhouse-validations: {_rules('self.a == oldSelf.a')}}}")
     assert (checked.problems(value, old) == []) is holds
 
 
 def test_rules_of_properties_are_asked_where_there_is_a_value_and_before_those_around(
-    schema: Callable[[str], Schema],
+    schema: Callable[[str], SectionSchema],
 ) -> None:
     never, same = _rules("false"), _rules("self == oldSelf")
     text = f"""
@@ -83,7 +83,7 @@ def test_rules_of_properties_are_asked_where_there_is_a_value_and_before_those_a
     assert [line.split(":")[0] for line in checked.problems({"a": {}, "c": 1}, {"a": {}})] == ["the section"]
 
 
-def test_rules_are_asked_only_of_what_is_otherwise_right(schema: Callable[[str], Schema]) -> None:
+def test_rules_are_asked_only_of_what_is_otherwise_right(schema: Callable[[str], SectionSchema]) -> None:
     text = f"{{properties: {{a: {{type: integer}}}}, x-deckhouse-validations: {_rules('self.a > 1')}}}"
     assert len(schema(text).problems({"a": "text"})) == 1
     assert "must be of type integer" in schema(text).problems({"a": "text"})[0]
@@ -98,6 +98,8 @@ def test_rules_are_asked_only_of_what_is_otherwise_right(schema: Callable[[str],
         ("self.a", "gives neither true nor false"),
     ],
 )
-def test_a_rule_that_cannot_be_asked_does_not_hold(schema: Callable[[str], Schema], rule: str, said: str) -> None:
+def test_a_rule_that_cannot_be_asked_does_not_hold(
+    schema: Callable[[str], SectionSchema], rule: str, said: str
+) -> None:
     checked = schema(f"{{properties: {{a: {{}}}}, x-deckhouse-validations: {_rules(rule)}}}")
     assert said in checked.problems({"a": 1})[0]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import Schema
+from hookrunner.values.schemas import SectionSchema
 
 
 @pytest.mark.parametrize(
@@ -36,25 +36,25 @@ from hookrunner.values.schemas import Schema
     ],
 )
 def test_defaults_come_where_a_key_is_absent(
-    schema: Callable[[str], Schema], text: str, value: JSON, filled: JSON
+    schema: Callable[[str], SectionSchema], text: str, value: JSON, filled: JSON
 ) -> None:
     assert schema(text).defaults(value) == filled
 
 
-def test_what_lacks_nothing_is_the_same_object(schema: Callable[[str], Schema]) -> None:
+def test_what_lacks_nothing_is_the_same_object(schema: Callable[[str], SectionSchema]) -> None:
     value = {"a": {"b": 1}, "l": [{"b": 1}]}
     text = "properties: {a: {properties: {b: {default: 1}}}, l: {items: {properties: {b: {default: 2}}}}}"
     assert schema(text).defaults(value) is value
 
 
-def test_what_lacks_something_is_not_changed(schema: Callable[[str], Schema]) -> None:
+def test_what_lacks_something_is_not_changed(schema: Callable[[str], SectionSchema]) -> None:
     value: JSON = {"a": {}, "same": {}}
     filled = schema("properties: {a: {properties: {b: {default: 1}}}}").defaults(value)
     assert value == {"a": {}, "same": {}}
     assert filled["same"] is value["same"]
 
 
-def test_defaults_are_not_shared(schema: Callable[[str], Schema]) -> None:
+def test_defaults_are_not_shared(schema: Callable[[str], SectionSchema]) -> None:
     made = schema("properties: {a: {default: {b: [1]}}}")
     made.defaults({})["a"]["b"].append(2)
     assert made.defaults({}) == {"a": {"b": [1]}}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import Schema
+from hookrunner.values.schemas import SectionSchema
 
 FILE = "openapi/config-values.yaml#"
 
@@ -54,7 +54,7 @@ FILE = "openapi/config-values.yaml#"
     ],
 )
 def test_a_value_is_right_or_wrong(
-    schema: Callable[[str], Schema], text: str, right: list[JSON], wrong: list[JSON]
+    schema: Callable[[str], SectionSchema], text: str, right: list[JSON], wrong: list[JSON]
 ) -> None:
     checked = schema(text)
     assert [value for value in right if checked.problems(value)] == []
@@ -77,7 +77,7 @@ def test_a_value_is_right_or_wrong(
     ],
 )
 def test_an_object_is_right_or_wrong(
-    schema: Callable[[str], Schema], text: str, right: list[JSON], wrong: list[JSON]
+    schema: Callable[[str], SectionSchema], text: str, right: list[JSON], wrong: list[JSON]
 ) -> None:
     checked = schema(text)
     assert [value for value in right if checked.problems(value)] == []
@@ -101,7 +101,7 @@ def test_an_object_is_right_or_wrong(
     ],
 )
 def test_keys_that_nobody_named_are_forbidden_where_nothing_is_said_about_them(
-    schema: Callable[[str], Schema], text: str, value: JSON, forbidden: list[str]
+    schema: Callable[[str], SectionSchema], text: str, value: JSON, forbidden: list[str]
 ) -> None:
     lines = schema(text).problems(value)
     assert [line.split(" ")[0] for line in lines if "is a forbidden property" in line] == forbidden
@@ -170,12 +170,12 @@ def test_keys_that_nobody_named_are_forbidden_where_nothing_is_said_about_them(
     ],
 )
 def test_a_line_says_where_what_and_which_rule(
-    schema: Callable[[str], Schema], text: str, value: JSON, line: str
+    schema: Callable[[str], SectionSchema], text: str, value: JSON, line: str
 ) -> None:
     assert schema(text).problems(value) == [line]
 
 
-def test_the_nearest_of_several_ways_tells_what_is_wrong(schema: Callable[[str], Schema]) -> None:
+def test_the_nearest_of_several_ways_tells_what_is_wrong(schema: Callable[[str], SectionSchema]) -> None:
     lines = schema("""
       properties:
         a:
@@ -191,11 +191,11 @@ def test_the_nearest_of_several_ways_tells_what_is_wrong(schema: Callable[[str],
     ]
 
 
-def test_many_problems_are_cut(schema: Callable[[str], Schema]) -> None:
+def test_many_problems_are_cut(schema: Callable[[str], SectionSchema]) -> None:
     assert schema("items: {type: string}").problems([1] * 100)[20:] == ["and 80 more"]
 
 
-def test_a_value_deeper_than_can_be_followed_is_a_problem(schema: Callable[[str], Schema]) -> None:
+def test_a_value_deeper_than_can_be_followed_is_a_problem(schema: Callable[[str], SectionSchema]) -> None:
     tree = schema("properties: {a: {$ref: '#'}, b: {default: 1}}")
     value: JSON = {}
     for _ in range(2000):

@@ -25,7 +25,7 @@ from kubetypes import json_values
 _log = log.get("values")
 
 
-class ValuesFiles(NamedTuple):
+class ValuesJson(NamedTuple):
     """The JSON behind `CONFIG_VALUES_PATH` and `VALUES_PATH`."""
 
     config: bytes
@@ -41,7 +41,7 @@ class AdoptedConfig:
     refused: Mapping[str, BadValues]
 
 
-class ValuesStore:
+class SectionStore:
     """The values of `global` and of all modules, by key. An unknown key, one that neither `static` nor `schemas` has,
     is a KeyError, except in a config, which may name modules that do not exist."""
 
@@ -72,7 +72,7 @@ class ValuesStore:
         """The same for what the user has set."""
         return {GLOBAL: self.config(GLOBAL), key: self.config(key)}
 
-    def files(self, key: str) -> ValuesFiles:
+    def files(self, key: str) -> ValuesJson:
         """The files of a hook of the section, `global.enabledModules` included. Hooks of a module that will be deleted
         get the values with which it last ran."""
         held = self._last_runs.held.get(key)
@@ -81,7 +81,7 @@ class ValuesStore:
         if key != GLOBAL:
             values += b"," + orjson.dumps(key) + b":" + own.encoded
         config = {GLOBAL: shared.config, key: own.config}
-        return ValuesFiles(written(config, orjson.OPT_SORT_KEYS), values + b"}")
+        return ValuesJson(written(config, orjson.OPT_SORT_KEYS), values + b"}")
 
     def patches(self, key: str) -> JSON:
         """What hooks have patched in memory, as dumps show it."""

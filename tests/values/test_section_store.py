@@ -9,7 +9,7 @@ from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import config_sections
-from hookrunner.values.values_store import ValuesStore
+from hookrunner.values.section_store import SectionStore
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def config(**data: str) -> config_sections.Config:
 
 
 def test_layers_in_their_order() -> None:
-    store = ValuesStore(
+    store = SectionStore(
         {"foo": {"s": 0, "d": 0, "m": {"a": 1}}}, {"foo": Schemas(Schema({"d": 1, "e": 1}), Schema({"e": 2, "v": 2}))}
     )
     store.adopt(config(foo="{m: {b: 2}, s: 3}"), None, {"foo"})
@@ -63,7 +63,7 @@ def test_layers_in_their_order() -> None:
 
 
 def test_hooks_and_templates_see_the_global_section_and_their_own() -> None:
-    store = ValuesStore({"foo": {"a": 1}, "bar": {}}, {})
+    store = SectionStore({"foo": {"a": 1}, "bar": {}}, {})
     store.adopt(config(**{"global": "{g: 1}", "fooEnabled": "true"}), None, set())
     store.enabled_modules(["foo"])
     assert store.document("foo") == {"global": {"g": 1}, "foo": {"a": 1}}
@@ -77,7 +77,7 @@ def test_hooks_and_templates_see_the_global_section_and_their_own() -> None:
 
 
 def test_a_module_that_nothing_is_said_of_is_an_empty_map() -> None:
-    store = ValuesStore({}, {"foo": Schemas()})
+    store = SectionStore({}, {"foo": Schemas()})
     assert (store.effective("foo"), store.config("foo"), store.config_document("foo")) == (
         {},
         None,
@@ -86,7 +86,7 @@ def test_a_module_that_nothing_is_said_of_is_an_empty_map() -> None:
 
 
 def test_a_new_config_changes_the_sections_in_which_it_says_something_else() -> None:
-    store = ValuesStore({"foo": {}, "bar": {}, "baz": {}}, {})
+    store = SectionStore({"foo": {}, "bar": {}, "baz": {}}, {})
     first = config(foo="a: 1", bar="a: 1", unknown="a: 1")
     assert store.adopt(first, None, set()).changed == {"foo", "bar"}
     assert store.adopt(first, None, {"foo"}).changed == frozenset()
@@ -94,14 +94,14 @@ def test_a_new_config_changes_the_sections_in_which_it_says_something_else() -> 
 
 
 def test_a_section_that_is_gone_takes_its_values_along() -> None:
-    store = ValuesStore({"foo": {"a": 0}}, {})
+    store = SectionStore({"foo": {"a": 0}}, {})
     store.adopt(config(**{"foo": "a: 1", "global": "g: 1"}), None, set())
     assert store.adopt(config(), None, set()).changed == {"foo", "global"}
     assert store.document("foo") == {"global": {}, "foo": {"a": 0}}
 
 
 def test_one_bad_section_stays_as_it_was_and_holds_nothing_back() -> None:
-    store = ValuesStore({"foo": {}, "bar": {}}, {"foo": STRICT, "bar": STRICT})
+    store = SectionStore({"foo": {}, "bar": {}}, {"foo": STRICT, "bar": STRICT})
     store.adopt(config(foo="x: 1", bar="x: 1"), None, {"foo", "bar"})
     before = store.files("foo")
     adopted = store.adopt(config(foo="x: text", bar="x: 2"), None, {"foo", "bar"})
@@ -112,7 +112,7 @@ def test_one_bad_section_stays_as_it_was_and_holds_nothing_back() -> None:
 
 @pytest.mark.parametrize("bad", [{"foo": "["}, {"foo": "x: 2", "fooEnabled": "yes"}])
 def test_a_section_that_cannot_be_read_stays_as_it_was(bad: dict[str, str]) -> None:
-    store = ValuesStore({"foo": {}}, {})
+    store = SectionStore({"foo": {}}, {})
     store.adopt(config(foo="x: 1"), None, set())
     assert "ConfigMap: foo" in str(store.adopt(config_sections.parse(bad), None, set()).refused["foo"])
     assert "Secret: foo" in str(store.adopt(config(), config_sections.parse(bad), set()).refused["foo"])
@@ -120,14 +120,14 @@ def test_a_section_that_cannot_be_read_stays_as_it_was(bad: dict[str, str]) -> N
 
 
 def test_a_section_is_judged_when_its_module_is_switched_on() -> None:
-    store = ValuesStore({"foo": {}}, {"foo": STRICT, GLOBAL: STRICT})
+    store = SectionStore({"foo": {}}, {"foo": STRICT, GLOBAL: STRICT})
     bad = config(**{"foo": "x: text", "global": "x: text"})
     assert list(store.adopt(bad, None, set()).refused) == [GLOBAL]
     assert list(store.adopt(bad, None, {"foo"}).refused) == ["foo", GLOBAL]
 
 
 def test_rules_about_changes_see_the_config_before() -> None:
-    store = ValuesStore({"foo": {}}, {"foo": STRICT})
+    store = SectionStore({"foo": {}}, {"foo": STRICT})
     store.adopt(config(foo="x: 2"), None, {"foo"})
     assert str(store.adopt(config(foo="x: 1"), None, {"foo"}).refused["foo"]) == "foo: x: must grow"
     with pytest.raises(BadValues, match="x: must grow"):
@@ -136,11 +136,11 @@ def test_rules_about_changes_see_the_config_before() -> None:
 
 def test_an_empty_section_is_not_judged() -> None:
     needs = Schemas(Refusing({}))
-    assert not ValuesStore({"foo": {}}, {"foo": needs}).adopt(config(foo="{}"), None, {"foo"}).refused
+    assert not SectionStore({"foo": {}}, {"foo": needs}).adopt(config(foo="{}"), None, {"foo"}).refused
 
 
 def test_the_secret_lies_over_the_config_map() -> None:
-    store = ValuesStore({"foo": {}}, {})
+    store = SectionStore({"foo": {}}, {})
     hidden = config(foo="db: {password: p}", fooEnabled="true")
     assert store.adopt(config(foo="db: {user: u, password: x}"), hidden, set()).changed == {"foo"}
     assert store.config("foo") == {"db": {"user": "u", "password": "p"}}
@@ -161,7 +161,7 @@ def test_the_secret_lies_over_the_config_map() -> None:
 def test_a_patch_of_the_config_writes_nothing_of_the_secret(
     plain: str, operation: tuple[str, JSON], kept: JSON
 ) -> None:
-    store = ValuesStore({"foo": {}}, {})
+    store = SectionStore({"foo": {}}, {})
     store.adopt(config(foo=plain), config(foo="db: {password: p}"), set())
     assert store.patched_config("foo", add(*operation)) == kept
 
@@ -176,14 +176,14 @@ def test_a_patch_of_the_config_writes_nothing_of_the_secret(
     ],
 )
 def test_a_hook_cannot_change_what_the_secret_says(operation: PatchOperation) -> None:
-    store = ValuesStore({"foo": {}}, {})
+    store = SectionStore({"foo": {}}, {})
     store.adopt(config(), config(foo="db: {password: p}"), set())
     with pytest.raises(BadValues, match=r"foo: /foo/db(/password)? is set in the Secret"):
         store.patched_config("foo", [operation])
 
 
 def test_a_patch_of_the_config_is_judged_then_written_then_kept() -> None:
-    store = ValuesStore({"foo": {}}, {"foo": STRICT})
+    store = SectionStore({"foo": {}}, {"foo": STRICT})
     section = store.patched_config("foo", [*add("/foo/x", 1), *add("/foo/m", {"a": None})])
     assert (section, store.config("foo")) == ({"x": 1, "m": {}}, None)
     assert store.keep_config("foo", section)
@@ -203,7 +203,7 @@ def test_a_patch_of_the_config_is_judged_then_written_then_kept() -> None:
     ],
 )
 def test_a_refused_patch_leaves_everything_as_it_was(path: str, value: JSON, told: str) -> None:
-    store = ValuesStore({"foo": {"x": 0}, "bar": {}}, {"foo": STRICT})
+    store = SectionStore({"foo": {"x": 0}, "bar": {}}, {"foo": STRICT})
     before = store.files("foo"), store.config("foo"), store.patches("foo")
     for change in (store.patch, store.patched_config):
         with pytest.raises(BadValues, match=told):
@@ -219,14 +219,14 @@ def nested(depth: int) -> JSON:
 
 
 def test_values_too_deep_for_json_are_refused() -> None:
-    store = ValuesStore({"foo": {}}, {})
+    store = SectionStore({"foo": {}}, {})
     for change in (store.patch, store.patched_config):
         with pytest.raises(BadValues, match="cannot be written as JSON"):
             change("foo", add("/foo/a", nested(251)))
 
 
 def test_what_is_not_too_deep_fits_into_every_document() -> None:
-    store = ValuesStore({"foo": {}}, {})
+    store = SectionStore({"foo": {}}, {})
     store.adopt(config_sections.Config({"foo": nested(251)}), None, set())
     store.patch("foo", add("/foo/a", nested(250)))
     assert orjson.loads(store.files("foo").values)["foo"] == store.effective("foo")
@@ -235,7 +235,7 @@ def test_what_is_not_too_deep_fits_into_every_document() -> None:
 
 
 def test_no_patch_overwrites_an_edit_that_was_refused() -> None:
-    store = ValuesStore({"foo": {}}, {})
+    store = SectionStore({"foo": {}}, {})
     store.adopt(config(foo="a: ["), None, set())
     with pytest.raises(BadValues, match="would overwrite an edit that was refused; ConfigMap: foo: cannot be read"):
         store.patched_config("foo", add("/foo/a", 1))
@@ -244,7 +244,7 @@ def test_no_patch_overwrites_an_edit_that_was_refused() -> None:
 
 
 def test_hooks_patch_the_values_as_they_are_now() -> None:
-    store = ValuesStore({"foo": {"l": [1]}}, {})
+    store = SectionStore({"foo": {"l": [1]}}, {})
     assert store.patch("foo", add("/foo/l/-", 2))
     assert store.patch("foo", add("/foo/l/-", 3))
     assert not store.patch("foo", [*add("/foo/x", 1), PatchOperation("remove", "/foo/x")])
@@ -256,7 +256,7 @@ def test_hooks_patch_the_values_as_they_are_now() -> None:
 
 
 def test_disable_and_enable_is_clean_but_keeps_the_config() -> None:
-    store = ValuesStore({"foo": {"s": 1}}, {})
+    store = SectionStore({"foo": {"s": 1}}, {})
     store.adopt(config(foo="c: 1"), None, set())
     store.patch("foo", add("/foo/p", 1))
     store.forget("foo")
@@ -264,7 +264,7 @@ def test_disable_and_enable_is_clean_but_keeps_the_config() -> None:
 
 
 def test_flags_of_modules_pass_by_the_values() -> None:
-    store = ValuesStore({}, {})
+    store = SectionStore({}, {})
     assert store.patch(GLOBAL, [*add("/global/a", 1), *add("/fooEnabled", True)])
     assert store.patched_config(GLOBAL, [*add("/barEnabled", True), *add("/global/b", 1)]) == {"b": 1}
     assert store.patched_config(GLOBAL, add("/barEnabled", True)) is None
@@ -272,14 +272,14 @@ def test_flags_of_modules_pass_by_the_values() -> None:
 
 
 def test_templates_get_only_what_the_schema_for_helm_allows() -> None:
-    store = ValuesStore({"foo": {"x": 1}, "bar": {}}, {"foo": Schemas(helm=Refusing({}))})
+    store = SectionStore({"foo": {"x": 1}, "bar": {}}, {"foo": Schemas(helm=Refusing({}))})
     store.for_helm("bar")
     with pytest.raises(BadValues, match="foo: no"):
         store.for_helm("foo")
 
 
 def test_a_patch_that_lost_its_place_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
-    store = ValuesStore({"foo": {"m": {}}}, {})
+    store = SectionStore({"foo": {"m": {}}}, {})
     store.patch("foo", add("/foo/m/a", 1))
     store.adopt(config(foo="m: 3"), None, set())
     store.adopt(config(foo="{m: 3, b: 1}"), None, set())
@@ -289,7 +289,7 @@ def test_a_patch_that_lost_its_place_is_told_once(capfd: pytest.CaptureFixture[s
 
 def test_every_value_says_which_layer_has_set_it() -> None:
     schemas = Schemas(Schema({"d": 1, "m": {}}), Schema({"v": 1}))
-    store = ValuesStore({"foo": {"s": 1, "l": [1], "o": 1, "e": {}}}, {"foo": schemas})
+    store = SectionStore({"foo": {"s": 1, "l": [1], "o": 1, "e": {}}}, {"foo": schemas})
     store.adopt(config(foo="{c: 1, o: 2, m: {a/b: 1, p: 1}}"), config(foo="m: {p: 2}"), {"foo"})
     store.patch("foo", [*add("/foo/l/-", 2), *add("/foo/h", {"x": 1})])
     assert [(one.pointer, one.value, one.layer) for one in store.explain("foo")] == [
@@ -307,4 +307,4 @@ def test_every_value_says_which_layer_has_set_it() -> None:
 
 
 def test_nobody_has_set_a_section_in_which_there_is_nothing() -> None:
-    assert ValuesStore({"foo": {}}, {}).explain("foo") == []
+    assert SectionStore({"foo": {}}, {}).explain("foo") == []
