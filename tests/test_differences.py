@@ -13,7 +13,7 @@ from hookrunner.engine import dispatch
 from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Queue
 from hookrunner.errors import BadConfig, BadHookConfig
-from hookrunner.hooks.config import versions
+from hookrunner.hooks.config import hook_config
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.bindings import MAIN, Hook, HookConfig, Kubernetes
@@ -46,7 +46,7 @@ def test_requests_are_not_limited_by_default() -> None:
 
 def test_a_negative_burst_is_refused() -> None:
     with pytest.raises(BadHookConfig, match="executionBurst must be at least 0"):
-        versions.parse("h", b"{configVersion: v1, settings: {executionBurst: -1}, onStartup: 1}")
+        hook_config.parse("h", b"{configVersion: v1, settings: {executionBurst: -1}, onStartup: 1}")
 
 
 def test_trace_is_limited_as_debug_is() -> None:
@@ -94,7 +94,7 @@ def test_seconds_are_counted_with_their_fractions() -> None:
 )
 def test_what_could_never_be_watched_is_refused_when_the_hook_is_loaded(binding: str) -> None:
     with pytest.raises(BadHookConfig, match="is invalid"):
-        versions.parse("h", f"{{configVersion: v1, kubernetes: [{binding}]}}".encode())
+        hook_config.parse("h", f"{{configVersion: v1, kubernetes: [{binding}]}}".encode())
 
 
 def test_waiting_for_a_limit_and_the_answer_are_measured_apart() -> None:

@@ -23,7 +23,7 @@ import pytest
 from hookrunner.cli.main import cli
 from hookrunner.errors import BadHookConfig, BadOutput
 from hookrunner.hooks import metric_operations, patches, verdicts
-from hookrunner.hooks.config import versions
+from hookrunner.hooks.config import hook_config
 from hookrunner.metrics.names import rows
 from hookrunner.model.bindings import Change
 from hookrunner.model.contexts import (
@@ -89,14 +89,14 @@ def test_a_script_runs(example: Example) -> None:
 
 @of("config", "")
 def test_a_config_is_accepted(example: Example) -> None:
-    config = versions.parse("example.sh", example.text.encode())
+    config = hook_config.parse("example.sh", example.text.encode())
     assert config.version == ("v1" if "configVersion" in example.text else "v0")
 
 
 @of("config", "refused")
 def test_a_config_that_is_called_wrong_is_refused(example: Example) -> None:
     with pytest.raises(BadHookConfig):
-        versions.parse("example.sh", example.text.encode())
+        hook_config.parse("example.sh", example.text.encode())
 
 
 @of("patch", "")
@@ -207,7 +207,7 @@ def test_a_hook_is_accepted_and_works_on_its_context(hook: Example, context: Exa
     found = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     env = {"PATH": found, **{name: str(path) for name, path in files.items() if name != "hook"}}
     config = subprocess.run([files["hook"], "--config"], env=env, check=True, capture_output=True).stdout
-    (binding,) = versions.parse("hook", config).kubernetes
+    (binding,) = hook_config.parse("hook", config).kubernetes
     assert {element["binding"] for element in orjson.loads(context.text)} == {binding.name}
     printed = subprocess.run([files["hook"]], env=env, check=True, capture_output=True).stdout
     assert printed or patches.parse(files["KUBERNETES_PATCH_PATH"].read_bytes())

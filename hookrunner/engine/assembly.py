@@ -20,7 +20,7 @@ from hookrunner.engine.reviews.reviewer import Declared, HookReviewer
 from hookrunner.engine.reviews.runs import ReviewRuns
 from hookrunner.engine.status import Status
 from hookrunner.hooks.catalog import Catalog
-from hookrunner.hooks.run import Runner
+from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection
@@ -81,7 +81,7 @@ def assembled(
     streams = Streams(kube.watches.open, parts.background, metrics)
     monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
     objects = Objects(kube.patcher, kube.discovery, parts.jq, settings.kube.patch_timeout)
-    runner = Runner(settings.hooks, parts.children)
+    runner = HookProcesses(settings.hooks, parts.children)
     executions = Executions(runner, Applier(objects, hook_metrics), monitors, Measures(metrics, clock), values)
     runs = HookRuns(executions, rates, metrics, clock)
     threshold = settings.engine.compaction_threshold

@@ -13,7 +13,7 @@ from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
 from hookrunner.engine.measures import Measures
 from hookrunner.errors import BadValues, KubeError, PatchFailed
-from hookrunner.hooks.run import ORDINARY, ExitedBadly, Runner, Terms
+from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, Tried
@@ -50,7 +50,12 @@ class Executions:
     None without modules."""
 
     def __init__(
-        self, runner: Runner, applier: Applier, monitors: Monitors, measures: Measures, values: ValuesStore | None
+        self,
+        runner: HookProcesses,
+        applier: Applier,
+        monitors: Monitors,
+        measures: Measures,
+        values: ValuesStore | None,
     ) -> None:
         self.running: dict[int, tuple[HookRun, float]] = {}
         self.monitors = monitors
@@ -63,7 +68,7 @@ class Executions:
         self._numbers = itertools.count()
 
     async def run(
-        self, hook: Hook, order: HookRun, tried: Tried, terms: Terms = ORDINARY, turn: Turn = _UNBOUNDED
+        self, hook: Hook, order: HookRun, tried: Tried, options: RunOptions = DEFAULT_OPTIONS, turn: Turn = _UNBOUNDED
     ) -> Answer:
         """One run. `tried` is what the attempt before has done, and becomes what this one does. `turn` is left when the
         process has ended, before anything of its answer is carried out.
@@ -74,7 +79,7 @@ class Executions:
         self.running[number] = (order, began)
         _log.debug("Execute hook", contexts=len(order.contexts))
         try:
-            answer = await self._executed(hook, order, tried, terms, turn)
+            answer = await self._executed(hook, order, tried, options, turn)
         finally:
             del self.running[number]
             self.measures.took(order, self._clock() - began)
@@ -87,18 +92,18 @@ class Executions:
         while True:
             yield await self._changes.get()
 
-    async def _executed(self, hook: Hook, order: HookRun, tried: Tried, terms: Terms, turn: Turn) -> Answer:
+    async def _executed(self, hook: Hook, order: HookRun, tried: Tried, options: RunOptions, turn: Turn) -> Answer:
         try:
             async with turn:
                 snapshots = readings.snapshots(self.monitors, order)
                 values = self._values.files(hook.module) if self._values and hook.module else None
-                result = await self._runner.run(hook, order.contexts, snapshots, terms, values)
+                result = await self._runner.run(hook, order.contexts, snapshots, options, values)
         except ExitedBadly as failure:
-            if not terms.dry_run:
+            if not options.dry_run:
                 await self._carry_out_despite(failure)
             raise
         self.measures.used(order, result.usage)
-        if not terms.dry_run:
+        if not options.dry_run:
             await self._applier.apply(hook, result.answer, tried)
             await self._keep(hook, order, result.answer)
         return result.answer

@@ -5,7 +5,7 @@ is the type of the binding, and the runs that are part of a module's run count i
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hookrunner.hooks.run import Usage
+from hookrunner.hooks.hook_process import Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import Counter, Gauge, Histogram
 from hookrunner.model.bindings import LIFECYCLE, MAIN, Hook

@@ -11,8 +11,8 @@ from pathlib import Path
 from hookrunner import log
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
 from hookrunner.hooks import discovery, writable
-from hookrunner.hooks.config import admission, versions
-from hookrunner.hooks.config.kinds import HookKind
+from hookrunner.hooks.config import admission, hook_config
+from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook, fields_of, label_of
@@ -119,7 +119,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     if problem := _failure(end):
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], printed, answer)
     try:
-        config = versions.parse(file.name, end.stdout, HookKind.of(file.module))
+        config = hook_config.parse(file.name, end.stdout, HookKind.of(file.module))
     except BadHookConfig as error:
         raise BadHookConfig(file.name, error.problems, printed, answer, error.values) from None
     hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ)

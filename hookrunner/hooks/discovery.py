@@ -1,7 +1,11 @@
-"""Which files in a directory are hooks, how they are called, and in which order (shell-operator.md §1.2, §1.3; for
-global hooks and those of modules addon-operator.md §1.2, §1.3).
+"""Which files in a directory are hooks, their names, and their order (docs/hooks.md, docs/modules.md).
 
-Only names and modes are looked at; what a hook wants is asked in `catalog.py`.
+Only names, modes and Go sources are looked at; `catalog.py` runs hooks with `--config`. A Go source that registers
+itself with addon-operator's SDK is compiled into a program that imports its package: there is no file to execute, so
+that hook never runs here.
+
+Sources: https://github.com/flant/addon-operator/blob/main/HOOKS.md#go-hooks and the SDK of batch hooks,
+https://github.com/deckhouse/module-sdk
 """
 
 import os
@@ -12,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import Literal
 
-from hookrunner import log
+from hookrunner import log, regular_files
 from hookrunner.errors import BadHookConfig, StartRefused
-from hookrunner.hooks import compiled
 from hookrunner.model.values import GLOBAL
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
@@ -42,7 +46,7 @@ class HookFile:
 
 
 class Skip(Enum):
-    """Why something below the hooks directory is no hook though somebody may have meant it to be one."""
+    """Why a path below the hooks directory is no hook although it looks like one."""
 
     NOT_EXECUTABLE = "file is skipped"
     LINK = "symlink to a directory is skipped; put the hooks into a real one"
@@ -139,13 +143,13 @@ def _survey(directory: Path, ignored: Sequence[str]) -> list[HookFile | Skipped]
 def _without_sources_of_programs(found: Sequence[HookFile | Skipped]) -> Iterator[HookFile | Skipped]:
     """Sources of a batch hook miss nothing where a program is beside them."""
     batch = {one.path for one in found if isinstance(one, Skipped) and one.why is Skip.COMPILED and _is_batch(one.path)}
-    built = bool(batch) and any(isinstance(one, HookFile) and compiled.is_program(one.path) for one in found)
+    built = bool(batch) and any(isinstance(one, HookFile) and is_program(one.path) for one in found)
     for one in found:
         yield Skipped(one.path, Skip.SOURCE) if built and one.path in batch else one
 
 
 def _is_batch(path: Path) -> bool:
-    return compiled.kind_of(path) == "batch"
+    return kind_of(path) == "batch"
 
 
 def _global_top(directory: Path) -> tuple[Path, str]:
@@ -209,7 +213,7 @@ def _file(entry: os.DirEntry[str], top: str) -> HookFile | Skipped:
 def why_no_hook(path: Path, mode: int) -> Skip | None:
     """Why a file of this mode is no hook, None if it is one. A Go source is one only if it begins with `#!`: otherwise
     it cannot be executed, with or without an execute bit."""
-    source = compiled.kind_of(path) if path.suffix == compiled.SUFFIX else "script"
+    source = kind_of(path) if path.suffix == SUFFIX else "script"
     if source in ("compiled", "batch"):
         return Skip.COMPILED
     if source == "other":
@@ -218,7 +222,7 @@ def why_no_hook(path: Path, mode: int) -> Skip | None:
 
 
 def _library(directory: Path) -> Iterator[Skipped]:
-    """Somebody may have meant an executable file in `lib` to be a hook."""
+    """Executable files in `lib`, which may have been meant as hooks."""
     for folder, subfolders, names in os.walk(directory):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         for path in (Path(folder, name) for name in names):
@@ -237,3 +241,51 @@ def _warn(skipped: Skipped, directory: Path) -> None:
             _log.debug(skipped.why.value, path=skipped.path)
         case Skip.LIBRARY:
             _log.warn(skipped.why.value, file=str(skipped.path).removeprefix(f"{directory}/lib"))
+
+
+SUFFIX = ".go"
+_TEST = "_test.go"
+_ELF = b"\x7fELF"
+_LARGEST = 1 << 20
+"""Bytes of a source that are looked at."""
+
+_ADDON = re.compile(r'"[^"\s]*(?:/addon-operator/sdk|/go_lib/hooks/[^"\s]+)"')
+_BATCH = re.compile(r'"[^"\s]*/module-sdk/(?:pkg/registry|common-hooks/[^"\s]+)"')
+_REGISTERS = re.compile(r"\b\w+\.Register\w*(?:\[[^\]]*\])?\s*\(")
+_TEXT_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|`[^`]*`|\'(?:[^\'\\\n]|\\.)+\')|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+GoSource = Literal["compiled", "batch", "script", "other"]
+"""`compiled` is a hook of addon-operator's SDK, `batch` one of a batch hook's program, `script` begins with `#!`, or
+is a program in spite of its name."""
+
+
+def kind_of(path: Path) -> GoSource:
+    """What a Go source is. One that cannot be read is `other`."""
+    try:
+        with regular_files.opened(path) as file:
+            raw = file.read(_LARGEST)
+    except OSError:
+        return "other"
+    if raw.startswith(_ELF):
+        return "script"
+    return "other" if path.name.endswith(_TEST) else _of_text(raw.decode(errors="replace"))
+
+
+def is_program(path: Path) -> bool:
+    """Is this a compiled program of Linux?"""
+    try:
+        with regular_files.opened(path) as file:
+            return file.read(4) == _ELF
+    except OSError:
+        return False
+
+
+def _of_text(text: str) -> GoSource:
+    if text.startswith("#!"):
+        return "script"
+    code = _TEXT_OR_COMMENT.sub(lambda match: match[1] or " ", text)
+    if not _REGISTERS.search(code):
+        return "other"
+    if _ADDON.search(code):
+        return "compiled"
+    return "batch" if _BATCH.search(code) else "other"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from hookrunner import redaction
 from hookrunner.errors import BadOutput
-from hookrunner.hooks import documents, steps
+from hookrunner.hooks import documents, json_patches
 from hookrunner.hooks.shapes import FLAG, TEXT, Problem, Table, Text, check
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import JSON
@@ -95,7 +95,7 @@ def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
         yield from _unlike(body, Table({}, open=True), "mergePatch")
     if verb is Verb.JSON_PATCH:
         missing = list(_missing(body, "jsonPatch", "a list"))
-        yield from missing or steps.problems(body, "jsonPatch")
+        yield from missing or json_patches.step_problems(body, "jsonPatch")
 
 
 def _unlike(body: JSON, shape: Table, key: str) -> Iterator[Problem]:

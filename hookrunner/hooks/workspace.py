@@ -26,7 +26,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class ValuesFiles:
+class ValuesPaths:
     """Paths of the files about values. The patches are empty until the hook writes to them."""
 
     config: str
@@ -53,7 +53,7 @@ class Workspace:
     conversion: str
     admission: str
     patch: str
-    values: ValuesFiles | None = None
+    values: ValuesPaths | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def _names_in_module(directory: Path, module: str, hook: str) -> Workspace:
         conversion=f"{prefix}-conversion-response-{run}.json",
         admission=f"{prefix}-admission-response-{run}.json",
         patch=f"{directory}/{safe}-object-patch-{run}",
-        values=ValuesFiles(
+        values=ValuesPaths(
             config=f"{own}.module-config-values-{run}.json",
             values=f"{own}.module-values-{run}.json",
             config_patch=f"{prefix}-config-values-{run}.json-patch",

@@ -25,7 +25,7 @@ _log = log.get("hooks.writable")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class WritablePath:
     """A file or directory that others may write to, and who; `by_all` if everybody may."""
 
     path: Path
@@ -51,7 +51,7 @@ def check(directory: Path, settings: HooksSettings) -> None:
     _log.warn("other users may change what is run as this one", path=directory, error="; ".join(lines))
 
 
-def findings(directory: Path, user: User) -> Iterator[Finding]:
+def findings(directory: Path, user: User) -> Iterator[WritablePath]:
     """What others may write to of a directory or file, below it and above it; nothing if it is not there."""
     top = Path(os.path.realpath(directory))
     seen: set[Path] = set()
@@ -62,7 +62,7 @@ def findings(directory: Path, user: User) -> Iterator[Finding]:
         yield from _judged(top, top.stat(), user)
 
 
-def _above(place: Path, user: User, seen: set[Path]) -> Iterator[Finding]:
+def _above(place: Path, user: User, seen: set[Path]) -> Iterator[WritablePath]:
     """The directories in which something on the way to a place could be exchanged. In a sticky one only its owner may
     do that."""
     for parent in place.parents:
@@ -77,7 +77,7 @@ def _above(place: Path, user: User, seen: set[Path]) -> Iterator[Finding]:
             yield from _judged(parent, status, user)
 
 
-def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) -> Iterator[Finding]:
+def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) -> Iterator[WritablePath]:
     """A directory that is no link, with what is in it. Links to directories are followed in the first one only, as a
     module may be one; hidden directories hold what others refer to. Those who need what cannot be read tell of it."""
     try:
@@ -97,7 +97,7 @@ def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) ->
             yield found
 
 
-def _target(path: Path, user: User, seen: set[Path], follow: bool) -> Iterator[Finding]:
+def _target(path: Path, user: User, seen: set[Path], follow: bool) -> Iterator[WritablePath]:
     if path in seen or not path.exists() or (path.is_dir() and not follow):
         return
     yield from _above(path, user, seen)
@@ -108,16 +108,16 @@ def _target(path: Path, user: User, seen: set[Path], follow: bool) -> Iterator[F
         yield from _judged(path, path.stat(), user)
 
 
-def _judged(path: Path, status: os.stat_result, user: User) -> Iterator[Finding]:
+def _judged(path: Path, status: os.stat_result, user: User) -> Iterator[WritablePath]:
     found = _finding(path, status, user)
     if found and not _is_read_only(path) and not (stat.S_ISDIR(status.st_mode) and is_volume(path, status)):
         yield found
 
 
-def _finding(path: str | Path, status: os.stat_result, user: User) -> Finding | None:
+def _finding(path: str | Path, status: os.stat_result, user: User) -> WritablePath | None:
     device = stat.S_ISCHR(status.st_mode) or stat.S_ISSOCK(status.st_mode)
     writers = "" if device else user.writers(status)  # /dev/null is every user's
-    return Finding(Path(path), writers, bool(status.st_mode & stat.S_IWOTH)) if writers else None
+    return WritablePath(Path(path), writers, bool(status.st_mode & stat.S_IWOTH)) if writers else None
 
 
 def _is_read_only(path: Path) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hookrunner import regular_files
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks import catalog, places
+from hookrunner.hooks import catalog, hook_locations
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import without_cluster
@@ -72,7 +72,7 @@ class Linter:
         """A file is asked as if its own directory were the hooks directory."""
         top = path.absolute()
         if top.is_dir():
-            found = places.survey(top)
+            found = hook_locations.survey(top)
         else:
             found, top = [_single(top)], top.parent
         shown = {
@@ -119,7 +119,7 @@ def _single(path: Path) -> HookFile | Skipped:
     """A file that was named is meant to be a hook, wherever it lies."""
     if why := why_no_hook(path, path.stat().st_mode):
         return Skipped(path, why)
-    return places.placed(HookFile(path.name, path))
+    return hook_locations.placed(HookFile(path.name, path))
 
 
 def _read(path: Path) -> Source | None:

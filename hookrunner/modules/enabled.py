@@ -12,7 +12,7 @@ from typing import Protocol
 
 from hookrunner import log
 from hookrunner.errors import ScriptFailed
-from hookrunner.hooks.run import Usage
+from hookrunner.hooks.hook_process import Usage
 from hookrunner.model.modules import Choice, Decision, Module
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL

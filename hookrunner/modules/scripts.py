@@ -17,7 +17,7 @@ import orjson
 from hookrunner import log, redaction
 from hookrunner.errors import HookFailed, ScriptFailed
 from hookrunner.hooks.discovery import safe_name
-from hookrunner.hooks.run import Usage
+from hookrunner.hooks.hook_process import Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN
 from hookrunner.model.modules import Module

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.process.leader import Leader, Usage
+from hookrunner.process.leader import Leader, WaitStatus
 from hookrunner.process.output import LineSink, OutputPipe, OutputStream
 from hookrunner.process.spawn import Command, Spawned
 
@@ -139,7 +139,7 @@ class Child:
         for pipe in self.pipes:
             pipe.flush()
 
-    def _exit(self, usage: Usage, timed_out: bool) -> Exit:
+    def _exit(self, usage: WaitStatus, timed_out: bool) -> Exit:
         code, resources = usage.code, usage.resources
         return Exit(
             code=code if code is not None and code >= 0 else None,

@@ -22,7 +22,7 @@ _log = log.get("process")
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class WaitStatus:
     """What wait4(2) tells: the exit code, negative for a signal, None if other code took it; CPU and peak memory."""
 
     code: int | None
@@ -42,7 +42,7 @@ class Leader:
         self.woken = asyncio.Event()
         self.end = 0.0
         self._loop = asyncio.get_running_loop()
-        self._usage: Usage | None = None
+        self._usage: WaitStatus | None = None
         self._released = False
         try:
             self._pidfd = os.pidfd_open(pid)
@@ -64,7 +64,7 @@ class Leader:
         except PermissionError as error:
             _log.warn(f"cannot send {number.name} to the hook's processes", pid=self.pid, error=error)
 
-    def reap(self) -> Usage:
+    def reap(self) -> WaitStatus:
         """The exit status of a process that has ended; the zombie is gone after it."""
         if self._usage is None:
             self._usage = _wait4(self.pid)
@@ -102,13 +102,13 @@ class Leader:
             self._loop.call_soon_threadsafe(self._has_ended)
 
 
-def _wait4(pid: int) -> Usage:
+def _wait4(pid: int) -> WaitStatus:
     try:
         _, status, resources = os.wait4(pid, 0)
     except ChildProcessError:  # SIGCHLD is ignored, or other code waits for every child
         _log.error("the exit status of a process was taken by other code", pid=pid)
-        return Usage(None, resource.struct_rusage((0,) * 16))
-    return Usage(os.waitstatus_to_exitcode(status), resources)
+        return WaitStatus(None, resource.struct_rusage((0,) * 16))
+    return WaitStatus(os.waitstatus_to_exitcode(status), resources)
 
 
 @dataclass(frozen=True, slots=True)

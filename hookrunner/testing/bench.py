@@ -20,10 +20,18 @@ import orjson
 from hookrunner.engine.reviews import conversion
 from hookrunner.engine.reviews.chains import Chains, Step
 from hookrunner.errors import BadOutput, HookFailed, ReviewFailed
-from hookrunner.hooks import catalog, discovery, places, value_patches, verdicts
+from hookrunner.hooks import catalog, discovery, hook_locations, json_patches, verdicts
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.discovery import HookFile
-from hookrunner.hooks.run import ExitedBadly, answered, command, refuse, refuses_patches, rendered, write
+from hookrunner.hooks.hook_process import (
+    ExitedBadly,
+    collect_answer,
+    command,
+    refuse,
+    refuses_patches,
+    render_contexts,
+    write_contexts,
+)
 from hookrunner.hooks.workspace import read, workspace
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import with_kubeconfig, without_cluster
@@ -111,7 +119,7 @@ class Bench:
         directory = path if path.is_dir() else path.parent
         files: Sequence[HookFile] = discovery.find(path) if path.is_dir() else [HookFile(path.name, path)]
         return await catalog.ask(
-            map(places.placed, files), replace(self.settings, directory=directory), self.children, self.jq
+            map(hook_locations.placed, files), replace(self.settings, directory=directory), self.children, self.jq
         )
 
     async def load(self, path: Path) -> Hook:
@@ -124,7 +132,7 @@ class Bench:
     async def contexts(self, hook: Hook, given: Given, *happenings: Happening) -> JSON:
         """The binding contexts that the hook would read. Raises NotRun or BadInput."""
         planned = await plan_run(hook, given, happenings, self.jq)
-        return orjson.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
+        return orjson.loads(b"".join(render_contexts(hook, planned.contexts, planned.snapshots)))
 
     async def run(self, hook: Hook, given: Given, *happenings: Happening) -> Result:
         """Run the hook once for all happenings. Raises BadInput if it is not clear what is meant."""
@@ -141,7 +149,7 @@ class Bench:
     async def _run(self, hook: Hook, planned: PlannedRun, values: ValuesFiles | None) -> Result:
         lines = _Lines()
         with workspace(self.settings.tmp_dir, hook.name) as files:
-            await write(files, hook, planned.contexts, planned.snapshots)
+            await write_contexts(files, hook, planned.contexts, planned.snapshots)
             contexts = orjson.loads(read(files.context))
             result = Result(contexts=contexts, objects=planned.objects, dry_run=_is_dry(contexts), notes=planned.notes)
             process = command(self.settings, hook, files)
@@ -151,7 +159,7 @@ class Bench:
                 end = await self.children.run(replace(process, timeout=own, env=env), lines)
                 result = _ended(result, end, lines)
                 refusing = refuses_patches(hook, planned.contexts)
-                answer = await answered(hook, files, end, refusing)
+                answer = await collect_answer(hook, files, end, refusing)
                 if refusing and values:
                     refuse(one for patched in values.read() if patched for one in patched.patches)
                 return await _complete(result, hook, answer, values)
@@ -281,6 +289,6 @@ def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[Values
 
 def _read(path: str, what: str) -> tuple[PatchOperation, ...]:
     try:
-        return value_patches.parse(read(path))
+        return json_patches.parse(read(path))
     except BadOutput as error:
         raise BadOutput(f"got bad {what} patch: {error}") from None

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hookrunner.errors import BadHookConfig, BadOutput, HookrunnerError
 from hookrunner.hooks import metric_operations, patches, verdicts
+from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import V0, V1
-from hookrunner.hooks.config.versions import parse
 from hookrunner.hooks.shapes import Anything, Flag, Integer, Many, Number, Shape, Table, Text, Texts
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.operations import Verb

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks.config.versions import parse
+from hookrunner.hooks.config.hook_config import parse
 from tests.contract.golden import Case, cases, plain
 
 

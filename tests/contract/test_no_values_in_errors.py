@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hookrunner import log, redaction
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import HookrunnerError
-from hookrunner.hooks import metric_operations, patches, value_patches, verdicts
-from hookrunner.hooks.config import versions
+from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
+from hookrunner.hooks.config import hook_config
 from hookrunner.jq.complaints import of_failure
 from hookrunner.kube.refusals import without_values
 from hookrunner.model.values import PatchOperation
@@ -198,7 +198,7 @@ def test_errors_about_verdicts_and_conversions(verdict: bytes, conversion: bytes
 
 @given(texts(spoiled([OPERATION], NAMES) | spoiled(OPERATION, NAMES)))
 def test_errors_about_files_of_value_patches(text: bytes) -> None:
-    assert_hidden(told(lambda: value_patches.parse(text)))
+    assert_hidden(told(lambda: json_patches.parse(text)))
 
 
 @example(f"it is {MARKER}: y".encode())
@@ -206,7 +206,7 @@ def test_errors_about_files_of_value_patches(text: bytes) -> None:
 @example(json.dumps(CONFIG | {"settings": {"timeout": MARKER}}).encode())
 @given(texts(st.one_of(spoiled(CONFIG, NAMES | {"key", "field"}), spoiled(OLD_CONFIG, NAMES))))
 def test_errors_about_configurations_of_hooks(text: bytes) -> None:
-    assert_hidden(told(lambda: versions.parse("a.sh", text)))
+    assert_hidden(told(lambda: hook_config.parse("a.sh", text)))
 
 
 SCHEMA = """

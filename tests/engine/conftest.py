@@ -23,7 +23,7 @@ from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.rates import Rates
 from hookrunner.engine.status import Status
 from hookrunner.hooks import catalog
-from hookrunner.hooks.run import Runner
+from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
@@ -74,7 +74,7 @@ class Bench:
         self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
         self.executions = Executions(
-            Runner(settings, children), applier, self.monitors, Measures(self.metrics, clock), None
+            HookProcesses(settings, children), applier, self.monitors, Measures(self.metrics, clock), None
         )
         self.hook_runs = HookRuns(self.executions, Rates(), self.metrics, clock)
         self.queues = Queues(lambda order: readings.obstacle(self.monitors, order), clock, self.metrics, 100)

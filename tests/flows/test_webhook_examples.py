@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.hooks.config import versions
+from hookrunner.hooks.config import hook_config
 from hookrunner.model.bindings import Hook
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
@@ -136,7 +136,7 @@ CONFIGS = [example for example in examples() if example.kind == "config" and "ku
 
 @pytest.mark.parametrize("example", CONFIGS, ids=lambda one: one.place)
 def test_the_api_server_takes_the_configurations(example: Example, cluster: Cluster) -> None:
-    hooks = [Hook("h", Path("/h"), versions.parse("h", example.text.encode()))]
+    hooks = [Hook("h", Path("/h"), hook_config.parse("h", example.text.encode()))]
     target = Target("https://127.0.0.1", "", "")
     wanted = desired_registrations(hooks, "unused", target, target)
     for kind, key, entries in (

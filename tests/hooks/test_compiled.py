@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.hooks import compiled
+from hookrunner.hooks import discovery
 from hookrunner.hooks.discovery import compiled_global, compiled_in_module, find, find_in_module
 
 HOOK = """\
@@ -66,11 +66,11 @@ func size() int { return len("a // b") }
 )
 def test_a_hook_registers_with_an_sdk(tmp_path: Path, name: str, text: str, kind: str) -> None:
     (tmp_path / name).write_text(text)
-    assert compiled.kind_of(tmp_path / name) == kind
+    assert discovery.kind_of(tmp_path / name) == kind
 
 
 def test_what_cannot_be_read_is_no_hook(tmp_path: Path) -> None:
-    assert compiled.kind_of(tmp_path / "nothing.go") == "other"
+    assert discovery.kind_of(tmp_path / "nothing.go") == "other"
 
 
 def write(top: Path, files: dict[str, str | bytes], mode: int = 0o644) -> Path:

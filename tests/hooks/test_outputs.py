@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks.outputs import read, size
-from hookrunner.hooks.workspace import ValuesFiles, Workspace
+from hookrunner.hooks.hook_process import output_size, read_answer
+from hookrunner.hooks.workspace import ValuesPaths, Workspace
 from hookrunner.model.operations import Answer
 from hookrunner.model.reviews import Converted, Verdict
 from hookrunner.model.values import PatchOperation
@@ -18,22 +18,22 @@ def files(directory: Path, **texts: bytes) -> Workspace:
         (directory / name).write_bytes(texts.get(name, b""))
         return str(directory / name)
 
-    values = ValuesFiles(path("config"), path("values"), path("config_patch"), path("values_patch"))
+    values = ValuesPaths(path("config"), path("values"), path("config_patch"), path("values_patch"))
     own = Workspace(path("context"), path("metrics"), path("conversion"), path("admission"), path("patch"))
     return replace(own, values=values) if texts.keys() & {"config_patch", "values_patch"} else own
 
 
 def test_a_hook_that_wrote_nothing_answers_nothing(tmp_path: Path) -> None:
-    assert read(files(tmp_path)) == Answer()
+    assert read_answer(files(tmp_path)) == Answer()
 
 
 def test_responses_are_read_from_their_files(tmp_path: Path) -> None:
-    answer = read(files(tmp_path, admission=b'{"allowed": true}', conversion=b'{"failedMessage": "no"}'))
+    answer = read_answer(files(tmp_path, admission=b'{"allowed": true}', conversion=b'{"failedMessage": "no"}'))
     assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted([], "no"))
 
 
 def test_patches_of_values_are_told_apart(tmp_path: Path) -> None:
-    answer = read(
+    answer = read_answer(
         files(
             tmp_path,
             config_patch=b'{"op": "add", "path": "/global/a", "value": 1}\n[{"op": "remove", "path": "/global/b"}]',
@@ -50,20 +50,20 @@ def test_patches_of_values_are_told_apart(tmp_path: Path) -> None:
 )
 def test_a_patch_of_values_that_cannot_be_read_names_its_file(tmp_path: Path, name: str, variable: str) -> None:
     with pytest.raises(BadOutput, match=f"^{variable}: unsupported patch operation 'replace'"):
-        read(files(tmp_path, **{name: b'{"op": "replace", "path": "/a/b", "value": 1}'}))
+        read_answer(files(tmp_path, **{name: b'{"op": "replace", "path": "/a/b", "value": 1}'}))
 
 
 def test_only_what_the_hook_may_have_written_counts_as_large(tmp_path: Path) -> None:
     given = files(tmp_path, context=b"1" * 10, config=b"1" * 10, values=b"1" * 10, config_patch=b"12", metrics=b"345")
-    assert size(given) == 5
+    assert output_size(given) == 5
 
 
 @pytest.mark.parametrize("text", [b" \n", b'{"allowed": tru', b"allowed: true", b"[]", b'"yes"', b"\xff"])
 def test_a_response_that_is_no_object_fails_the_run(tmp_path: Path, text: bytes) -> None:
     with pytest.raises(BadOutput, match=r"^got bad validating response: "):
-        read(files(tmp_path, admission=text))
+        read_answer(files(tmp_path, admission=text))
     with pytest.raises(BadOutput, match=r"^got bad conversion response: "):
-        read(files(tmp_path, conversion=text))
+        read_answer(files(tmp_path, conversion=text))
 
 
 def test_files_are_judged_in_the_predecessors_order(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_files_are_judged_in_the_predecessors_order(tmp_path: Path) -> None:
     order = []
     for _ in range(4):
         with pytest.raises(BadOutput) as error:
-            read(files(tmp_path, **bad))
+            read_answer(files(tmp_path, **bad))
         order.append(str(error.value).split(":")[0])
         bad.pop(next(iter(bad)))
     assert order == [

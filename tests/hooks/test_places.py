@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.hooks.discovery import HookFile
-from hookrunner.hooks.places import placed, survey
+from hookrunner.hooks.hook_locations import placed, survey
 from tests.hooks.test_discovery import tree
 
 

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks.run import ExitedBadly, Ran, Runner
+from hookrunner.hooks.hook_process import ExitedBadly, HookProcesses, RunResult
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
@@ -40,9 +40,9 @@ class Runs:
         self.module = ""
         self.values = Values(b"C", b"V")
 
-    async def __call__(self, script: str) -> Ran:
+    async def __call__(self, script: str) -> RunResult:
         hook = Hook("sub/hook.sh", self.make_hook("sub/hook.sh", script), self.config, self.module)
-        runner = Runner(self.settings, self.children)
+        runner = HookProcesses(self.settings, self.children)
         values = self.values if self.module else None
         return await runner.run(hook, [self.context], {0: self.snapshot}, values=values)
 
@@ -102,7 +102,7 @@ async def test_an_interpreter_comes_before_the_hook_and_has_variables_of_its_own
     path = runs.make_hook("hook.py", f'echo "$HOME_OF_IT $0 $#" > {out}')
     path.chmod(0o644)
     hook = Hook("m/hooks/hook.py", path, HookConfig("v1"), "m", ("/bin/sh",), {"HOME_OF_IT": "x"})
-    await Runner(runs.settings, children).run(hook, [STARTUP], {}, values=Values(b"{}", b"{}"))
+    await HookProcesses(runs.settings, children).run(hook, [STARTUP], {}, values=Values(b"{}", b"{}"))
     assert out.read_text() == f"x {path} 0\n"
 
 
@@ -234,7 +234,7 @@ async def test_a_run_that_is_cancelled_ends_its_process_and_leaves_no_file(runs:
 async def test_a_hook_that_cannot_be_started_says_why(runs: Runs) -> None:
     hook = Hook("gone.sh", Path("/nowhere/gone.sh"), HookConfig("v1"))
     with pytest.raises(HookFailed, match=r"gone\.sh"):
-        await Runner(runs.settings, runs.children).run(hook, [STARTUP], {})
+        await HookProcesses(runs.settings, runs.children).run(hook, [STARTUP], {})
     await removed(runs)
 
 

@@ -4,7 +4,7 @@ tests/values/test_patches.py."""
 import pytest
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks.value_patches import parse
+from hookrunner.hooks.json_patches import parse
 from hookrunner.model.values import PatchOperation
 
 ADD = PatchOperation("add", "/foo/a", 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import ScriptFailed
-from hookrunner.hooks.run import Usage
+from hookrunner.hooks.hook_process import Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues

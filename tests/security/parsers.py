@@ -11,8 +11,8 @@ from aiohttp import web
 from hookrunner import cron
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadConfig, BadOutput, ReleaseFailed, RenderFailed
-from hookrunner.hooks import metric_operations, patches, value_patches, verdicts
-from hookrunner.hooks.config import versions
+from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
+from hookrunner.hooks.config import hook_config
 from hookrunner.modules import configured, traits
 from hookrunner.releases.records import record
 from hookrunner.testing import manifests as given
@@ -67,7 +67,7 @@ def _in_file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes], Any]:
 
 
 def _values_patch(text: bytes) -> Any:
-    return applied({"foo": {"a": {"b": [1, 2]}}}, value_patches.parse(text), "foo")
+    return applied({"foo": {"a": {"b": [1, 2]}}}, json_patches.parse(text), "foo")
 
 
 def _patched(text: bytes) -> Any:
@@ -100,7 +100,7 @@ PARSERS: dict[str, Parser] = {
         (b"kind: Secret\napiVersion: v1\ndata: {foo: YTogMQ==}\n", b"foo: {a: 1}\n"),
         "yaml",
     ),
-    "--config": Parser(lambda text: versions.parse("h", text), (BadConfig,), (CONFIG,), "yaml json"),
+    "--config": Parser(lambda text: hook_config.parse("h", text), (BadConfig,), (CONFIG,), "yaml json"),
     "patches": Parser(
         patches.parse, (BadOutput,), (b'{"operation":"Create","object":{"kind":"A","apiVersion":"v1"}}',), "yaml json"
     ),

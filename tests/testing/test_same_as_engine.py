@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookrunner.engine import dispatch
-from hookrunner.hooks.run import rendered
+from hookrunner.hooks.hook_process import render_contexts
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.model.bindings import Change, Hook
@@ -113,7 +113,7 @@ async def on_the_bench(hook: Hook, jq: Jq) -> list[Any]:
 
 async def contexts(hook: Hook, objects: tuple[Any, ...], happenings: list[Happening], jq: Jq) -> list[Any]:
     planned = await plan_run(hook, Given(objects), happenings, jq)
-    found: list[Any] = json.loads(b"".join(rendered(hook, planned.contexts, planned.snapshots)))
+    found: list[Any] = json.loads(b"".join(render_contexts(hook, planned.contexts, planned.snapshots)))
     return found
 
 

@@ -18,7 +18,7 @@ from hookrunner.engine.reviews.circles import circle
 from hookrunner.engine.reviews.runs import Asked, ReviewRuns
 from hookrunner.errors import HookFailed, NoAnswer, PatchFailed, ReviewFailed
 from hookrunner.hooks import verdicts
-from hookrunner.hooks.run import ExitedBadly
+from hookrunner.hooks.hook_process import ExitedBadly
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook, ReviewKind
 from hookrunner.model.paths import webhook_id

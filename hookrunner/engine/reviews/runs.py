@@ -17,7 +17,7 @@ from hookrunner.engine.executions import Executions
 from hookrunner.engine.progress import Progress
 from hookrunner.engine.rates import Rates
 from hookrunner.errors import HookFailed, HookrunnerError
-from hookrunner.hooks.run import Terms
+from hookrunner.hooks.hook_process import RunOptions
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer
@@ -126,7 +126,7 @@ class ReviewRuns:
                     await turn.enter_async_context(turns)
                 stage.waits_for = f"the hook {hook.name}"
                 with self._measured(asked, "hook"):
-                    return await self._executions.run(hook, order, [], Terms(KILL_AFTER, asked.dry_run), turn)
+                    return await self._executions.run(hook, order, [], RunOptions(KILL_AFTER, asked.dry_run), turn)
 
     async def _snapshots(self, order: HookRun, stage: _Stage) -> None:
         while reason := self.obstacle(order):

@@ -1,32 +1,37 @@
-"""What a v1 configuration must fulfil beyond its tables (shell-operator.md §2): everything wrong with it, at once."""
+"""What a v1 configuration must fulfil beyond its tables: yields everything that is wrong with it.
+
+A binding gets the snapshots that it names and those of its group. Several kubernetes bindings of one name are fine,
+unnamed ones are common; each keeps a snapshot of its own. A name is refused only where a snapshot is looked up by it
+and it could mean more than one."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
-from hookrunner.hooks.config import admission, includes, selectors
-from hookrunner.hooks.config.kinds import V1_OF, HookKind
-from hookrunner.hooks.shapes import Problem, check
+from hookrunner.hooks.config import admission, selectors
+from hookrunner.hooks.config.schema import V1_OF, HookKind
+from hookrunner.hooks.shapes import Problem, check, suggestion
 from hookrunner.model.resources import JSON
 from hookrunner.options import duration
 
 
 def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
-    """All problems of the answer of a hook of this kind. What is wrong by the tables is told once and not looked at
-    any further."""
+    """All problems of the answer of a hook of this kind. What is wrong by the tables is reported once and not
+    checked further."""
     wrong = list(check(raw, V1_OF[kind]))
     yield from wrong
     settings = raw.get("settings")
     yield from _settings(_sound("settings", settings, wrong) if isinstance(settings, dict) else {})
     kubernetes = [item for _, item in items(raw, "kubernetes", wrong)]
-    # A name that cannot be read may be the very one that somebody includes.
+    # A name that cannot be read may be the very one that a binding includes.
     named = not any(re.fullmatch(r"kubernetes(\[\d+](\.name)?)?", problem.path) for problem in wrong)
     for key, rule in _RULES.items():
         for path, item in items(raw, key, wrong):
             yield from rule(path, item)
-            yield from includes.problems(path, item, kubernetes) if named else ()
-    yield from includes.ambiguities(kubernetes) if named else ()
+            yield from include_problems(path, item, kubernetes) if named else ()
+    yield from ambiguous_includes(kubernetes) if named else ()
     for key in ("kubernetesValidating", "kubernetesMutating"):
         yield from admission.repeated_names(key, [item.get("name", "") for _, item in items(raw, key, wrong)])
 
@@ -93,3 +98,44 @@ _RULES: dict[str, Callable[[str, JSON], Iterator[Problem]]] = {
     "kubernetesMutating": admission.problems,
     "kubernetesCustomResourceConversion": admission.conversion,
 }
+
+
+UNNAMED = "kubernetes"
+"""The name of a kubernetes binding that gives itself none."""
+
+
+def snapshot_groups(bindings: Sequence[JSON]) -> dict[str, list[str]]:
+    """Names of the kubernetes bindings of each group, in config order."""
+    found: dict[str, list[str]] = {}
+    for item in bindings:
+        if group := item.get("group"):
+            found.setdefault(group, []).append(item.get("name") or UNNAMED)
+    return found
+
+
+def effective_includes(binding: JSON, members: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What the binding includes by name, then the rest of its group, each name once."""
+    own = binding.get("includeSnapshotsFrom", [])
+    return tuple(dict.fromkeys([*own, *members.get(binding.get("group", ""), [])]))
+
+
+def include_problems(path: str, binding: JSON, kubernetes: Sequence[JSON]) -> Iterator[Problem]:
+    """Included names that are not the name of exactly one kubernetes binding."""
+    names = [item.get("name") or UNNAMED for item in kubernetes]
+    for name in binding.get("includeSnapshotsFrom", []):
+        count = names.count(name)
+        if count == 0:
+            mend = suggestion(name, names) or f"; kubernetes bindings are named {sorted(set(names))}"
+            yield Problem(f"{path}.includeSnapshotsFrom", f"is invalid: '{name}' binding name not found{mend}")
+        elif count > 1:
+            text = f"is invalid: there are {count} '{name}' binding names; give each a name of its own"
+            yield Problem(f"{path}.includeSnapshotsFrom", text)
+
+
+def ambiguous_includes(kubernetes: Sequence[JSON]) -> Iterator[Problem]:
+    """Different bindings of one group under one name: which of them is `snapshots.<name>`?"""
+    for (first, one), (second, other) in combinations(enumerate(kubernetes), 2):
+        group, name = other.get("group"), other.get("name") or UNNAMED
+        if group and group == one.get("group") and name == (one.get("name") or UNNAMED) and one != other:
+            text = f"'{name}' is also the name of kubernetes[{first}] in group '{group}'; give each a name of its own"
+            yield Problem(f"kubernetes[{second}].name", text)

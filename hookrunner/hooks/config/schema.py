@@ -1,12 +1,19 @@
-"""What a hook may answer to `--config`: one table per object (shell-operator.md §2, §3).
+"""What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
 A key that is missing here does not exist. Ours alone are `schedule[].timezone`,
 `settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches}` and
-`kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked where the value is read: `v1.py`, `v0.py`,
-`selectors.py`, `admission.py`.
+`kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`, `v0.py`,
+`selectors.py` and `admission.py`.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+
 from hookrunner.hooks.shapes import FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.resources import JSON
+from hookrunner.model.values import GLOBAL
 
 NAMES = Many(TEXT)
 
@@ -193,3 +200,45 @@ V0 = Table(
     },
     at_least=1,
 )
+
+
+class HookKind(Enum):
+    """Where a hook was found. The value is for error messages about a binding that a hook cannot have.
+
+    All kinds have the same bindings but the lifecycle ones; webhooks too, which addon-operator accepts and never calls.
+    """
+
+    PLAIN = "hooks without values, in the --hooks-dir"
+    GLOBAL = "global hooks, in the --global-hooks-dir"
+    MODULE = "hooks of a module, in its hooks directory"
+
+    @classmethod
+    def of(cls, module: str) -> "HookKind":
+        """The kind of a hook of this module (`Hook.module`)."""
+        return cls.GLOBAL if module == GLOBAL else cls.MODULE if module else cls.PLAIN
+
+
+_KINDS = {
+    BindingType.BEFORE_ALL: HookKind.GLOBAL,
+    BindingType.AFTER_ALL: HookKind.GLOBAL,
+    BindingType.BEFORE_HELM: HookKind.MODULE,
+    BindingType.AFTER_HELM: HookKind.MODULE,
+    BindingType.BEFORE_DELETE_HELM: HookKind.MODULE,
+    BindingType.AFTER_DELETE_HELM: HookKind.MODULE,
+}
+_ORDER = Integer(low=0)
+
+
+def _table(base: Table, kind: HookKind) -> Table:
+    own = {key.value: _ORDER for key, owner in _KINDS.items() if owner is kind}
+    others = {key.value: f"only {owner.value}, can have it" for key, owner in _KINDS.items() if owner is not kind}
+    return replace(base, keys={**base.keys, **own}, elsewhere=others)
+
+
+V0_OF = {kind: _table(V0, kind) for kind in HookKind}
+V1_OF = {kind: _table(V1, kind) for kind in HookKind}
+
+
+def lifecycle(raw: JSON) -> Mapping[BindingType, int]:
+    """The numbers of the lifecycle bindings in a configuration without problems."""
+    return {key: int(raw[key]) for key in _KINDS if key in raw}

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from hookrunner.hooks import shapes
 from hookrunner.hooks.config import admission, selectors
-from hookrunner.hooks.config.kinds import V0_OF, HookKind, lifecycle
 from hookrunner.hooks.config.rules import items, schedule
-from hookrunner.hooks.config.schema import V0
+from hookrunner.hooks.config.schema import V0, V0_OF, HookKind, lifecycle
 from hookrunner.hooks.shapes import Problem, check
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
 from hookrunner.model.resources import JSON

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hookrunner.engine import dispatch
-from hookrunner.hooks.config.kinds import HookKind
-from hookrunner.hooks.config.versions import parse
-from hookrunner.hooks.run import Runner
+from hookrunner.hooks.config.hook_config import parse
+from hookrunner.hooks.config.schema import HookKind
+from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.contexts import Entry, render
@@ -66,7 +66,7 @@ async def test_variables_and_files(tmp_path: Path) -> None:
     settings = HooksSettings(directory=tmp_path, tmp_dir=tmp_path / "tmp", environ={"PATH": os.environ["PATH"]})
     mine = Hook("my-module/hooks/sub/my hook.sh", script, parse("h", b"onStartup: 1", HookKind.MODULE), "my-module")
     (run,) = dispatch.startup_runs([mine])
-    await Runner(settings, Children(Patience())).run(mine, run.contexts, {}, values=Values(b"{}", b"{}"))
+    await HookProcesses(settings, Children(Patience())).run(mine, run.contexts, {}, values=Values(b"{}", b"{}"))
     seen = (tmp_path / "seen").read_text().replace(f"{tmp_path}/tmp/", "")
     uuid = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
     assert sorted(re.sub(uuid, "<uuid>", seen).splitlines()) == [

@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from hookrunner.hooks.value_patches import parse
+from hookrunner.hooks.json_patches import parse
 from hookrunner.values import config_sections
 from hookrunner.values.schemas import load
 from hookrunner.values.section_store import SectionStore

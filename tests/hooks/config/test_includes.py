@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.hooks.config.includes import ambiguities, effective, groups, problems
+from hookrunner.hooks.config.rules import ambiguous_includes, effective_includes, include_problems, snapshot_groups
 
 
 def bindings(*names: str | None, group: str = "", **keys: Any) -> list[dict[str, Any]]:
@@ -24,15 +24,17 @@ def bindings(*names: str | None, group: str = "", **keys: Any) -> list[dict[str,
 )
 def test_own_includes_come_first_and_the_group_fills_up(own: list[str], members: list[str], names: tuple[str]) -> None:
     binding = {"group": "g", "includeSnapshotsFrom": own}
-    assert effective(binding, groups(bindings(*members, group="g"))) == names
+    assert effective_includes(binding, snapshot_groups(bindings(*members, group="g"))) == names
 
 
 def test_a_group_of_other_bindings_only_includes_nothing() -> None:
-    assert effective({"group": "lonely"}, groups(bindings("a", group="g"))) == ()
+    assert effective_includes({"group": "lonely"}, snapshot_groups(bindings("a", group="g"))) == ()
 
 
 def lines(*included: str, among: list[dict[str, Any]]) -> list[str]:
-    return [str(problem) for problem in problems("schedule[0]", {"includeSnapshotsFrom": list(included)}, among)]
+    return [
+        str(problem) for problem in include_problems("schedule[0]", {"includeSnapshotsFrom": list(included)}, among)
+    ]
 
 
 def test_an_included_name_must_be_there() -> None:
@@ -50,12 +52,12 @@ def test_an_included_name_must_be_there_once() -> None:
 
 def test_equal_names_in_a_group_are_fine_only_for_equal_bindings() -> None:
     same = bindings(None, None, group="g")
-    assert list(ambiguities(same)) == []
-    (problem,) = ambiguities([*same[:1], same[1] | {"kind": "Node"}])
+    assert list(ambiguous_includes(same)) == []
+    (problem,) = ambiguous_includes([*same[:1], same[1] | {"kind": "Node"}])
     assert str(problem) == (
         "kubernetes[1].name 'kubernetes' is also the name of kubernetes[0] in group 'g'; give each a name of its own"
     )
 
 
 def test_equal_names_are_fine_where_nobody_looks_them_up() -> None:
-    assert list(ambiguities(bindings(None) + bindings(None, kind="Node") + bindings(None, group="g"))) == []
+    assert list(ambiguous_includes(bindings(None) + bindings(None, kind="Node") + bindings(None, group="g"))) == []

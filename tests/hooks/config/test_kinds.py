@@ -3,8 +3,8 @@
 import pytest
 
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks.config.kinds import HookKind
-from hookrunner.hooks.config.versions import parse
+from hookrunner.hooks.config.hook_config import parse
+from hookrunner.hooks.config.schema import HookKind
 from hookrunner.model.bindings import BindingType
 
 ALLOWED = {

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
-from hookrunner.hooks.config.v1 import read
+from hookrunner.hooks.config.hook_config import parse
 from hookrunner.model.bindings import Change, HookConfig, HookSettings, Kubernetes, Schedule
 
 
@@ -13,7 +14,7 @@ def kubernetes(**keys: Any) -> Kubernetes:
 
 
 def config(**keys: Any) -> HookConfig:
-    return read({"configVersion": "v1", **keys})
+    return parse("hook", orjson.dumps({"configVersion": "v1", **keys}))
 
 
 def test_a_binding_that_says_little_gets_the_defaults() -> None:
@@ -98,7 +99,12 @@ def test_a_group_gives_its_members_snapshots_to_bindings_of_every_type() -> None
         schedule=[{"crontab": "@daily", "group": "g", "includeSnapshotsFrom": ["3", "2", "1"]}],
         kubernetesValidating=[{"name": "a.b.c", "group": "g"}],
         kubernetesCustomResourceConversion=[
-            {"name": "up", "crdName": "c", "group": "other", "conversions": [{"fromVersion": "a", "toVersion": "b"}]}
+            {
+                "name": "up",
+                "crdName": "crontabs.example.com",
+                "group": "other",
+                "conversions": [{"fromVersion": "a", "toVersion": "b"}],
+            }
         ],
     )
     assert [binding.snapshots for binding in whole.kubernetes] == [("1", "4", "3")] * 3 + [()]

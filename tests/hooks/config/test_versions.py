@@ -4,7 +4,7 @@ golden files of tests/contract."""
 import pytest
 
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks.config.versions import parse
+from hookrunner.hooks.config.hook_config import parse
 
 
 def problems(text: str) -> list[str]:

@@ -1,9 +1,13 @@
-"""A v1 configuration without problems as a `HookConfig`: every default and effective include (shell-operator.md §2)."""
+"""The answer of a hook to `--config` as its `HookConfig`: which version it has, then the rules of that version. A v1
+configuration is read here, with every default and effective include; the legacy one in `v0.py`."""
 
 from collections.abc import Mapping, Sequence
 
-from hookrunner.hooks.config import includes, selectors
-from hookrunner.hooks.config.kinds import lifecycle
+from hookrunner import redaction
+from hookrunner.errors import BadHookConfig
+from hookrunner.hooks import documents
+from hookrunner.hooks.config import rules, selectors, v0
+from hookrunner.hooks.config.schema import HookKind, lifecycle
 from hookrunner.model.bindings import (
     MAIN,
     Admission,
@@ -16,14 +20,60 @@ from hookrunner.model.bindings import (
 )
 from hookrunner.model.resources import JSON
 from hookrunner.options import duration
+from kubetypes.yaml_values import BadDocument
+
+_KEY = "configVersion"
+
+
+def parse(hook: str, output: bytes, kind: HookKind = HookKind.PLAIN) -> HookConfig:
+    """The configuration of the hook named `hook`. jq filters are not compiled here.
+
+    Raises BadHookConfig with every problem that can be found.
+    """
+    try:
+        raw = _mapping(output)
+        is_v1 = _is_v1(raw)
+        raw = raw if is_v1 else v0.lenient(raw)
+    except ValueError as error:
+        raise BadHookConfig(hook, [str(error)]) from None
+    if found := list(rules.problems(raw, kind) if is_v1 else v0.problems(raw, kind)):
+        raise BadHookConfig(hook, [*map(str, found)], values=[problem.value for problem in found])
+    return _read_v1(raw) if is_v1 else v0.read(raw)
+
+
+def _mapping(output: bytes) -> dict[str, JSON]:
+    """Raises ValueError. An answer that says nothing is an empty configuration."""
+    try:
+        raw = documents.first(output)
+    except BadDocument as error:
+        raise ValueError(f"config unmarshal: {error}") from None
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        raise ValueError(f"config unmarshal: keys with values are expected, not {redaction.described(raw)}")
+    return raw
+
+
+def _is_v1(raw: dict[str, JSON]) -> bool:
+    """False: v0. Raises ValueError."""
+    match raw.get(_KEY, "v0"):
+        case "v0" | "v1" as version:
+            return bool(version == "v1")
+        case None:
+            raise ValueError(f"config version: missing '{_KEY}' value; write `{_KEY}: v1`")
+        case str():
+            raise ValueError(f"config version: '{_KEY}' value is unsupported; write `{_KEY}: v1`")
+        case _:
+            raise ValueError(f"config version: string value is expected for key '{_KEY}'; write `{_KEY}: v1`")
+
 
 _Groups = Mapping[str, Sequence[str]]
 
 
-def read(raw: JSON) -> HookConfig:
+def _read_v1(raw: JSON) -> HookConfig:
     """The configuration. `raw` has passed `rules.problems`."""
     kubernetes = raw.get("kubernetes", [])
-    groups = includes.groups(kubernetes)
+    groups = rules.snapshot_groups(kubernetes)
     return HookConfig(
         version="v1",
         on_startup=float(raw["onStartup"]) if "onStartup" in raw else None,
@@ -58,14 +108,14 @@ def _schedule(raw: JSON, groups: _Groups) -> Schedule:
         queue=raw.get("queue") or MAIN,
         group=raw.get("group", ""),
         allow_failure=raw.get("allowFailure", False),
-        snapshots=includes.effective(raw, groups),
+        snapshots=rules.effective_includes(raw, groups),
     )
 
 
 def _kubernetes(raw: JSON, groups: _Groups) -> Kubernetes:
     namespace = raw.get("namespace", {})
     return Kubernetes(
-        name=raw.get("name") or includes.UNNAMED,
+        name=raw.get("name") or rules.UNNAMED,
         kind=raw["kind"],
         api_version=raw.get("apiVersion", "").removeprefix("/"),
         changes=_changes(raw),
@@ -83,7 +133,7 @@ def _kubernetes(raw: JSON, groups: _Groups) -> Kubernetes:
         queue=raw.get("queue") or MAIN,
         group=raw.get("group", ""),
         allow_failure=raw.get("allowFailure", False),
-        snapshots=includes.effective(raw, groups),
+        snapshots=rules.effective_includes(raw, groups),
     )
 
 
@@ -108,7 +158,7 @@ def _admission(raw: JSON, groups: _Groups) -> Admission:
         object_selector=raw.get("labelSelector"),
         namespace_selector=raw.get("namespace", {}).get("labelSelector"),
         group=raw.get("group", ""),
-        snapshots=includes.effective(raw, groups),
+        snapshots=rules.effective_includes(raw, groups),
     )
 
 
@@ -118,5 +168,5 @@ def _conversion(raw: JSON, groups: _Groups) -> Conversion:
         crd=raw["crdName"],
         rules=tuple((rule["fromVersion"], rule["toVersion"]) for rule in raw["conversions"]),
         group=raw.get("group", ""),
-        snapshots=includes.effective(raw, groups),
+        snapshots=rules.effective_includes(raw, groups),
     )

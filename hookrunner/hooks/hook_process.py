@@ -1,8 +1,11 @@
-"""One run of a hook: files, process, answer (shell-operator.md §5.1, §7.0). What becomes of it is for the engine."""
+"""One run of a hook: write its files, start its process, read its answer. All files of the answer are read and checked
+before anything of it is carried out, which is the engine's job."""
 
 import asyncio
+import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,11 +13,13 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks import outputs
+from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
 from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspace, write_context, write_values
+from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
 from hookrunner.model.operations import Answer, ObjectOperation
+from hookrunner.model.values import PatchOperation
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
@@ -22,7 +27,8 @@ from hookrunner.process.spawn import Command
 from hookrunner.settings import HooksSettings
 
 _MANY_OBJECTS, _MANY_BYTES = 1000, 128 * 1024
-"""What takes longer than a few milliseconds to write or to read is done in a thread; other hooks go on meanwhile."""
+"""From here on writing or reading takes more than a few milliseconds and is done in a thread, so that other hooks go
+on."""
 
 _KEPT_STDERR = 8 * 1024
 """Bytes of standard error that stand in a failure's text, which queue dumps show too. The log has every line."""
@@ -43,7 +49,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunResult:
     """A run that ended well."""
 
     answer: Answer
@@ -51,20 +57,20 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """Under which a run takes place. `kill_after`: seconds from SIGTERM to SIGKILL, if not those of all processes.
-    `dry_run`: nothing may come of it but an answer."""
+class RunOptions:
+    """How to run a hook. `kill_after`: seconds from SIGTERM to SIGKILL, None for those of all processes. `dry_run`:
+    carry out nothing of the answer."""
 
     kill_after: float | None = None
     dry_run: bool = False
 
 
-ORDINARY = Terms()
+DEFAULT_OPTIONS = RunOptions()
 
 
 class ExitedBadly(HookFailed):
-    """The process failed. `operations` are what it asked for all the same, with `ignoreHookError` (§7.1); `how` says
-    how it ended, without anything that it has printed."""
+    """The process failed. `operations` are those that it marked with `ignoreHookError`; `how` says how it
+    ended, without anything that it has printed."""
 
     def __init__(self, message: str, operations: tuple[ObjectOperation, ...], how: str) -> None:
         self.operations = operations
@@ -72,7 +78,7 @@ class ExitedBadly(HookFailed):
         super().__init__(message)
 
 
-class Runner:
+class HookProcesses:
     """Runs hooks with the settings that all of them share."""
 
     def __init__(self, settings: HooksSettings, children: Children) -> None:
@@ -86,9 +92,9 @@ class Runner:
         hook: Hook,
         contexts: Sequence[Context],
         snapshots: Snapshots,
-        terms: Terms = ORDINARY,
+        options: RunOptions = DEFAULT_OPTIONS,
         values: Values | None = None,
-    ) -> Ran:
+    ) -> RunResult:
         """Run the hook once with these contexts and read what it answered. Its output goes to the log. `values` are
         for a hook that has a module.
 
@@ -97,24 +103,24 @@ class Runner:
         """
         module, name = (hook.module, hook.label) if values else ("", hook.name)
         with workspace(self._settings.tmp_dir, name, self._end, module) as files:
-            await write(files, hook, contexts, snapshots)
+            await write_contexts(files, hook, contexts, snapshots)
             if values:
                 await _write_values(files, values)
-            process = replace(command(self._settings, hook, files), kill_after=terms.kill_after)
+            process = replace(command(self._settings, hook, files), kill_after=options.kill_after)
             end = await self._children.run(process, HookLog(self._settings.proxy_json))
-            answer = await answered(hook, files, end, refuses_patches(hook, contexts))
-        return Ran(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
+            answer = await collect_answer(hook, files, end, refuses_patches(hook, contexts))
+        return RunResult(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
 
     def _remove_later(self, files: Workspace) -> None:
-        """By a thread, for nobody should wait for it. Hooks write `> "$FILE"`, and to remove a file that was emptied
-        and written anew means on ext4 to wait for the disk (auto_da_alloc): 0.7 ms each, with other load 0.3 s. The
-        threads that contexts and answers are written and read in have no time for that."""
+        """In a thread, because no run should wait for it. Hooks write `> "$FILE"`, and to remove a file that was
+        emptied and written anew means on ext4 to wait for the disk (auto_da_alloc): 0.7 ms each, with other load 0.3 s.
+        A thread of its own, because the threads that write contexts and read answers have no time for that."""
         self._removing.submit(remove, files)
 
 
 def command(settings: HooksSettings, hook: Hook, files: Workspace) -> Command:
-    """The hook without arguments. It runs in the directory that it is in (shell-operator.md §5.1), one of a module and
-    a global one where the program runs (addon-operator.md §7.1)."""
+    """The hook without arguments. Its working directory is its own directory; for a global hook and one of a module,
+    the directory where the program runs."""
     return Command(
         argv=(*hook.prefix, str(hook.path)),
         cwd=Path() if hook.module else hook.path.parent,
@@ -124,14 +130,14 @@ def command(settings: HooksSettings, hook: Hook, files: Workspace) -> Command:
     )
 
 
-def rendered(hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> Iterable[bytes]:
-    """The binding context as the hook's version of the configuration wants it."""
+def render_contexts(hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> Iterable[bytes]:
+    """The binding context in the format of the hook's configVersion."""
     return render_v0(contexts) if hook.config.version == "v0" else render(contexts, snapshots)
 
 
-async def write(files: Workspace, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> None:
-    """Write the binding context in the hook's version. Raises HookFailed."""
-    pieces = rendered(hook, contexts, snapshots)
+async def write_contexts(files: Workspace, hook: Hook, contexts: Sequence[Context], snapshots: Snapshots) -> None:
+    """Write the binding context in the format of the hook's configVersion. Raises HookFailed."""
+    pieces = render_contexts(hook, contexts, snapshots)
     try:
         if sum(map(len, snapshots.values())) > _MANY_OBJECTS:
             await asyncio.to_thread(write_context, files, pieces)
@@ -164,15 +170,15 @@ def refuse(patches: Iterable[object]) -> None:
         )
 
 
-async def answered(hook: Hook, files: Workspace, end: Exit, refusing: bool = False) -> Answer:
-    """What the hook wants, now that its process has ended; `refusing`: it may want no changes.
+async def collect_answer(hook: Hook, files: Workspace, end: Exit, refusing: bool = False) -> Answer:
+    """Read what the hook asks for, after its process has ended; `refusing`: it must not ask for changes.
 
     Raises ExitedBadly or BadOutput.
     """
     if not end.ok:
         raise ExitedBadly(_reason(hook, end), () if refusing else _despite(files), str(end))
-    many = outputs.size(files) > _MANY_BYTES
-    answer = await asyncio.to_thread(outputs.read, files) if many else outputs.read(files)
+    many = output_size(files) > _MANY_BYTES
+    answer = await asyncio.to_thread(read_answer, files) if many else read_answer(files)
     if refusing:
         refuse((*answer.objects, *answer.config, *answer.values))
     return answer
@@ -186,9 +192,45 @@ def _reason(hook: Hook, end: Exit) -> str:
 
 
 def _despite(files: Workspace) -> tuple[ObjectOperation, ...]:
-    """Operations of a failed hook that are to be done nevertheless. A file that it left half-written holds none."""
+    """Operations of a failed hook to carry out nevertheless. A half-written file holds none."""
     try:
-        return tuple(outputs.despite_failure(files))
+        return tuple(read_despite_failure(files))
     except BadOutput as error:
         _log.warn("the failed hook's patch file is ignored", error=error)
         return ()
+
+
+def read_answer(files: Workspace) -> Answer:
+    """The answer of a run that ended well. Raises BadOutput naming the file, the document and the mend."""
+    values = files.values
+    return Answer(
+        config=_read_value_patch(values.config_patch, "CONFIG_VALUES_JSON_PATCH_PATH") if values else (),
+        values=_read_value_patch(values.values_patch, "VALUES_JSON_PATCH_PATH") if values else (),
+        metrics=metric_operations.parse(read_file(files.metrics)),
+        admission=verdicts.admission(read_file(files.admission)),
+        conversion=verdicts.conversion(read_file(files.conversion)),
+        objects=patches.parse(read_file(files.patch)),
+    )
+
+
+def output_size(files: Workspace) -> int:
+    """Bytes in the files of the answer; a missing file counts as empty."""
+    total = 0
+    for path in files.answers:
+        with suppress(OSError):
+            total += os.stat(path).st_size
+    return total
+
+
+def _read_value_patch(path: str, variable: str) -> tuple[PatchOperation, ...]:
+    """Raises BadOutput."""
+    try:
+        return json_patches.parse(text) if (text := read_file(path)) else ()
+    except BadOutput as error:
+        raise BadOutput(f"{variable}: {error}") from None
+
+
+def read_despite_failure(files: Workspace) -> list[ObjectOperation]:
+    """The status patches marked `ignoreHookError`, to carry out although the hook failed. Raises BadOutput."""
+    operations = patches.parse(read_file(files.patch))
+    return [operation for operation in operations if operation.ignore_hook_error and operation.subresource == "status"]

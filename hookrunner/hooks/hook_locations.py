@@ -1,4 +1,4 @@
-"""What kind of hook a file is by where it lies, for tools that are given paths and know of no settings.
+"""The kind of a hook by the location of its file, for tools that get paths and have no settings.
 
 The start does not ask: it knows which directory is that of modules, and which that of global hooks (`discovery`).
 """
@@ -13,7 +13,7 @@ from hookrunner.hooks.discovery import HookFile, Skipped
 from hookrunner.model.values import GLOBAL
 
 _ALWAYS = ("module.yaml", "enabled")
-"""Whatever has one of these beside its `hooks` is a module; whatever has one of the next, if it is numbered too."""
+"""A directory with one of these beside its `hooks` is a module; with one of the next, if its name has a number."""
 _IF_NUMBERED = ("Chart.yaml", "templates", "values.yaml", "openapi")
 
 

@@ -1,16 +1,23 @@
-"""What hooks write of values, as operations (addon-operator.md §2.5, §13.11). What they may change is decided in
-`values.patches`."""
+"""JSON patches that hooks write: the operations of a patch of values, and the steps of a JSON patch of an object or a
+review, checked before they are sent anywhere, so that an error names the step. What a patch of values may change is
+decided in `values/patches.py`.
+
+Source: https://www.rfc-editor.org/rfc/rfc6902
+"""
+
+from collections.abc import Iterator
 
 from hookrunner import redaction
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
+from hookrunner.hooks.shapes import TEXT, Many, Problem, Table, Text, check
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
 from kubetypes.yaml_values import BadDocument
 
 _KNOWN = ("add", "remove", "test")
 _UNKNOWN = ("replace", "move", "copy")
-"""Those of RFC 6902 that neither the predecessor nor we know."""
+"""Operations of RFC 6902 that neither the predecessor nor hookrunner supports in values."""
 
 
 def parse(text: bytes) -> tuple[PatchOperation, ...]:
@@ -45,3 +52,23 @@ def _is_path(path: JSON) -> bool:
 
 def _place(path: JSON) -> str:
     return f" for {path}" if _is_path(path) else ""
+
+
+_STEPS = Many(
+    Table(
+        {"op": Text(("add", "remove", "replace", "move", "copy", "test")), "path": TEXT, "from": TEXT},
+        required={"op": "replace", "path": "/spec/replicas"},
+        open=True,
+    )
+)
+_NEEDED = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
+
+
+def step_problems(steps: JSON, key: str) -> Iterator[Problem]:
+    """What is wrong with the value of `key`, which must be a list of steps."""
+    yield from check(steps, _STEPS, key)
+    for place, step in enumerate(steps if isinstance(steps, list) else ()):
+        operation = str(step.get("op")) if isinstance(step, dict) else ""
+        needed = _NEEDED.get(operation)
+        if needed and needed not in step:
+            yield Problem(f"{key}[{place}].{needed}", f"is required for {operation}")
