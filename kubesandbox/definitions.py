@@ -21,7 +21,7 @@ ENDING = {
 MANAGER = WriteOptions(manager="kube-apiserver")
 
 
-class Definitions:
+class DefinitionController:
     """Keeps `Kinds` and the status of definitions in step with the definitions that there are."""
 
     def __init__(self, api: Api) -> None:

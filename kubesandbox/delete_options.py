@@ -12,7 +12,7 @@ PROPAGATIONS = ("Foreground", "Background", "Orphan")
 
 
 def read(query: Mapping[str, str], body: JSON, verb: str) -> DeleteOptions:
-    """Read and check the query and the body (`DeleteOptions`, None if there is none). Raises Refused 400 or 422."""
+    """Read and check the query and the body (`DeleteOptions`, None without a body). Raises Refused 400 or 422."""
     said = {**_from_query(query), **(_checked_body(body) if body is not None else {})}
     dry_run, propagation = said.get("dryRun") or [], said.get("propagationPolicy") or ""
     orphan = said.get("orphanDependents")

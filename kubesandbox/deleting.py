@@ -56,7 +56,7 @@ def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Ob
 
 
 def pending(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> bool:
-    """Whether a Pod's grace is running already and stays as it is: nobody is asked about that again."""
+    """Whether a Pod's grace is running already and stays as it is: webhooks are not asked again."""
     running = kind.stored == "pods" and bool(old["metadata"].get("deletionGracePeriodSeconds"))
     return running and marked(kind, old, options, now) == old
 

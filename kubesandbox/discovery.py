@@ -1,7 +1,7 @@
 """What the sandbox says it serves: `/api`, `/apis`, their groups and versions, `/version`, the index and health checks.
 
 Pure functions from the kinds to documents. Subresources and kinds that the sandbox only knows in order to refuse them
-are not told. Order, names and hashes are those of a real API server (compared by the tests).
+are left out. Order, names and hashes are those of a real API server (compared by the tests).
 
 https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
 """

@@ -147,7 +147,7 @@ class Faults:
             elif http.transport is not None:
                 http.transport.abort()
                 raise ConnectionResetError("refused by a fault")
-        await self._unstalled(line)
+        await self._wait_while_stalled(line)
 
     async def through(
         self, http: web.BaseRequest, response: web.StreamResponse, events: AsyncIterator[Event]
@@ -157,7 +157,7 @@ class Faults:
         with self._open(Stream(line, response, asyncio.current_task(), http.transport)):
             async for event in events:
                 if not await self._spoilt(line, response, event):
-                    await self._unstalled(line)
+                    await self._wait_while_stalled(line)
                     yield event
 
     async def _spoilt(self, line: str, response: web.StreamResponse, event: Event) -> bool:
@@ -187,7 +187,7 @@ class Faults:
         if fault.times and self._used[number] >= fault.times:
             self.remove(number)
 
-    async def _unstalled(self, line: str) -> None:
+    async def _wait_while_stalled(self, line: str) -> None:
         while self._matching(line, "stall"):
             await self._changed.wait()
 

@@ -28,7 +28,7 @@ MANAGER = WriteOptions(manager="garbage-collector")
 
 
 class Owner(Enum):
-    """What a reference leads to. `LOST`: nobody can say, its kind is not served or it has another scope."""
+    """What a reference leads to. `LOST`: unknown, its kind is not served or it has another scope."""
 
     THERE = 1
     GONE = 2
@@ -37,7 +37,7 @@ class Owner(Enum):
 
 
 class Garbage:
-    """Deletes what nobody owns any more, and finishes owners that wait for it."""
+    """Deletes objects without owners, and finishes owners that wait for their dependents."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -55,7 +55,7 @@ class Garbage:
             self._look_at_uid(uid)
 
     def close(self) -> None:
-        """Wait for nobody any more."""
+        """Cancel all timers."""
         for waiting in self._missed.values():
             waiting.cancel()
 
@@ -101,7 +101,7 @@ class Garbage:
         if Owner.THERE in states:
             self._own(obj, [owner for owner, state in found if state is Owner.THERE])
         elif Owner.WAITS_FOR_DEPENDENTS in states and (dependents := self._graph.dependents(uid)):
-            if any(_waits_for_dependents(one) for one in dependents):  # a circle: somebody has to be the first
+            if any(_waits_for_dependents(one) for one in dependents):  # a cycle: one of them has to be the first
                 self._own(obj, [{**owner, "blockOwnerDeletion": False} for owner in references(obj)])
             self._delete(obj, "Foreground")
         else:

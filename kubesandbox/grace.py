@@ -1,7 +1,7 @@
-"""The end of a Pod's grace: without a kubelet nobody would say that its containers have stopped, and it would never go.
+"""The end of a Pod's grace: without a kubelet nothing reports that its containers have stopped, and it would never go.
 
 So it goes when `metadata.deletionTimestamp` has come; `--simulate` plays the kubelet, which lets it go sooner. A real
-API server waits for ever. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
+API server waits indefinitely. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Grace:
                 self._wait(change.after)
 
     def close(self) -> None:
-        """Wait for nobody any more."""
+        """Cancel all timers."""
         for waiting in self._ending.values():
             waiting.cancel()
 

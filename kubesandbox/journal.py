@@ -27,7 +27,7 @@ class Journal:
     """An open data file, which no second process can open."""
 
     def __init__(self, path: Path) -> None:
-        """Raises BadFile if the file is not ours, or somebody else's at the moment."""
+        """Raises BadFile if it is not a data file of a sandbox, or another process uses it."""
         self._path = path
         try:
             self._db = self._opened(path)

@@ -110,7 +110,7 @@ class Kind:
 
     @property
     def deprecation(self) -> str:
-        """What clients of a deprecated version are told; "" if it is none."""
+        """The warning for clients of a deprecated version; "" for others."""
         if not self.custom:
             return DEPRECATED.get(self.stored, "")
         versions = (self.definition or {}).get("versions", ())
@@ -137,7 +137,7 @@ class Kinds:
         self._index()
 
     def get(self, group: str, version: str, plural: str) -> Kind | None:
-        """The kind behind a path, None if there is none."""
+        """The kind behind a path, None if it is not served."""
         return self._kinds.get((group, version, plural))
 
     def __iter__(self) -> Iterator[Kind]:
@@ -170,7 +170,7 @@ class Kinds:
 
 @cache
 def builtin() -> tuple[Kind, ...]:
-    """The built-in kinds, in the API server's order. Their schemas are read when somebody looks at one."""
+    """The built-in kinds, in the API server's order. Their schemas are read on first use."""
     return tuple(
         kind
         for group in builtin_kinds.document()["groups"]
@@ -179,7 +179,7 @@ def builtin() -> tuple[Kind, ...]:
 
 
 def _kinds_of(group: str, version: str, said: dict[str, Any]) -> Iterator[Kind]:
-    definitions = data.Definitions(group, version)
+    definitions = data.SchemaDefinitions(group, version)
     for one in said["kinds"]:
         yield Kind(
             group=group,

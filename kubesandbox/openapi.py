@@ -21,7 +21,7 @@ from kubetypes import builtin_kinds
 from kubetypes.json_values import JSON
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""The media type of OpenAPI v2 in protobuf. kubectl asks for `…v2@v1.0…`, which is none to answer with."""
+"""The media type of OpenAPI v2 in protobuf. kubectl asks for `…v2@v1.0…`, which is no media type to answer with."""
 SCALE = "io.k8s.api.autoscaling."
 INTEGER_OR_STRING: list[JSON] = [{"type": "integer"}, {"type": "string"}]
 KEPT_IF_TRUE = (
@@ -60,7 +60,7 @@ def index(kinds: Kinds) -> dict[str, JSON]:
 
 
 def document(kinds: Kinds, path: str) -> Document | None:
-    """The document of `/openapi/v3/<path>`; None if there is none."""
+    """The document of `/openapi/v3/<path>`; None for an unknown path."""
     return next((one for one in _documents(kinds) if one.path == path), None)
 
 

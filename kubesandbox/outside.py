@@ -1,7 +1,7 @@
-"""Who is asked outside of this process before something is written or shown: the seams to webhooks.
+"""Which webhooks are asked before an object is written or shown: the seams between the verbs and `webhooks/`.
 
-The verbs know only these two; `webhooks/` answers them over HTTPS. Controllers of the sandbox, seeds and the simulation
-ask nobody: to them every gate is open, and nothing is converted.
+The verbs know only these two protocols; `webhooks/` implements them over HTTPS. Controllers of the sandbox, seeds and
+the simulation ask no webhook: for them every gate is open, and nothing is converted.
 """
 
 from collections.abc import Coroutine, Sequence
@@ -17,8 +17,8 @@ T = TypeVar("T")
 class Gate(Protocol):
     """What a request has to pass. What is new is created, what was there is updated; objects are not changed."""
 
-    async def mutated(self, obj: Object, old: Object | None) -> Object:
-        """The object as it is to be written instead. Raises Refused."""
+    async def mutate(self, obj: Object, old: Object | None) -> Object:
+        """The object to write instead. Raises Refused."""
         ...
 
     async def check(self, obj: Object, old: Object | None) -> None:
@@ -37,19 +37,19 @@ class Converter(Protocol):
         """See to it that these can be read in the version of `kind`. Raises Refused."""
         ...
 
-    async def kept(self, kind: Kind, obj: Object) -> Object:
+    async def to_stored_version(self, kind: Kind, obj: Object) -> Object:
         """An object in the version in which it is stored. Raises Refused."""
         ...
 
-    async def shown(self, kind: Kind, obj: Object) -> Object:
+    async def to_version(self, kind: Kind, obj: Object) -> Object:
         """An object in the version of `kind`. Raises Refused."""
         ...
 
 
 class Open:
-    """Nobody is asked."""
+    """No webhook is asked."""
 
-    async def mutated(self, obj: Object, old: Object | None) -> Object:
+    async def mutate(self, obj: Object, old: Object | None) -> Object:
         """As it is."""
         return obj
 
@@ -66,11 +66,11 @@ class Unconverted:
     async def prepare(self, kind: Kind, stored: Sequence[Stored]) -> None:
         """What cannot be read is found out when it is read."""
 
-    async def kept(self, kind: Kind, obj: Object) -> Object:
+    async def to_stored_version(self, kind: Kind, obj: Object) -> Object:
         """As it is."""
         return obj
 
-    async def shown(self, kind: Kind, obj: Object) -> Object:
+    async def to_version(self, kind: Kind, obj: Object) -> Object:
         """As it is."""
         return obj
 
@@ -79,11 +79,11 @@ OPEN, UNCONVERTED = Open(), Unconverted()
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """What a verb comes to that has nobody to wait for."""
+    """The result of a verb that waits for nothing."""
     try:
         work.send(None)
     except StopIteration as done:
         result: T = done.value
         return result
     work.close()
-    raise AssertionError("a verb waits that has nobody to wait for")
+    raise AssertionError("a verb waits although no webhook is asked")

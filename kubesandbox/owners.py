@@ -7,7 +7,7 @@ from kubesandbox.store import Key, Store, Stored
 
 
 class Owners:
-    """The graph. It may lag behind the store by the changes that were not told yet."""
+    """The graph. It may lag behind the store by changes that were not delivered yet."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class Owners:
         return list(self._owned.pop(uid, ()))
 
     def missing(self) -> set[str]:
-        """Owners that nobody has seen."""
+        """Owners that were never in the store."""
         return self._owned.keys() - self._places.keys()
 
     def uids(self) -> list[str]:

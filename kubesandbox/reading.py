@@ -77,7 +77,7 @@ def _as_version(stored: Stored, kind: Kind) -> dict[str, Any]:
 
 
 def _converted(stored: Stored, kind: Kind) -> dict[str, Any]:
-    """As a webhook has converted it; somebody has to have asked it before."""
+    """As a webhook has converted it; `prepare` has to be called before."""
     text = kind.converted.get(stored)
     if text is None:
         said = f'{kind.stored} "{stored.key.name}" is not there in version {kind.version}, and no webhook was asked'
@@ -99,7 +99,7 @@ def _written_so(kind: Kind, stored: Stored) -> bool:
 
 
 def matcher(kind: Kind, options: ListOptions) -> Matches | None:
-    """What the selectors say of an object; None if there are none. Raises Refused 400."""
+    """A check by the selectors; None without selectors. Raises Refused 400."""
     if not options.labels and not options.fields:
         return None
     labels, fields = label_selector(options.labels), field_selector(options.fields, kind)
@@ -107,7 +107,7 @@ def matcher(kind: Kind, options: ListOptions) -> Matches | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ListedObjects:
     """What a list is made of: all that may be in it, as of a revision."""
 
     at: int
@@ -120,15 +120,15 @@ class Found:
         return self.objects if self.matches is not None else self.objects[: self.limit or None]
 
 
-def find(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Found:
+def find(store: Store, kind: Kind, namespace: str, options: ListOptions) -> ListedObjects:
     """What a list is made of. Raises Refused 400, 410, 504."""
     matches = matcher(kind, options)
     at, start = _from(store, options)
     rest = [one for one in store.select(kind.kept, namespace, at) if _after(one.key, start)]
-    return Found(at, rest, matches, options.limit)
+    return ListedObjects(at, rest, matches, options.limit)
 
 
-def page(kind: Kind, found: Found) -> Page:
+def page(kind: Kind, found: ListedObjects) -> Page:
     """One page of a list, the first of what was found."""
     matches, at = found.matches, found.at
     chosen = found.objects if matches is None else [one for one in found.objects if matches(obj(kind, one))]
@@ -150,7 +150,7 @@ def _from(store: Store, options: ListOptions) -> tuple[int, tuple[str, str]]:
 
 
 def check_not_ahead(store: Store, version: int) -> None:
-    """Nobody can have seen a revision that is still to come; real servers wait some seconds for it. Refused 504."""
+    """Refuse a revision that is still to come (504); a real server waits some seconds for it."""
     if version > store.revision:
         message = f"Timeout: Too large resource version: {version}, current: {store.revision}"
         cause = Cause("ResourceVersionTooLarge", "Too large resource version")

@@ -64,7 +64,8 @@ NOT_ACTED_ON = {
 
 
 def remarks(kind: Kind, obj: Object) -> list[str]:
-    """What a client is told of an object that is taken: what a real API server would do with it, what is odd in it."""
+    """Warnings for the client about an object that is accepted: what a real API server would do with it, what is odd in
+    it."""
     if kind.stored == DEFINITIONS:
         return list(definition.warnings(obj))
     if any(hook.get("matchConditions") for hook in obj.get("webhooks") or ()) and not cel.available():
@@ -131,7 +132,7 @@ def patched(kind: Kind, result: JSON, strictness: str) -> tuple[Object, list[str
 
 
 def configured(kind: Kind, where: Place, config: JSON) -> Object:
-    """The configuration that is to be applied, not decoded: what it does not say is nobody's. Raises Refused 400."""
+    """The configuration to apply, not decoded: no manager owns fields that it leaves out. Raises Refused 400."""
     if not isinstance(config, dict) or not isinstance(config.get("metadata") or {}, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
     said = (str(config.get("apiVersion") or ""), str(config.get("kind") or ""))

@@ -5,7 +5,7 @@
         sandbox.contents                             # objects, without HTTP
         sandbox.faults, sandbox.store, sandbox.api   # for tests
 
-It listens on the loopback address, unless it is told otherwise and given a token and a certificate.
+It listens on the loopback address, unless the options name another one, a token and a certificate.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from aiohttp import web
 from kubesandbox import kinds, namespaces, seeds
 from kubesandbox.api import Api
 from kubesandbox.contents import Contents
-from kubesandbox.definitions import Definitions
+from kubesandbox.definitions import DefinitionController
 from kubesandbox.faults import Faults
 from kubesandbox.garbage import Garbage
 from kubesandbox.grace import Grace
@@ -82,7 +82,7 @@ class Sandbox:
         return yaml.safe_dump(config, sort_keys=False)
 
 
-class Controller(Protocol):
+class ApiController(Protocol):
     """Keeps something in order, by writing like any client."""
 
     def sweep(self) -> None:
@@ -102,7 +102,7 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
         api = Api(store, every)
         namespaces.make_first(api)
         garbage, grace = Garbage(api), Grace(api)
-        controllers: list[Controller] = [Definitions(api), Namespaces(api), garbage, grace]
+        controllers: list[ApiController] = [DefinitionController(api), Namespaces(api), garbage, grace]
         following = asyncio.create_task(_follow(store.feed(), controllers))
         for controller in controllers:
             controller.sweep()
@@ -141,7 +141,7 @@ def _store(data: Path | None) -> Iterator[Store]:
         yield store
 
 
-async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]) -> None:
+async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[ApiController]) -> None:
     """Tell every controller of every change, in order. They write too; what they write comes round again."""
     while True:
         changes = [await feed.get(), *(feed.get_nowait() for _ in range(feed.qsize()))]
@@ -156,7 +156,7 @@ async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[Controller]
 @asynccontextmanager
 async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
     # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
-    # Bodies are taken as they come, as a real API server takes them: nobody can send a bomb of zeros.
+    # Bodies are taken as they come, as a real API server takes them: a compressed bomb of zeros is not unpacked.
     how = {"access_log": None, "handler_cancellation": True, "auto_decompress": False, "keepalive_timeout": IDLE}
     runner = web.ServerRunner(Crowd(web.Server(server.answer), CONNECTIONS, **how), shutdown_timeout=STOP_GRACE)
     await runner.setup()
@@ -169,7 +169,7 @@ async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
         await site.start()
         assert site._server is not None
         port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
-        # Whoever listens everywhere is found here too.
+        # A server that listens on all addresses is reached on this one.
         address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.address, options.address)
         host = f"[{address}]" if ":" in address else address
         yield f"{'https' if tls else 'http'}://{host}:{port}"

@@ -2,7 +2,7 @@
 
 A `Schema` is a place in such a document, with references resolved. Patches ask it how lists merge, managed fields what
 a list's keys are, pruning which fields there are, defaulting and validation the rest (`raw`). Children are made once,
-when somebody asks.
+on first use.
 
 https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy has the `x-kubernetes-*` keys.
 """
@@ -22,7 +22,7 @@ class Schema:
 
     `name` is the definition's name (`io.k8s.api.core.v1.Container`), "" inside a definition and for custom resources.
     `raw` has what stands at the place of use on top of what the definition says (`default`, `description`). A reference
-    is resolved when it is looked at, so that a kind nobody uses costs nothing.
+    is resolved when it is looked at, so that an unused kind costs nothing.
     """
 
     def __init__(self, raw: dict[str, Any], definitions: Definitions | None = None) -> None:
@@ -84,7 +84,7 @@ class Schema:
 
     @cached_property
     def list_map_keys(self) -> tuple[str, ...]:
-        """The fields by which elements of a list of type `map` are told apart."""
+        """The key fields of elements of a list of type `map`."""
         return tuple(self.raw.get("x-kubernetes-list-map-keys", ()))
 
     @property
@@ -109,7 +109,7 @@ class Schema:
 
     @property
     def preserves_unknown(self) -> bool:
-        """Whether fields that nobody declared are kept (`x-kubernetes-preserve-unknown-fields`)."""
+        """Whether undeclared fields are kept (`x-kubernetes-preserve-unknown-fields`)."""
         return bool(self.raw.get("x-kubernetes-preserve-unknown-fields"))
 
     @property

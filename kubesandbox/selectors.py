@@ -79,7 +79,7 @@ class _Unreadable(Exception):
 
 
 class _Tokens:
-    """The words and signs of a selector, one after the other, `_END` for ever after the last."""
+    """The words and signs of a selector, one after the other, then `_END` without end."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
@@ -146,7 +146,7 @@ def _value(tokens: _Tokens) -> str:
 
 
 def _set(tokens: _Tokens) -> set[str]:
-    """The values in parentheses. Where there is none between commas it is the empty one."""
+    """The values in parentheses. Between two commas is the empty value."""
     if (opening := tokens.take()) != "(":
         raise _Unreadable(f"found '{opening}' expected: '('")
     if tokens.next not in (")", ",") and not _is_word(tokens.next):
@@ -209,6 +209,6 @@ def _invalid(value: str, faults: list[str]) -> str:
 
 
 def _integer(text: str) -> int | None:
-    """A number of 64 bits, None if it is none."""
+    """A number of 64 bits, None for other text."""
     number = int(text) if _INTEGER.fullmatch(text) and len(text.lstrip("+-0")) < 20 else None
     return number if number is not None and -(2**63) <= number < 2**63 else None

@@ -85,19 +85,19 @@ class Server:
     async def _response(self, http: web.BaseRequest) -> web.StreamResponse:
         """The answer, or the refusal."""
         try:
-            return await self._answered(http)
+            return await self._answer_request(http)
         except Refused as refused:
             return _refusal(http, refused)
         except RecursionError:
             return _refusal(http, status.bad_request(depths.WHY))
         except ConnectionError:
-            return web.Response(status=HTTPStatus.BAD_REQUEST)  # for nobody: the connection is gone
+            return web.Response(status=HTTPStatus.BAD_REQUEST)  # is not sent: the connection is gone
         except Exception as error:
             _LOG.error("the request %s %s met a bug", http.method, http.path_qs, exc_info=error)
             message = f"Internal error occurred: {type(error).__name__}: {error}"
             return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
 
-    async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:
+    async def _answer_request(self, http: web.BaseRequest) -> web.StreamResponse:
         guard.check(http.headers, http.host, self._token)
         await self._faults.before(http)
         if http.path.startswith("/_sandbox/"):
@@ -194,7 +194,7 @@ class Server:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(asked.http)
         first = True
-        world = watching.World(self._api.store, self._api.kinds, self._gates.converter)
+        world = watching.WatchSources(self._api.store, self._api.kinds, self._gates.converter)
         events = watching.events(world, watch, deadline)
         with suppress(ConnectionError):  # the client has gone, as every watch ends some day
             async for event in self._faults.through(asked.http, response, events):
@@ -273,5 +273,5 @@ def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:
     if refused.retry_after:
         headers["Retry-After"] = str(refused.retry_after)
     if refused.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        headers["Connection"] = "close"  # what is left of the body is nobody's
+        headers["Connection"] = "close"  # the rest of the body is not read
     return web.Response(body=answers.dumped(form, refused.json()), status=refused.code, headers=headers)

@@ -180,7 +180,7 @@ def wrong(field: str, value: JSON, why: str) -> Cause:
 
 
 def unsupported(field: str, value: JSON, allowed: Sequence[str]) -> Cause:
-    """A field's value is none of those that there are."""
+    """A field's value is not one of the supported ones."""
     choices = ", ".join(f'"{one}"' for one in allowed)
     return Cause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {choices}", field)
 

@@ -73,7 +73,7 @@ class Change:
         return sum(len(one.body) for one in (self.before, self.gone) if one is not None)
 
 
-class Journal(Protocol):
+class ChangeLog(Protocol):
     """Where writes are kept beyond the process."""
 
     def append(self, change: Change) -> None:
@@ -86,7 +86,7 @@ class Store:
 
     def __init__(
         self,
-        journal: Journal | None = None,
+        journal: ChangeLog | None = None,
         clock: Callable[[], float] = time.monotonic,
         kept: Kept = Kept(),
     ) -> None:
@@ -137,13 +137,13 @@ class Store:
         found = self._history[max(0, len(self._history) - max(0, self.revision - since)) :]
         return [change for change in found if change.key.resource == resource] if resource else found
 
-    async def changed(self, resource: str, since: int) -> None:
-        """Wait until something happened to a resource ("" for any) after a revision, or somebody rings. Refused 410."""
+    async def wait_for_change(self, resource: str, since: int) -> None:
+        """Wait for a change of a resource ("" for any) after a revision, or for `ring`. Refused 410."""
         if not self.changes(since, resource):
             await self._news.setdefault(resource, asyncio.Event()).wait()
 
     def ring(self, resource: str) -> None:
-        """Let those who wait for a resource look again."""
+        """Wake those who wait for a resource."""
         if (news := self._news.pop(resource, None)) is not None:
             news.set()
 

@@ -29,7 +29,7 @@ async def update(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, 
     """PUT of an object or of what is below it."""
     if where.subresource != "scale":
         return await verbs.update(kind, where, options, body)
-    return await _scaled(verbs, kind, where, options, body.value)
+    return await _write_scale(verbs, kind, where, options, body.value)
 
 
 async def patch(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
@@ -40,11 +40,11 @@ async def patch(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, p
     if patch.type == APPLY:
         done = await scales.apply(kind, where, options, patch.body)
         return Written(scaling.scale(done.obj, kind), warnings=done.warnings)
-    there = scaling.scale(reading.obj(kind, await verbs.found(kind, where)), kind)
-    return await _scaled(verbs, kind, where, options, patch.applied(there, kind))
+    there = scaling.scale(reading.obj(kind, await verbs.find(kind, where)), kind)
+    return await _write_scale(verbs, kind, where, options, patch.applied(there, kind))
 
 
-async def _scaled(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, scale: JSON) -> Written:
+async def _write_scale(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, scale: JSON) -> Written:
     replicas = replicas_of(scale)
     if replicas < 0:
         cause = status.wrong("spec.replicas", replicas, "must be greater than or equal to 0")
@@ -84,7 +84,7 @@ async def create(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, 
     reading.found(verbs.store, kind, where)
     if where.subresource == "eviction":
         _evicting(where, options, body if isinstance(body, dict) else {})
-    asked = await _admitted(verbs, kind, where, body)
+    asked = await _admit(verbs, kind, where, body)
     freely = replace(verbs, gate=OPEN)
     if where.subresource == "eviction":
         return await freely.delete(kind, where, _evicting(where, options, asked))
@@ -95,7 +95,7 @@ async def create(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, 
     return await freely.modify(kind, where, options, lambda old: _bound(old, str(node)))
 
 
-async def _admitted(verbs: Verbs, kind: Kind, where: Place, body: JSON) -> Object:
+async def _admit(verbs: Verbs, kind: Kind, where: Place, body: JSON) -> Object:
     said = body if isinstance(body, dict) else {}
     below = kind.subresources[where.subresource]
     version = f"{below.group}/{below.version}" if below.group else below.version
@@ -103,7 +103,7 @@ async def _admitted(verbs: Verbs, kind: Kind, where: Place, body: JSON) -> Objec
     asked = {"kind": below.kind, "apiVersion": version, **said}
     if isinstance(meta, dict):
         asked["metadata"] = {**meta, "namespace": where.namespace}
-    asked = await verbs.gate.mutated(asked, None)
+    asked = await verbs.gate.mutate(asked, None)
     await verbs.gate.check(asked, None)
     return asked
 
@@ -137,9 +137,9 @@ class _ScaleGate:
     gate: Gate
     kind: Kind
 
-    async def mutated(self, obj: Object, old: Object | None) -> Object:
+    async def mutate(self, obj: Object, old: Object | None) -> Object:
         before = scaling.scale(obj, self.kind)
-        scale = await self.gate.mutated(before, old and scaling.scale(old, self.kind))
+        scale = await self.gate.mutate(before, old and scaling.scale(old, self.kind))
         if scale is before:
             return obj
         changed: Object = scaling.with_replicas(obj, replicas_of(scale), self.kind)

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 @lru_cache(maxsize=256)
 def context(bundle: str) -> ssl.SSLContext:
-    """Trust nobody else; without a bundle, those whom this machine trusts. One that cannot be read trusts nobody."""
+    """Trust only the bundle; without one, what this machine trusts. With a bundle that cannot be read nothing is
+    trusted."""
     if not bundle:
         return ssl.create_default_context()
     return _context(bundle) or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -30,9 +30,9 @@ DEFINITION_ENDS = "create not allowed while custom resource definition is termin
 BEING_ENDED = "unable to create new content in namespace {} because it is being terminated"
 
 Step = Callable[[Object], Object]
-"""Takes an object, its own to change, and gives what is to be written instead."""
+"""Takes an object that it may change, and returns the one to write instead."""
 Change = Callable[[Object, Object], tuple[Object, Sequence[str]]]
-"""Takes an object as it is and a copy, its own to change; gives what is to be written instead, and warnings."""
+"""Takes an object as it is and a copy that it may change; returns the one to write instead, and warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class Verbs:
         obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
         obj = rules.defaulted(kind, identity.bare(rules.placed(kind, where, obj)))
         obj = fields.updated(None, obj, kind, self._write(where, options))
-        return await self._stored(kind, await self._checked(kind, where, obj), options, warnings)
+        return await self._store_new(kind, await self._admit_new(kind, where, obj), options, warnings)
 
-    async def _checked(self, kind: Kind, where: Place, obj: Object) -> Object:
+    async def _admit_new(self, kind: Kind, where: Place, obj: Object) -> Object:
         """What creating makes of it, and it is right so."""
         self._check_place(kind, where.namespace, obj)
         classes = [one.json() for one in self.store.select(PRIORITIES)] if kind.stored == "pods" else []
-        obj = self._born(await self.gate.mutated(rules.admitted(kind, obj, classes), None))
+        obj = self._born(await self.gate.mutate(rules.admitted(kind, obj, classes), None))
         obj = rules.for_create(kind, obj, classes)
         rules.check(kind, obj, None)
         await self.gate.check(obj, None)
@@ -79,7 +79,7 @@ class Verbs:
         meta = obj["metadata"]
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = names.generated(meta["generateName"])
-        meta.setdefault("name", "")  # which is told later, with everything else that is wrong
+        meta.setdefault("name", "")  # reported later, with everything else that is wrong
         meta["uid"], meta["creationTimestamp"] = str(uuid4()), rfc3339(self.now())
         return obj
 
@@ -97,10 +97,10 @@ class Verbs:
         if kind.custom and _ends(self.store.get(Key(rules.DEFINITIONS, "", kind.stored))):
             raise status.forbidden(kind.resource(name), DEFINITION_ENDS)
 
-    async def _stored(self, kind: Kind, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
+    async def _store_new(self, kind: Kind, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
         name = obj["metadata"]["name"]
         key = Key(kind.kept, obj["metadata"].get("namespace", ""), name)
-        kept = await self.converter.kept(kind, obj)
+        kept = await self.converter.to_stored_version(kind, obj)
         self._check_place(kind, key.namespace, obj)  # which may be gone since webhooks were asked
         known = self.store.get(key)
         if known is not None:
@@ -159,7 +159,7 @@ class Verbs:
             obj = rules.defaulted(kind, rules.placed(kind, where, change(own)))
             return fields.updated(old, obj, kind, self._write(where, options)), warnings
 
-        return await self._replaced(kind, where, options, changed)
+        return await self._write_change(kind, where, options, changed)
 
     async def _apply(self, kind: Kind, where: Place, options: WriteOptions, config: JSON) -> Written:
         """Server-side apply: the only patch that creates what is not there."""
@@ -180,7 +180,7 @@ class Verbs:
             obj, warnings = rules.decoded(kind, result, options.validation)
             return rules.defaulted(kind, rules.placed(kind, where, obj)), warnings
 
-        return await self._replaced(kind, where, options, merged)
+        return await self._write_change(kind, where, options, merged)
 
     async def _created_by_apply(self, kind: Kind, where: Place, options: WriteOptions, config: Object) -> Written:
         if where.subresource:
@@ -191,17 +191,17 @@ class Verbs:
         merged = fields.applied(None, config, kind, self._write(where, options), options.force)
         obj, warnings = rules.decoded(kind, merged, options.validation)
         obj = rules.defaulted(kind, identity.bare(rules.placed(kind, where, obj)))
-        return await self._stored(kind, await self._checked(kind, where, obj), options, warnings)
+        return await self._store_new(kind, await self._admit_new(kind, where, obj), options, warnings)
 
-    async def _replaced(self, kind: Kind, where: Place, options: WriteOptions, change: Change) -> Written:
-        """Write what `change` makes of the object, as soon as nobody else has written meanwhile."""
+    async def _write_change(self, kind: Kind, where: Place, options: WriteOptions, change: Change) -> Written:
+        """Write what `change` makes of the object; again from its new state if another client has written meanwhile."""
         while True:
-            stored = await self.found(kind, where)
+            stored = await self.find(kind, where)
             old = reading.obj(kind, stored)
             obj, warnings = change(old, reading.obj(kind, stored))
             obj = await self._next(kind, where, obj, old)
             obj["metadata"]["resourceVersion"] = str(stored.revision)
-            kept = await self.converter.kept(kind, obj)
+            kept = await self.converter.to_stored_version(kind, obj)
             if self.store.get(stored.key) is stored:
                 break
         if options.dry_run or identity.same(kept, stored):
@@ -212,7 +212,7 @@ class Verbs:
         obj = await self._put(kind, stored.key, obj, kept)
         return Written(obj, warnings=[*warnings, *rules.remarks(kind, obj)])
 
-    async def found(self, kind: Kind, where: Place) -> Stored:
+    async def find(self, kind: Kind, where: Place) -> Stored:
         """The object of a path, ready to be read. Raises Refused 404."""
         stored = reading.found(self.store, kind, where)
         await self.converter.prepare(kind, [stored])
@@ -220,7 +220,7 @@ class Verbs:
 
     async def _next(self, kind: Kind, where: Place, obj: Object, old: Object) -> Object:
         """What an update makes of it, and it is right so."""
-        obj = await self.gate.mutated(obj, old)
+        obj = await self.gate.mutate(obj, old)
         obj = fields.settled(old, identity.continued(kind, obj, old))
         obj = rules.for_update(kind, obj, old, where.subresource)
         rules.check(kind, obj, old, where.subresource)
@@ -232,13 +232,13 @@ class Verbs:
     async def delete(self, kind: Kind, where: Place, options: DeleteOptions) -> Written:
         """Raises Refused 404, 409."""
         while True:
-            stored = await self.found(kind, where)
+            stored = await self.find(kind, where)
             old = reading.obj(kind, stored)
             deleting.check_preconditions(kind, old, options)
             if not deleting.pending(kind, old, options, self.now()):
                 await self.gate.check_deletion(old)
             obj = deleting.marked(kind, old, options, self.now())
-            kept = await self.converter.kept(kind, obj) if obj is not None else {}
+            kept = await self.converter.to_stored_version(kind, obj) if obj is not None else {}
             if self.store.get(stored.key) is stored:
                 break
         if obj is None:

@@ -92,7 +92,7 @@ def opened(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Wa
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class WatchSources:
     """What a watch looks at: objects, kinds, and who converts the ones for the others."""
 
     store: Store
@@ -100,7 +100,7 @@ class World:
     converter: Converter
 
 
-async def events(world: World, watch: Watch, deadline: float) -> AsyncIterator[Event]:
+async def events(world: WatchSources, watch: Watch, deadline: float) -> AsyncIterator[Event]:
     """Follow it until `deadline` (seconds on the loop's clock). A compacted revision ends it with an ERROR event,
     and so does an object that cannot be converted."""
     store = world.store
@@ -112,13 +112,13 @@ async def events(world: World, watch: Watch, deadline: float) -> AsyncIterator[E
                 yield event
         elif since:
             store.changes(min(since, store.revision))  # refused if some of them are forgotten
-        async for event in _followed(world, watch, since or store.revision, deadline):
+        async for event in _follow(world, watch, since or store.revision, deadline):
             yield event
     except Refused as refused:
         yield Event("ERROR", orjson.dumps(refused.json()))
 
 
-async def _there(world: World, watch: Watch) -> list[Event]:
+async def _there(world: WatchSources, watch: Watch) -> list[Event]:
     """What there is at the beginning."""
     selected = ListOptions(labels=watch.options.labels, fields=watch.options.fields)
     found = reading.find(world.store, watch.kind, watch.namespace, selected)
@@ -129,8 +129,8 @@ async def _there(world: World, watch: Watch) -> list[Event]:
     return events
 
 
-async def _followed(world: World, watch: Watch, since: int, deadline: float) -> AsyncIterator[Event]:
-    """What happens after a revision. A bookmark comes only when all up to its revision was told."""
+async def _follow(world: WatchSources, watch: Watch, since: int, deadline: float) -> AsyncIterator[Event]:
+    """What happens after a revision. A bookmark comes only when all changes up to its revision were sent."""
     store, kinds = world.store, world.kinds
     kind, clock = watch.kind, asyncio.get_running_loop().time
     bookmark = clock() + BOOKMARK_SECONDS
@@ -150,7 +150,7 @@ async def _followed(world: World, watch: Watch, since: int, deadline: float) -> 
                 yield _bookmark(kind, since)
             if clock() >= deadline:
                 return
-        await _changed(store, kind.kept, since, pause(min(bookmark, deadline), clock()))
+        await _wait_for_change(store, kind.kept, since, pause(min(bookmark, deadline), clock()))
 
 
 def _first(changes: Sequence[Change], revision: int) -> tuple[Sequence[Change], int]:
@@ -163,10 +163,10 @@ def _first(changes: Sequence[Change], revision: int) -> tuple[Sequence[Change], 
     return changes, revision
 
 
-async def _changed(store: Store, resource: str, since: int, seconds: float) -> None:
+async def _wait_for_change(store: Store, resource: str, since: int, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await store.changed(resource, since)
+            await store.wait_for_change(resource, since)
 
 
 def _bookmark(kind: Kind, revision: int, annotations: dict[str, str] | None = None) -> Event:

@@ -28,7 +28,7 @@ DIGITS = 1000
 """Characters of a number that is not in quotes."""
 
 SECTIONS = Bounds("all sections of a ConfigMap or Secret with values", 4 << 20, 200_000)
-"""Whoever may edit the ConfigMap sends these. A ConfigMap holds 1 MiB; the rest is for aliases."""
+"""Written by users who may edit the ConfigMap. A ConfigMap holds 1 MiB; the rest is for aliases."""
 DOCUMENT = Bounds("one file or answer: of a hook, a module, a chart, a user, a client", 64 << 20, 2_000_000)
 """Patches and manifests of 10,000 objects fit well."""
 OBJECT = Bounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)

@@ -2,10 +2,10 @@
 `NoValue`.
 
 The library answers some failures with a value of type ERROR and raises others: after 10,000 steps of loops, for half of
-a surrogate pair, without memory. Which these are is told nowhere, so that every exception counts: what users write is
+a surrogate pair, without memory. Which these are is not documented, so every exception counts: what users write is
 accepted or refused, and crashes nothing.
 
-Loaded when the first expression is compiled: not everybody has the library, and it takes 20 ms and 20 MB.
+Loaded when the first expression is compiled: the library is optional, and takes 20 ms and 20 MB.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which requests come from a foreign web page, in a browser that reaches a server of ours without a password.
+"""Which requests come from a foreign web page, in a browser that reaches one of our servers without a password.
 
 A page reaches the loopback address, and each that the browser's machine reaches, by a name of its own (DNS rebinding):
 `Host` gives it away. It can send without seeing the answer (simple requests): `Origin` gives it away, and where a

@@ -1,8 +1,8 @@
 """CEL with what Kubernetes adds to it, by the library of `cel.py`.
 
-What that lacks (`url`, `ip`, `cidr`, `quantity`, `semver`, comprehensions with two variables) does not compile, and so
-is told when the definition is made. Values are dynamically typed here: a rule that names a field that does not exist is
-found out when it is evaluated, not before as by a real API server.
+What that lacks (`url`, `ip`, `cidr`, `quantity`, `semver`, comprehensions with two variables) does not compile, which
+is reported when the definition is made. Values are dynamically typed here: a rule that names a field that does not
+exist is found out when it is evaluated, not before as by a real API server.
 
 https://kubernetes.io/docs/reference/using-api/cel/
 """

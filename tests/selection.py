@@ -23,7 +23,7 @@ from tests import live
 
 CLUSTERS = {"cluster", "own_cluster", "whole_cluster"}
 LAUNCHER = "launcher"
-PROGRAMS = {"hookrunner", "tests.security.hanging", "benchmarks"}
+PROGRAMS = {"hookrunner", "kubesandbox", "tests.security.hanging", "benchmarks"}
 
 _running: list[pytest.Item] = []
 

@@ -21,7 +21,7 @@ def decoder(type_: Type) -> Decoder:
 
 
 def zero(type_: Type) -> Any:
-    """What Go writes for a value that nobody set."""
+    """What Go writes for a value that was not set."""
     if type_.kind == "struct":
         return {name: zero(field.type) for name, field in type_.fields.items() if not _omitted(field, zero(field.type))}
     return _ZEROS.get(type_.kind)

@@ -1,6 +1,6 @@
 """What Go's decoding makes of a JSON object of a built-in kind, and what its encoding writes back.
 
-Wrong types are refused, fields that nobody knows are dropped and named, nulls are dropped, special values come in their
+Wrong types are refused, unknown fields are dropped and named, nulls are dropped, special values come in their
 one form, empty fields are left out where Go leaves them out and written where Go writes them. Not here: defaults.
 """
 

@@ -27,7 +27,7 @@ Raw = int | bytes
 Read = Callable[[Raw], Any]
 
 
-class Malformed(ValueError):
+class MalformedProtobuf(ValueError):
     """The bytes are no message of the type."""
 
 
@@ -39,9 +39,9 @@ def decoded(text: bytes) -> dict[str, Any]:
         api_version, kind = _text(about.get(1, b"")), _text(about.get(2, b""))
         type_ = type_of(api_version, kind)
         if type_ is None or not text.startswith(MAGIC):
-            raise Malformed(f"no type {api_version} {kind} is known in this form")
+            raise MalformedProtobuf(f"no type {api_version} {kind} is known in this form")
         return {"kind": kind, "apiVersion": api_version} | _message(type_)(_bytes(envelope.get(2, b"")))
-    except (Malformed, ValueError, struct.error, OverflowError, RecursionError) as error:
+    except (MalformedProtobuf, ValueError, struct.error, OverflowError, RecursionError) as error:
         raise bad_request(f"the body cannot be read as protobuf: {error}") from None
 
 
@@ -60,7 +60,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Raw]]:
             continue
         length, at = _varint(data, at) if wire == BYTES else ({FIXED64: 8, FIXED32: 4}.get(wire, 0), at)
         if (not length and wire != BYTES) or at + length > len(data):
-            raise Malformed("it ends in the middle, or has a wire type that nobody uses")
+            raise MalformedProtobuf("it ends in the middle, or has an unknown wire type")
         yield number, data[at : at + length]
         at += length
 
@@ -73,12 +73,12 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 0x80 and result < 2**64:
             return result, at
-    raise Malformed("a number has no end, or more than 64 bits")
+    raise MalformedProtobuf("a number has no end, or more than 64 bits")
 
 
 def _bytes(raw: Raw) -> bytes:
     if isinstance(raw, int):
-        raise Malformed("a number stands where a text or a message is expected")
+        raise MalformedProtobuf("a number stands where a text or a message is expected")
     return raw
 
 
@@ -88,7 +88,7 @@ def _text(raw: Raw) -> str:
 
 def _integer(raw: Raw) -> int:
     if isinstance(raw, bytes):
-        raise Malformed("a text stands where a number is expected")
+        raise MalformedProtobuf("a text stands where a number is expected")
     return raw - 2**64 if raw >= 2**63 else raw
 
 

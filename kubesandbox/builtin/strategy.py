@@ -1,6 +1,7 @@
 """What creating and updating do to an object apart from defaults, per kind: what is reset, counted and made up.
 
-Kinds are told apart by the name under which they are stored (`pods`, `deployments.apps`). Custom kinds have rules too.
+Kinds are distinguished by the name under which they are stored (`pods`, `deployments.apps`). Custom kinds have rules
+too.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ def human(seconds: float) -> str:
 
 
 def since(timestamp: JSON, now: datetime) -> str:
-    """The time since a timestamp of the API, `<unknown>` without one. Raises `ValueError` if it is none."""
+    """The time since a timestamp of the API, `<unknown>` without one. Raises `ValueError` if it is not a timestamp."""
     if not timestamp or timestamp == ZERO_TIME:
         return UNKNOWN
     return human((now - moment(str(timestamp))).total_seconds())

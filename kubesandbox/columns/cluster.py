@@ -117,7 +117,7 @@ def _parameters(reference: Object) -> str:
 
 
 def _in_go(selector: Object) -> str:
-    """A selector as Go prints the struct: nobody made a nicer form for this column."""
+    """A selector as Go prints the struct: Kubernetes has no nicer form for this column."""
     match = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
     expressions = "".join(map(_requirement_in_go, selector.get("matchExpressions") or ()))
     inner = f"MatchLabels:map[string]string{{{match}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},"

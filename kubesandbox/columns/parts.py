@@ -75,6 +75,6 @@ def has_condition(obj: Object, kind: str) -> bool:
 
 
 def condition(obj: Object, kind: str) -> Object:
-    """The first condition of a type in the status; empty if there is none."""
+    """The first condition of a type in the status; empty without one."""
     found = (one for one in at(obj, "status.conditions", []) if one.get("type") == kind)
     return next(found, {})

@@ -14,7 +14,7 @@ import orjson
 
 
 def openapi(group: str, version: str) -> bytes:
-    """The OpenAPI v3 document of a built-in group version as JSON. Raises `FileNotFoundError` if there is none."""
+    """The OpenAPI v3 document of a built-in group version as JSON. Raises `FileNotFoundError` without one."""
     return _unpacked(f"{group or 'core'}_{version}.json.gz")
 
 
@@ -28,7 +28,7 @@ def _unpacked(name: str) -> bytes:
     return gzip.decompress(files(__name__).joinpath(name).read_bytes())
 
 
-class Definitions(Mapping[str, dict[str, Any]]):
+class SchemaDefinitions(Mapping[str, dict[str, Any]]):
     """`components.schemas` of a built-in group version, read once, when the first one is looked up."""
 
     def __init__(self, group: str, version: str) -> None:

@@ -21,7 +21,7 @@ class Changes(NamedTuple):
         return union(self.added, self.modified)
 
 
-class Found(NamedTuple):
+class ComparedNode(NamedTuple):
     """What was found at one place: nodes of three sets, None where there is nothing."""
 
     added: Fields | None = None
@@ -29,8 +29,8 @@ class Found(NamedTuple):
     removed: Fields | None = None
 
 
-SAME = Found()
-MODIFIED = Found(modified=LEAF)
+SAME = ComparedNode()
+MODIFIED = ComparedNode(modified=LEAF)
 
 
 def changes(old: JSON, new: JSON, shape: Shape) -> Changes:
@@ -38,7 +38,7 @@ def changes(old: JSON, new: JSON, shape: Shape) -> Changes:
     return Changes(*(node or {} for node in _compared(old, new, shape)))
 
 
-def _compared(old: JSON, new: JSON, shape: Shape) -> Found:
+def _compared(old: JSON, new: JSON, shape: Shape) -> ComparedNode:
     if old is new or (old == new and (shape.go or same(old, new))):
         return SAME
     if isinstance(old, dict | None) and isinstance(new, dict | None):
@@ -48,7 +48,7 @@ def _compared(old: JSON, new: JSON, shape: Shape) -> Found:
     return _retyped(old, new, shape)
 
 
-def _leaf(old: JSON, new: JSON) -> Found:
+def _leaf(old: JSON, new: JSON) -> ComparedNode:
     return SAME if same(old, new) else MODIFIED
 
 
@@ -61,17 +61,17 @@ def same(old: JSON, new: JSON) -> bool:
     return all(map(same, old, new)) if isinstance(old, list) else isinstance(old, bool) == isinstance(new, bool)
 
 
-def _retyped(old: JSON, new: JSON, shape: Shape) -> Found:
+def _retyped(old: JSON, new: JSON, shape: Shape) -> ComparedNode:
     """A value of another kind: what was below is gone, what is below now is new, the place itself is modified."""
     gone, come = whole(old, shape), whole(new, shape)
-    return Found(_below(come), LEAF if not come or not gone else None, _below(gone))
+    return ComparedNode(_below(come), LEAF if not come or not gone else None, _below(gone))
 
 
 def _below(node: Fields) -> Fields | None:
     return {key: below for key, below in node.items() if key != SELF} or None
 
 
-def _maps(old: dict[str, JSON], new: dict[str, JSON], shape: Shape) -> Found:
+def _maps(old: dict[str, JSON], new: dict[str, JSON], shape: Shape) -> ComparedNode:
     nodes = Nodes()
     standing = shape.standing
     for name, value in new.items():
@@ -91,7 +91,7 @@ def _maps(old: dict[str, JSON], new: dict[str, JSON], shape: Shape) -> Found:
     return nodes.found()
 
 
-def _lists(old: list[JSON], new: list[JSON], shape: Shape) -> Found:
+def _lists(old: list[JSON], new: list[JSON], shape: Shape) -> ComparedNode:
     nodes = Nodes()
     before, after = indexed(old, shape), indexed(new, shape)
     for key in before.keys() | after.keys():
@@ -101,7 +101,7 @@ def _lists(old: list[JSON], new: list[JSON], shape: Shape) -> Found:
         elif len(were) > 1 and len(are) > 1:
             nodes.put(key, _leaf(were, are))
         else:
-            nodes.put(key, Found(_elements(are, shape), None, _elements(were, shape)))
+            nodes.put(key, ComparedNode(_elements(are, shape), None, _elements(were, shape)))
     return nodes.found()
 
 
@@ -145,7 +145,7 @@ class Nodes:
         self.modified: Fields = {}
         self.removed: Fields = {}
 
-    def put(self, key: str, found: Found) -> None:
+    def put(self, key: str, found: ComparedNode) -> None:
         """What was found below."""
         added, modified, removed = found
         if added is not None:
@@ -155,5 +155,5 @@ class Nodes:
         if removed is not None:
             self.removed[key] = removed
 
-    def found(self) -> Found:
-        return Found(self.added or None, self.modified or None, self.removed or None)
+    def found(self) -> ComparedNode:
+        return ComparedNode(self.added or None, self.modified or None, self.removed or None)

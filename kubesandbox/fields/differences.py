@@ -50,7 +50,7 @@ def check_versions(entries: Iterable[Entry], kind: Kind) -> None:
 
 
 class Differences:
-    """Between a live object, `{}` if there is none yet, and what a write made of it."""
+    """Between a live object, `{}` before its creation, and what a write made of it."""
 
     def __init__(self, live: JSON, new: JSON, kind: Kind, subresource: str) -> None:
         self._live = live

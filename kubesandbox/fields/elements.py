@@ -1,4 +1,4 @@
-"""Path elements: how one element of a list is told from the others, how it is written, ordered and shown.
+"""Path elements: how one element of a list is distinguished from the others, how it is written, ordered and shown.
 
 They are kept as they stand in `fieldsV1` (`f:name`, `k:{"port":80}`, `v:"a"`). JSON in them is written as Go's encoder
 does it, with `<`, `>` and `&` escaped.

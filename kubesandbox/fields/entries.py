@@ -52,7 +52,7 @@ Entries: TypeAlias = dict[str, Entry]
 
 
 class Unreadable(ValueError):
-    """An entry that is none."""
+    """An entry that cannot be read."""
 
 
 def read(managed: Sequence[Mapping[str, JSON]]) -> Entries:
@@ -94,7 +94,7 @@ def _utc(time: str | None) -> str | None:
 
 
 def _canonical(fields: JSON) -> Fields:
-    """Kinds of path elements that nobody knows are left out, keys that are no path elements are not put up with."""
+    """Unknown kinds of path elements are left out; keys that are no path elements are an error."""
     if not isinstance(fields, dict | None):
         raise Unreadable("fieldsV1 must be an object")
     result: Fields = {}

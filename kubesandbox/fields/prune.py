@@ -1,4 +1,4 @@
-"""What an applier no longer states goes away, unless somebody else owns it."""
+"""Fields that an applier no longer states are removed, unless another manager owns them."""
 
 from collections.abc import Iterable
 

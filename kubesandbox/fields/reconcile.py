@@ -8,7 +8,7 @@ from kubetypes.field_sets import LEAF, SELF, Fields
 
 
 def reconciled(fields: Fields, shape: Shape) -> Fields:
-    """The set as the schema of now would have it; the same one where nothing is to be done."""
+    """The set by the present schema; the same object if nothing changes."""
     changed = {}
     for key, node in fields.items():
         below = shape.at(key[2:]) if key.startswith("f:") else shape.item if key != SELF else None

@@ -5,7 +5,7 @@ those of https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge
 atomic unless the schema says otherwise; where nothing is known of a value, its own type decides and lists are atomic.
 
 Objects of built-in kinds are Go structs in the API server, and some of a struct's fields are there even in an empty
-object (`spec`, `strategy`, the list `containers`): they are `standing`, and nobody owns their coming.
+object (`spec`, `strategy`, the list `containers`): they are `standing`, and no manager owns that they exist.
 """
 
 from collections.abc import Mapping

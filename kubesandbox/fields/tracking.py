@@ -97,7 +97,7 @@ def settled(live: JSON | None, new: JSON) -> JSON:
 
 
 def managed(obj: JSON | None) -> list[JSON] | None:
-    """`metadata.managedFields`, None if there is none."""
+    """`metadata.managedFields`, None without it."""
     found: list[JSON] | None = ((obj or {}).get("metadata") or {}).get("managedFields")
     return found
 
@@ -149,7 +149,7 @@ def _taken(entries: Entries, found: Differences, kind: Kind, write: Write) -> En
 
 
 def _yielded(entries: Entries, found: Differences) -> Entries:
-    """The entries without what was changed or removed; those of versions that nobody knows are gone."""
+    """The entries without what was changed or removed; those of unknown versions are dropped."""
     kept = {}
     for who, entry in entries.items():
         changed = found.of(entry.api_version)

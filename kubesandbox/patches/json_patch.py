@@ -107,7 +107,7 @@ def _operations(patch: JSON) -> list[dict[str, JSON]]:
 
 
 def operation(said: JSON) -> dict[str, JSON]:
-    """One operation of a patch. Raises `Refused` 400 if it is none."""
+    """One operation of a patch. Raises `Refused` 400 if it is malformed."""
     if said is None:
         return {}
     if not isinstance(said, dict):

@@ -24,7 +24,7 @@ Fields = dict[str, JSON]
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class MergeRule:
     """How a field's list is patched: element by element or as a whole, told apart by which key."""
 
     items: Schema
@@ -112,7 +112,7 @@ def _merge_field(result: Fields, key: str, value: JSON, schema: Schema) -> None:
             result[key] = _plain(value)
 
 
-def _merged_lists(live: list[JSON], patch: list[JSON], merging: Merging) -> list[JSON]:
+def _merged_lists(live: list[JSON], patch: list[JSON], merging: MergeRule) -> list[JSON]:
     """A new list of both."""
     if not merging.merge:
         return patch
@@ -145,7 +145,7 @@ def _directives_done(live: list[JSON], patch: list[JSON], merge_key: str) -> tup
     return [one for one in live if merge_key not in one or identity(one, merge_key) not in deleted], plain
 
 
-def _merged_elements(live: list[JSON], patch: list[JSON], merging: Merging) -> list[JSON]:
+def _merged_elements(live: list[JSON], patch: list[JSON], merging: MergeRule) -> list[JSON]:
     """Each element merged into the first that has its key, or added."""
     merged = list(live)
     for element in patch:
@@ -185,9 +185,9 @@ def _field(schema: Schema, key: str) -> Schema:
     raise failed(f'unable to find api field in struct {name} for the json field "{key}"')
 
 
-def _merging(schema: Schema, key: str) -> Merging:
+def _merging(schema: Schema, key: str) -> MergeRule:
     field = _field(schema, key)
-    return Merging(field.items or Schema({}), "merge" in field.patch_strategies, field.patch_merge_key)
+    return MergeRule(field.items or Schema({}), "merge" in field.patch_strategies, field.patch_merge_key)
 
 
 def _field_of(directive: str, prefix: str, what: str) -> str:
@@ -216,7 +216,7 @@ def _element_type(*lists: list[JSON]) -> type:
     return types.pop()
 
 
-def _without(live: list[JSON], deleted: list[JSON], merging: Merging) -> list[JSON]:
+def _without(live: list[JSON], deleted: list[JSON], merging: MergeRule) -> list[JSON]:
     """A list of plain values without some. A list of objects merges as if it were not to be deleted from."""
     if (live or deleted) and _element_type(live, deleted) is dict:
         return _merged_lists(live, deleted, replace(merging, merge=True))
@@ -241,7 +241,7 @@ def _directed(value: JSON) -> bool:
 
 
 def _to_go(value: JSON) -> bool:
-    """Whether a directive keeps a value out, where there is nothing to direct. A null directive is none."""
+    """Whether a directive keeps a value out, where there is nothing to direct. A null directive does not count."""
     return isinstance(value, dict) and value.get(DIRECTIVE) is not None
 
 

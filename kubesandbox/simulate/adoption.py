@@ -1,5 +1,5 @@
-"""Who belongs to whom: a controller adopts what its selector names and nobody controls, and lets go what it no longer
-names. So Pods can be taken out of a set by a label, and sets survive `kubectl delete --cascade=orphan`.
+"""Adoption: a controller adopts objects that its selector matches and no controller owns, and releases objects that it
+no longer matches. So Pods can be taken out of a set by a label, and sets survive `kubectl delete --cascade=orphan`.
 
 https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#non-template-pod-acquisitions
 """

@@ -72,7 +72,7 @@ def conditions(pod: Object, status: Object) -> Iterator[tuple[str, bool, str, st
 
 
 def _named(type_: str, reason: str, what: str, names: list[str]) -> tuple[str, bool, str, str]:
-    """A condition that holds if it has nobody to name."""
+    """A condition that holds if it names no container."""
     if not names:
         return type_, True, "", ""
     return type_, False, reason, f"containers with {what} status: [{' '.join(names)}]"

@@ -39,7 +39,7 @@ class Controller:
 
 
 def _owner_in(resource: str) -> Concerned:
-    """Who controls the object that changed, kept in `resource`; whoever might, if nobody does."""
+    """The controller of the changed object, in `resource`; for an object without one all that could adopt it."""
     kind = resource.partition(".")[0].removesuffix("s")
 
     def owner(obj: Object, world: World) -> Iterator[Key]:

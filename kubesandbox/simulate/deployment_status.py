@@ -68,7 +68,7 @@ def _conditions(
 def _progress(
     deployment: Object, new: Object | None, old: Sequence[Object], status: Object, now: datetime
 ) -> Object | None:
-    """The condition Progressing; None for as long as nothing is to be said."""
+    """The condition Progressing; None before the first progress."""
     if deployment["spec"].get("paused"):
         return _progressing("Unknown", "DeploymentPaused", "Deployment is paused")
     if new is None:

@@ -11,7 +11,7 @@ from kubesandbox.times import rfc3339
 
 
 def event(tell: Tell, component: str, now: datetime, number: int, host: str = "") -> Object:
-    """The core/v1 Event for what is told. `host` is the node where the component is the kubelet.
+    """The core/v1 Event for a message. `host` is the node where the component is the kubelet.
 
     Names go up with the time, and with the `number` inside a second: lists show Events in the order in which they came.
     """

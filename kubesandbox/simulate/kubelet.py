@@ -1,6 +1,6 @@
 """What a kubelet does with the Pods of its node: init containers one after the other, containers, readiness, the end.
 
-Containers do not run. They start, become ready, and end by themselves where the Pod does not restart them for ever:
+Containers do not run. They start, become ready, and end by themselves where the Pod does not restart them:
 with exit code 0, or with the one that the annotation `sandbox.hookrunner.io/exit-code` says.
 https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
 """

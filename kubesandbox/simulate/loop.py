@@ -29,7 +29,7 @@ from kubetypes.timers import TICK
 _LOG = logging.getLogger("simulate")
 
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN)
-"""Refusals of a creation that say nothing of the object: somebody was faster, the namespace ends."""
+"""Refusals of a creation that are not about the object: it exists already, the namespace is being deleted."""
 
 Item = tuple[Controller, Key]
 
@@ -59,7 +59,7 @@ class Simulation:
         self._told = 0
 
     async def run(self) -> None:
-        """For ever."""
+        """Runs until cancelled."""
         since = self._api.store.revision
         self._carry_out(NODES, Step(tuple(Create(node) for node in first_nodes(self._world()))))
         self._look_at_everything()
@@ -76,7 +76,7 @@ class Simulation:
         due = min((when for when, _ in self._due.values()), default=None)
         with suppress(TimeoutError, Refused):
             async with asyncio.timeout_at(due):
-                await self._api.store.changed("", since)
+                await self._api.store.wait_for_change("", since)
 
     def _learn(self, since: int) -> int:
         """Find out what changes concern; the revision that is known then."""

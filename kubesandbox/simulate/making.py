@@ -54,7 +54,7 @@ def when(text: str) -> datetime:
 
 
 def condition(conditions: Iterable[Object] | None, type_: str) -> Object:
-    """The condition of a type, an empty one if there is none."""
+    """The condition of a type, an empty one without it."""
     return next((one for one in conditions or () if one["type"] == type_), {})
 
 

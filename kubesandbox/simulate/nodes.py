@@ -1,4 +1,4 @@
-"""Nodes: two fake ones to begin with, if there is none; each that says nothing of itself becomes Ready."""
+"""Nodes: two fake ones if the seeds have none; one without a status becomes Ready."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which node a Pod gets: one that its rules allow, with the fewest Pods. If there is none the Pod says why.
+"""Which node a Pod gets: one that its rules allow, with the fewest Pods. Without such a node the Pod says why.
 
 Node selector, required node affinity, taints, resources and unbound claims are looked at; preferences, spreading and
 affinity between Pods are not. https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
@@ -141,7 +141,7 @@ def _no_node(faults: Mapping[str, str]) -> str:
 
 
 def _refused(pod: Object, world: World, reason: str, message: str) -> Step | None:
-    """Said once, until something else is to be said."""
+    """Written once, until the reason changes."""
     known = condition(pod["status"].get("conditions"), "PodScheduled")
     if (known.get("reason"), known.get("message")) == (reason, message):
         return None

@@ -8,7 +8,8 @@ from kubesandbox.rules import Object
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """A new object. Its owner, if given as `about`, is told in an Event how that went: `{name}` is the new one's."""
+    """A new object. Its owner, if given as `about`, gets an Event with the result: `{name}` is the new object's
+    name."""
 
     obj: Object
     about: Object | None = None

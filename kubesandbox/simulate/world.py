@@ -10,7 +10,7 @@ from kubesandbox.store import Key, Store, Stored
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The store at one moment, `now`. Objects are shared by all who look: nobody may change one.
+    """The store at one moment, `now`. Objects are shared by all readers and must not be changed.
 
     `parsed` keeps them with their revision from one look to the next.
     """
@@ -21,7 +21,7 @@ class World:
     parsed: dict[Key, tuple[int, Object]] = field(default_factory=dict)
 
     def one(self, resource: str, namespace: str, name: str) -> Object | None:
-        """An object; None if there is none of that name."""
+        """An object; None if it does not exist."""
         stored = self.store.get(Key(resource, namespace, name))
         return self._read(stored) if stored else None
 

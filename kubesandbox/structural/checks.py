@@ -13,7 +13,7 @@ import orjson
 
 from kubesandbox.structural import numbers, texts
 from kubesandbox.structural.combinations import Enumeration, Step, all_of, any_of, negated, one_of, written
-from kubesandbox.structural.found import Found, invalid, missing, too_many, whole, wrong_type
+from kubesandbox.structural.found import Complaint, invalid, missing, too_many, whole, wrong_type
 from kubetypes.json_values import JSON
 
 NAMES = {
@@ -27,7 +27,7 @@ NAMES = {
 }
 GO_FORMATS = {int: "int64", float: "float64"}
 NOTHING = object()
-"""The old value where there is none to compare with."""
+"""The old value where there is nothing to compare with."""
 NO_OLD: Mapping[str, JSON] = {}
 INHERITED = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys")
 
@@ -46,14 +46,14 @@ class Checks:
         self.keys = (raw.get("x-kubernetes-list-map-keys") or ()) if raw.get("x-kubernetes-list-type") == "map" else ()
         self._table = {kind: self._checks_of(kind) for kind in NAMES}
 
-    def run(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def run(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         """Check a value; complaints go to `found`. Returns how many rules matched."""
         steps, count = self._table[type(value)]
         for step in steps:
             count += step(value, old, path, found)
         return count
 
-    def run_ratcheting(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def run_ratcheting(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         """`run`, without complaints if the value is the old one."""
         before = len(found)
         count = self.run(value, old, path, found)
@@ -118,14 +118,14 @@ class Checks:
             return None
         return ",".join(self.types), name
 
-    def _wrong_type(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def _wrong_type(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         refusal = self._refusal(type(value), value)
         if refusal is None:
             return 1
         found.append(wrong_type(path, *refusal))
         return 0
 
-    def _null(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def _null(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         found.append(wrong_type(path, ",".join(self.types), "null"))
         return 0
 
@@ -148,7 +148,7 @@ class Checks:
 
     # ── lists and objects ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def _list(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def _list(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         count = 0
         if self.items is not None:
             olds = self._by_keys(old)
@@ -170,7 +170,7 @@ class Checks:
         held = element if isinstance(element, dict) else {}
         return orjson.dumps([held.get(key) for key in self.keys])
 
-    def _object(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def _object(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         self._size(value, path, found)
         count = 0
         olds = old if isinstance(old, dict) else NO_OLD
@@ -186,7 +186,7 @@ class Checks:
                 found.append(missing(f"{path}.{key}"))
         return count
 
-    def _size(self, value: JSON, path: str, found: list[Found]) -> None:
+    def _size(self, value: JSON, path: str, found: list[Complaint]) -> None:
         fewest, most = self.raw.get("minProperties"), self.raw.get("maxProperties")
         if fewest is not None and len(value) < fewest:
             found.append(invalid(path, len(value), f"should have at least {fewest} properties"))

@@ -9,10 +9,10 @@ from typing import TypeAlias
 import orjson
 
 from kubesandbox.status import shown
-from kubesandbox.structural.found import Found, not_one_of, remark
+from kubesandbox.structural.found import Complaint, not_one_of, remark
 from kubetypes.json_values import JSON
 
-Step: TypeAlias = Callable[[JSON, JSON, str, list[Found]], int]
+Step: TypeAlias = Callable[[JSON, JSON, str, list[Complaint]], int]
 """Value, old value, path, where to put complaints → how many rules matched."""
 
 
@@ -28,7 +28,7 @@ class Enumeration:
         self._allowed = allowed
         self._known = {written(one) for one in allowed if one is not None}
 
-    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def check(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         if written(value) not in self._known and not self._as_number(value):
             found.append(not_one_of(path, value, self._allowed))
         return 0
@@ -40,11 +40,11 @@ class Enumeration:
         return any(type(one)(value) == one for one in self._allowed if type(one) in (int, float))
 
 
-def any_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+def any_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
     """At least one alternative holds."""
     best, most = [], -1
     for branch in branches:
-        inner: list[Found] = []
+        inner: list[Complaint] = []
         count = branch(value, old, path, inner)
         if not inner:
             return count
@@ -55,11 +55,11 @@ def any_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: l
     return most
 
 
-def one_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+def one_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
     """Exactly one alternative holds."""
     best, most, matched = [], -1, []
     for branch in branches:
-        inner: list[Found] = []
+        inner: list[Complaint] = []
         count = branch(value, old, path, inner)
         if not inner:
             matched.append(count)
@@ -67,7 +67,7 @@ def one_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: l
             best, most = inner, count
     if len(matched) == 1:
         return matched[0]
-    said = f"Found {len(matched)} valid alternatives" if matched else "Found none valid"
+    said = f"Complaint {len(matched)} valid alternatives" if matched else "Complaint none valid"
     found.append(remark(f"{shown(path)} must validate one and only one schema (oneOf). {said}"))
     if matched:
         return 0
@@ -75,7 +75,7 @@ def one_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: l
     return most
 
 
-def all_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+def all_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
     """All hold."""
     count, matched = 0, 0
     for branch in branches:
@@ -89,9 +89,9 @@ def all_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: l
     return count
 
 
-def negated(branch: Step, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+def negated(branch: Step, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
     """The schema does not hold."""
-    inner: list[Found] = []
+    inner: list[Complaint] = []
     branch(value, old, path, inner)
     if not inner:
         found.append(remark(f"{shown(path)} must not validate the schema (not)"))

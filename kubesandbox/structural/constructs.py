@@ -34,7 +34,7 @@ def unconvertible(schema: JSON) -> bool:
 
 
 def unrecognized_formats(schema: JSON) -> Iterator[str]:
-    """Formats that nobody checks, for the schema's type."""
+    """Formats that are not checked, for the schema's type."""
     form, kind = schema.get("format") or "", schema.get("type") or ""
     if form and not checks.checked_format((kind,) if kind else (), form):
         yield form

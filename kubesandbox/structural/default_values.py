@@ -9,13 +9,14 @@ from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, wrong
 from kubesandbox.structural import embedded, prune
 from kubesandbox.structural.checks import NOTHING, Checks
-from kubesandbox.structural.found import Found, causes
-from kubesandbox.structural.metadata import Malformed
+from kubesandbox.structural.found import Complaint, causes
+from kubesandbox.structural.metadata import MalformedMetadata
 from kubetypes.json_values import JSON
 
 
 def problems(schema: JSON, field: str) -> Iterator[Cause]:
-    """What is wrong with the defaults of a schema that is structural. Under `additionalProperties` nobody looks."""
+    """What is wrong with the defaults of a schema that is structural. Defaults under `additionalProperties` are not
+    checked."""
     if schema.get("default") is not None:
         yield from _of_value(schema["default"], schema, f"{field}.default")
     if isinstance(schema.get("items"), dict):
@@ -28,11 +29,11 @@ def _of_value(value: JSON, raw: JSON, field: str) -> Iterator[Cause]:
     schema = Schema(raw)
     try:
         unknown = prune.unknown(value, schema)
-    except Malformed as error:
+    except MalformedMetadata as error:
         yield wrong(field, value, str(error))
         return
     if unknown:
         yield wrong(field, value, "must not have unknown fields")
-    found: list[Found] = []
+    found: list[Complaint] = []
     Checks(raw).run(value, NOTHING, "", found)
     yield from [*embedded.problems(value, schema, field)] or causes(found, field)

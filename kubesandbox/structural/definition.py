@@ -1,6 +1,6 @@
 """Is a CustomResourceDefinition right? Everything that is wrong with it, as the API server words it.
 
-What stands equally in all versions (schema, subresources, columns, selectable fields) is told once, at
+What stands equally in all versions (schema, subresources, columns, selectable fields) is reported once, at
 `spec.validation`, `spec.subresources` and so on: the server moves it there before it looks.
 
 https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/
@@ -56,7 +56,7 @@ def problems(crd: JSON, old: JSON | None) -> list[Cause]:
 
 
 def warnings(crd: JSON) -> list[str]:
-    """What to warn of: formats that nobody checks, rules that the sandbox cannot evaluate without its CEL library."""
+    """What to warn of: formats that are not checked, rules that the sandbox cannot evaluate without its CEL library."""
     schemas = [(version.get("schema") or {}).get("openAPIV3Schema") or {} for version in crd["spec"]["versions"]]
     strange = dict.fromkeys(name for schema in schemas for name in constructs.unrecognized_formats(schema))
     places = dict.fromkeys(place or "the object" for schema in schemas for place in rules.unevaluated(schema, ""))
@@ -203,7 +203,7 @@ def _conversion(said: JSON) -> Iterator[Cause]:
 
 
 def _trust(crd: JSON, old: JSON) -> Iterator[Cause]:
-    """Whoever is served keeps a `caBundle` that can be read, if it had one."""
+    """A webhook of a served version keeps a `caBundle` that can be read, if it had one."""
     bundle, known = ca_bundle(crd), ca_bundle(old)
     if served.established(old) and bundle and not trust.readable(bundle) and (not known or trust.readable(known)):
         why = "unable to load root certificates: unable to parse bytes as PEM block"

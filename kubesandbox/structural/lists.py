@@ -47,7 +47,7 @@ def _of_list(value: list[JSON], schema: Schema, path: str) -> Iterator[Cause]:
 
 
 def _repeated(values: Iterable[JSON], path: str, key_of: Callable[[JSON], JSON]) -> Iterator[Cause]:
-    """The second of equal elements; a third is not told again."""
+    """The second of equal elements; a third is not reported again."""
     times: dict[bytes, int] = {}
     for index, value in enumerate(values):
         key = key_of(value)

@@ -1,4 +1,5 @@
-"""How elements are told apart and merged: are `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` said rightly?
+"""How elements are distinguished and merged: are `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` said
+rightly?
 
 https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
 """

@@ -59,7 +59,7 @@ KEPT_EMPTY = {"OwnerReference": ("apiVersion", "kind", "name", "uid"), "ManagedF
 POINTERS = ("deletionGracePeriodSeconds", "controller", "blockOwnerDeletion")
 
 
-class Malformed(Exception):
+class MalformedMetadata(Exception):
     """A value of another type than its field's; says so as Go does."""
 
 
@@ -76,13 +76,13 @@ class _Reading:
         if isinstance(value, float) and wanted == "int64":
             given = f"number {value}"
         place = f"struct field {self.struct}.{'.'.join(self.path)}" if self.path else "value"
-        raise Malformed(f"json: cannot unmarshal {given} into Go {place} of type {wanted}")
+        raise MalformedMetadata(f"json: cannot unmarshal {given} into Go {place} of type {wanted}")
 
 
 def decoded(metadata: JSON) -> tuple[dict[str, JSON], list[str]]:
     """The fields that there are, without empty ones, and the paths of those that there are not (`labelz`).
 
-    Raises `Malformed`.
+    Raises `MalformedMetadata`.
     """
     reading = _Reading()
     if metadata is None:
@@ -147,5 +147,5 @@ def _time(value: JSON, reading: _Reading) -> str:
     text = str(_of(str, value, "string", reading))
     if text and not RFC3339.fullmatch(text):
         layout = "2006-01-02T15:04:05Z07:00"
-        raise Malformed(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"')
+        raise MalformedMetadata(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"')
     return text

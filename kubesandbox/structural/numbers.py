@@ -6,13 +6,13 @@ An integer is compared with the whole part of a limit, as Go does.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kubesandbox.structural.found import Found, factor_not_positive, invalid, number, remark, whole
+from kubesandbox.structural.found import Complaint, factor_not_positive, invalid, number, remark, whole
 from kubetypes.json_values import JSON
 
 BITS = {"int32": 31, "int64": 63, "": 63}
 LARGEST_FLOAT = 3.4028234663852886e38
 
-Check = Callable[[JSON, JSON, str, list[Found]], int]
+Check = Callable[[JSON, JSON, str, list[Complaint]], int]
 
 
 def checks(raw: JSON, types: tuple[str, ...], form: str) -> list[Check]:
@@ -48,7 +48,7 @@ class _Range:
     typed: str
     form: str
 
-    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def check(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         if said := _misfit(value, self.typed, self.form, "Checked"):
             found.append(remark(said + path))
         return 0
@@ -63,7 +63,7 @@ class _Limit:
     sign: int
     exclusive: bool
 
-    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def check(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         value, bound = _compared(value, self.limit, self.misfit, path, found)
         over = (value - bound) * self.sign
         if over > 0 or (self.exclusive and over == 0):
@@ -80,7 +80,7 @@ class _Factor:
     factor: float
     misfit: str
 
-    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def check(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         value, step = _compared(value, self.factor, self.misfit, path, found)
         if step <= 0:
             found.append(factor_not_positive(path, step))
@@ -89,7 +89,7 @@ class _Factor:
         return 0
 
 
-def _compared(value: float, limit: float, misfit: str, path: str, found: list[Found]) -> tuple[float, float]:
+def _compared(value: float, limit: float, misfit: str, path: str, found: list[Complaint]) -> tuple[float, float]:
     """Both as integers if the value is one; as floats if not, or if the limit does not fit."""
     if misfit:
         found.append(remark(misfit + path))

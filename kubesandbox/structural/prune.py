@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused, bad_request, shown
-from kubesandbox.structural.metadata import Malformed, decoded
+from kubesandbox.structural.metadata import MalformedMetadata, decoded
 from kubetypes.json_values import JSON
 
 TYPE_FIELDS = ("apiVersion", "kind", "metadata")
@@ -28,7 +28,7 @@ def pruned(obj: JSON, schema: Schema) -> tuple[JSON, list[str]]:
         walk = _Walk()
         body = {key: value for key, value in obj.items() if key not in TYPE_FIELDS}
         kept = walk.value(body, schema, "")
-    except Malformed as error:
+    except MalformedMetadata as error:
         raise _cannot_be_handled(obj, str(error)) from None
     kept = {key: value for key, value in kept.items() if key not in TYPE_FIELDS}
     whole = {key: obj[key] for key in ("apiVersion", "kind") if key in obj} | {"metadata": metadata} | kept
@@ -36,7 +36,8 @@ def pruned(obj: JSON, schema: Schema) -> tuple[JSON, list[str]]:
 
 
 def unknown(value: JSON, schema: Schema) -> list[str]:
-    """The paths of undeclared fields in any part of an object. Raises `Malformed` for metadata that does not fit."""
+    """The paths of undeclared fields in any part of an object. Raises `MalformedMetadata` for metadata that does not
+    fit."""
     walk = _Walk()
     walk.value(value, schema, "")
     return sorted(walk.unknown)
@@ -95,11 +96,11 @@ class _Walk:
             return value if isinstance(value, str) else _must_be_text(value, path)
         try:
             metadata, strange = decoded(value)
-        except Malformed as error:
-            raise Malformed(f"{path}: Invalid value: {shown(value)}: {error}") from None
+        except MalformedMetadata as error:
+            raise MalformedMetadata(f"{path}: Invalid value: {shown(value)}: {error}") from None
         self.strange += [f"{path}.{one}" for one in strange]
         return metadata
 
 
 def _must_be_text(value: JSON, path: str) -> NoReturn:
-    raise Malformed(f"{path}: Invalid value: {shown(value)}: must be a string")
+    raise MalformedMetadata(f"{path}: Invalid value: {shown(value)}: must be a string")

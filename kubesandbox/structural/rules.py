@@ -47,7 +47,7 @@ def _said(rule: JSON, schema: JSON, field: str) -> Iterator[Cause]:
 
 
 def unevaluated(schema: JSON, field: str) -> Iterator[str]:
-    """Where rules stand that nobody evaluates, because the library is not installed."""
+    """The paths of rules that are not evaluated, because the library is not installed."""
     if cel.available():
         return
     if schema.get(KEY):

@@ -95,7 +95,7 @@ def _keys(path: str) -> list[str]:
 
 
 def _at(obj: JSON, path: str) -> JSON:
-    """The value at a path, None if there is none."""
+    """The value at a path, None without one."""
     for key in _keys(path) if path else ():
         obj = obj.get(key) if isinstance(obj, dict) else None
     return obj if path else None

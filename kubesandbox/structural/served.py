@@ -82,7 +82,7 @@ def _subresources(version: JSON, kind: str, group: str, schema: Schema) -> Itera
     if said.get("status") is not None:
         yield Subresource("status", group, version["name"], kind, SUBRESOURCE_VERBS, schema)
     if said.get("scale") is not None:
-        shape = Schema({"$ref": REFERENCE + SCALE}, data.Definitions("apps", "v1"))
+        shape = Schema({"$ref": REFERENCE + SCALE}, data.SchemaDefinitions("apps", "v1"))
         yield Subresource("scale", "autoscaling", "v1", "Scale", SUBRESOURCE_VERBS, shape)
 
 

@@ -1,14 +1,15 @@
-"""Rules for texts in a schema: length in characters, `pattern`, `format`. Of the first two only the first is told."""
+"""Rules for texts in a schema: length in characters, `pattern`, `format`. Of the first two only the first problem is
+reported."""
 
 from collections.abc import Callable
 from functools import partial
 
-from kubesandbox.structural.found import Found, invalid, too_long, wrong_type
+from kubesandbox.structural.found import Complaint, invalid, too_long, wrong_type
 from kubetypes import patterns
 from kubetypes.formats import FORMATS
 from kubetypes.json_values import JSON
 
-Check = Callable[[JSON, JSON, str, list[Found]], int]
+Check = Callable[[JSON, JSON, str, list[Complaint]], int]
 
 
 def checks(raw: JSON, form: str) -> list[Check]:
@@ -40,7 +41,7 @@ class _Shape:
             except patterns.InvalidInGo as error:
                 self._said += f", but pattern is invalid: {error}"
 
-    def check(self, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+    def check(self, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
         if self._longest is not None and len(value) > self._longest:
             found.append(too_long(path, self._longest))
         elif self._shortest is not None and len(value) < self._shortest:
@@ -50,7 +51,7 @@ class _Shape:
         return 0
 
 
-def _formatted(form: str, value: JSON, old: JSON, path: str, found: list[Found]) -> int:
+def _formatted(form: str, value: JSON, old: JSON, path: str, found: list[Complaint]) -> int:
     if not FORMATS[form.replace("-", "")](value):
         found.append(wrong_type(path, form, value))
     return 0

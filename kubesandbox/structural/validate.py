@@ -1,6 +1,6 @@
 """Is a custom object as its definition's schema says? Everything that is wrong with it, as the API server words it.
 
-An object comes here pruned and defaulted. Its own apiVersion, kind and metadata are checked by whoever writes it.
+An object comes here pruned and defaulted. Its own apiVersion, kind and metadata are checked by the verbs.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause
 from kubesandbox.structural import embedded, evaluated, lists
 from kubesandbox.structural.checks import NOTHING, Checks
-from kubesandbox.structural.found import Found, causes
+from kubesandbox.structural.found import Complaint, causes
 from kubetypes import cel
 from kubetypes.json_values import JSON
 
@@ -21,14 +21,14 @@ def problems(obj: JSON, schema: Schema, old: JSON | None = None) -> list[Cause]:
     Raises `patterns.NotDoneHere` for a pattern that `definition.problems` refuses.
     """
     prepared = _prepared(schema)
-    found: list[Found] = []
+    found: list[Complaint] = []
     prepared.checks.run_ratcheting(obj, NOTHING if old is None else old, "", found)
     return prepared.with_rules([*causes(found), *prepared.more(obj, old)], obj, old)
 
 
 def status_problems(obj: JSON, schema: Schema, old: JSON) -> list[Cause]:
     """What is wrong with the `status` of an object that was written by the status subresource."""
-    found: list[Found] = []
+    found: list[Complaint] = []
     prepared = _prepared(schema)
     checks = prepared.checks.properties.get("status")
     if checks is not None and "status" in obj:

@@ -15,7 +15,7 @@ from kubesandbox.outside import Converter
 from kubesandbox.rules import Object
 from kubesandbox.store import Key, Store
 from kubesandbox.webhooks import conditions, mutations, replies, reviews
-from kubesandbox.webhooks.asking import Asking
+from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.conditions import Undecided
 from kubesandbox.webhooks.configured import Configured, Webhook
 from kubesandbox.webhooks.failures import Unanswered
@@ -34,13 +34,13 @@ class Around:
     store: Store
     kinds: Kinds
     configured: Configured
-    asking: Asking
+    asking: WebhookClient
     converter: Converter
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A webhook that is to be asked, in the version in which it wants to be."""
+    """A webhook to ask, in the version that it wants."""
 
     hook: Webhook
     kind: Kind
@@ -56,9 +56,9 @@ class Admission:
         self._around = around
         self._warnings = warnings
 
-    async def mutated(self, obj: Object, old: Object | None) -> Object:
+    async def mutate(self, obj: Object, old: Object | None) -> Object:
         """The object as the mutating webhooks leave it. Raises Refused."""
-        changed = await self._in_version(self._attempt.kind, await self._mutated(obj, old))
+        changed = await self._in_version(self._attempt.kind, await self._mutate_in_rounds(obj, old))
         if changed == obj:
             return obj
         if changed["kind"] != self._attempt.kind.kind:
@@ -69,7 +69,7 @@ class Admission:
 
     async def check(self, obj: Object, old: Object | None) -> None:
         """Ask the validating webhooks, all at once; the first refusal counts. Raises Refused."""
-        await self._validated(obj, old)
+        await self._validate(obj, old)
 
     async def check_deletion(self, old: Object) -> None:
         """Ask all that want to know of a deletion. Raises Refused."""
@@ -77,11 +77,11 @@ class Admission:
             if (call := await self._call(hook, None, old)) and await self._patch(call):
                 why = "attempted to modify the object, which is not supported for this operation"
                 raise internal(f'admission webhook "{hook.name}" {why}')
-        await self._validated(None, old)
+        await self._validate(None, old)
 
     # ── rounds ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _mutated(self, obj: Object, old: Object | None) -> Object:
+    async def _mutate_in_rounds(self, obj: Object, old: Object | None) -> Object:
         """In whatever version the last webhook has seen it. Those that ask for it (`reinvocationPolicy`) are asked once
         more if another one has changed the object after them."""
         done, again = set[tuple[str, int]](), set[tuple[str, int]]()
@@ -90,7 +90,7 @@ class Admission:
                 if not (first or hook.key in again) or not (call := await self._call(hook, obj, old)):
                     continue
                 assert call.obj is not None
-                obj = await self._changed(call, call.obj)
+                obj = await self._apply_webhook(call, call.obj)
                 if obj != call.obj:
                     again |= done
                     done.clear()
@@ -100,9 +100,9 @@ class Admission:
                 break
         return obj
 
-    async def _validated(self, obj: Object | None, old: Object | None) -> None:
+    async def _validate(self, obj: Object | None, old: Object | None) -> None:
         calls = [await self._call(hook, obj, old) for hook in self._around.configured.validating()]
-        asked = [self._asked(call, mutating=False) for call in calls if call is not None]
+        asked = [self._ask(call, mutating=False) for call in calls if call is not None]
         for result in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
@@ -143,7 +143,7 @@ class Admission:
         """An object in another version; what is below objects (a `Scale`) has but one."""
         if obj["apiVersion"] == kind.api_version or obj["kind"] != self._attempt.kind.kind:
             return obj
-        return await self._around.converter.shown(kind, obj)
+        return await self._around.converter.to_version(kind, obj)
 
     def _conditions_hold(self, call: Call) -> bool:
         if not call.hook.said.get("matchConditions"):
@@ -157,21 +157,21 @@ class Admission:
     def _request(self, call: Call, uid: str) -> Object:
         return reviews.request(self._attempt, call.kind, uid, call.obj, call.old)
 
-    async def _changed(self, call: Call, obj: Object) -> Object:
+    async def _apply_webhook(self, call: Call, obj: Object) -> Object:
         """The object of a call after its webhook. Raises Refused."""
         patch = await self._patch(call)
         return mutations.applied(patch, obj, call.kind) if patch else obj
 
     async def _patch(self, call: Call) -> list[JSON]:
         """The operations that a mutating webhook wants. Raises Refused."""
-        reply = await self._asked(call, mutating=True)
+        reply = await self._ask(call, mutating=True)
         try:
             return mutations.operations(reply) if reply else []
         except Unusable as error:
             self._failed(call.hook, str(error))
             return []
 
-    async def _asked(self, call: Call, *, mutating: bool) -> Reply | None:
+    async def _ask(self, call: Call, *, mutating: bool) -> Reply | None:
         """What a webhook replies; None if it fails and that does not matter. Raises Refused."""
         hook, uid = call.hook, str(uuid4())
         if self._attempt.dry_run and not hook.harmless:

@@ -1,4 +1,4 @@
-"""Asking a webhook over HTTPS. `clientConfig.service` leads nowhere: the sandbox has no network of Services.
+"""WebhookClient a webhook over HTTPS. `clientConfig.service` leads nowhere: the sandbox has no network of Services.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 """
@@ -28,7 +28,7 @@ UNHURRIED = aiohttp.ClientTimeout(total=None, connect=None, sock_read=None, sock
 UNREACHABLE = "network is unreachable: the sandbox has no Services that can be reached, give clientConfig.url"
 
 
-class Asking:
+class WebhookClient:
     """Sends reviews. One for a sandbox: connections are kept."""
 
     def __init__(self, store: Store) -> None:
@@ -56,14 +56,14 @@ class Asking:
     async def _patiently(self, url: str, body: bytes, tls: ssl.SSLContext) -> bytes:
         """Again after a while, if the server asks for that."""
         for _ in range(MOST_RETRIES):
-            status, headers, text = await self._sent(url, body, tls)
+            status, headers, text = await self._send(url, body, tls)
             wait = headers.get("Retry-After", "")
             if not wait.isdecimal() or not _passing(status):
                 break
             await asyncio.sleep(int(wait))
         return failures.checked(status, text, headers.get("Content-Type", ""))
 
-    async def _sent(self, url: str, body: bytes, tls: ssl.SSLContext) -> tuple[int, Mapping[str, str], bytes]:
+    async def _send(self, url: str, body: bytes, tls: ssl.SSLContext) -> tuple[int, Mapping[str, str], bytes]:
         """Once more, if a connection was kept that the server has closed: the request has come too late for it."""
         told = {"Content-Type": "application/json", "Accept": "application/json, */*", "User-Agent": AGENT}
         while True:

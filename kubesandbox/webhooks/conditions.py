@@ -12,7 +12,7 @@ NO_LIBRARY = "the sandbox does not evaluate matchConditions until you pip instal
 
 
 class Undecided(Exception):
-    """Nobody can say whether the conditions hold, and the request fails for it; says why."""
+    """It is unknown whether the conditions hold, and the request fails; says why."""
 
 
 def hold(hook: Webhook, request: JSON) -> bool:

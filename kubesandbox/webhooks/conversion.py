@@ -17,7 +17,7 @@ from kubesandbox.status import Refused
 from kubesandbox.store import Stored
 from kubesandbox.structural import versions
 from kubesandbox.webhooks import converted
-from kubesandbox.webhooks.asking import Asking
+from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.converted import BadObject
 from kubesandbox.webhooks.failures import Unanswered
 from kubesandbox.webhooks.replies import BadReply, BadReview
@@ -31,7 +31,7 @@ SECONDS = 30
 class Conversion:
     """A `Converter` that asks."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: WebhookClient) -> None:
         self._asking = asking
 
     async def prepare(self, kind: Kind, stored: Sequence[Stored]) -> None:
@@ -40,32 +40,32 @@ class Conversion:
             return
         missing = [one for one in stored if one not in kind.converted and not reading.in_version(kind, one)]
         objects = [versions.known(one.json(), kind) for one in missing]
-        for one, obj in zip(missing, await self._converted(kind, objects), strict=True):
+        for one, obj in zip(missing, await self._convert(kind, objects), strict=True):
             kind.converted[one] = written(obj)
 
-    async def kept(self, kind: Kind, obj: Object) -> Object:
+    async def to_stored_version(self, kind: Kind, obj: Object) -> Object:
         """An object in the version in which it is stored. Raises Refused 500."""
         if kind.webhook is None or kind.version == kind.storage:
             return obj
-        (made,) = await self._converted(versions.in_version(kind, kind.storage), [obj])
+        (made,) = await self._convert(versions.in_version(kind, kind.storage), [obj])
         return made
 
-    async def shown(self, kind: Kind, obj: Object) -> Object:
+    async def to_version(self, kind: Kind, obj: Object) -> Object:
         """An object in the version of `kind`. Raises Refused 500."""
         if kind.webhook is not None:
-            (made,) = await self._converted(kind, [obj])
+            (made,) = await self._convert(kind, [obj])
             return made
         changed: Object = versions.as_version(obj, kind) if kind.custom else events.as_version(obj, kind)
         return changed
 
-    async def _converted(self, kind: Kind, objects: Sequence[Object]) -> list[Object]:
+    async def _convert(self, kind: Kind, objects: Sequence[Object]) -> list[Object]:
         """Objects in the version of `kind`, none of which is in it already."""
         if not objects:
             return []
         assert kind.webhook is not None
         about = f"conversion webhook for {_shown(objects)}"
         try:
-            found = await self._asked(kind.webhook, objects, kind.api_version)
+            found = await self._ask(kind.webhook, objects, kind.api_version)
         except (Unanswered, BadReply, BadReview) as error:
             raise _failed(f"{about} failed: {error}") from None
         if len(found) != len(objects):
@@ -78,7 +78,7 @@ class Conversion:
                 raise _failed(error.told(about, at, len(objects))) from None
         return made
 
-    async def _asked(self, webhook: Object, objects: Sequence[Object], wanted: str) -> list[Object]:
+    async def _ask(self, webhook: Object, objects: Sequence[Object], wanted: str) -> list[Object]:
         version, uid = version_for(webhook["conversionReviewVersions"]), str(uuid4())
         review = converted.review(version, uid, objects, wanted)
         text = await self._asking.ask(webhook["clientConfig"], review, SECONDS)

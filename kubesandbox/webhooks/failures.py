@@ -48,7 +48,7 @@ def _said(status: int, text: bytes, kind: str) -> str:
 
 
 def _status_message(text: bytes) -> str:
-    """The message of a `Status`; "" if it is none."""
+    """The message of a `Status`; "" for other documents."""
     try:
         said = json_values.loads(text)
     except ValueError:

@@ -12,13 +12,13 @@ from kubesandbox.requests import DeleteOptions
 from kubesandbox.rules import Object
 from kubesandbox.store import Store
 from kubesandbox.webhooks.admission import Admission, Around
-from kubesandbox.webhooks.asking import Asking
+from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.configured import Configured
 from kubesandbox.webhooks.conversion import Conversion
 from kubesandbox.webhooks.matching import Attempt
 
 USER, GROUPS = "kubernetes-admin", ("system:masters", "system:authenticated")
-"""Everybody, since nobody is checked; `kubectl --as` and `--as-group` give other names."""
+"""The user of every request, since nothing is authenticated; `kubectl --as` and `--as-group` give other names."""
 EXTRA = "impersonate-extra-"
 
 
@@ -26,7 +26,7 @@ class Gates:
     """Makes the gate of each request. One for a sandbox."""
 
     def __init__(self, store: Store, kinds: Kinds) -> None:
-        self._asking = Asking(store)
+        self._asking = WebhookClient(store)
         self.converter = Conversion(self._asking)
         self._around = Around(store, kinds, Configured(store), self._asking, self.converter)
 
@@ -36,7 +36,7 @@ class Gates:
 
     def gate(self, asked: Asked, options: Object) -> Gate:
         """`options` are those of the request, as reviews show them. Without any webhook the gate is open."""
-        # Of registrations and policies no webhook is told: it could lock itself out.
+        # No webhook is asked about registrations and policies: it could lock itself out.
         if asked.kind.stored in ADMISSION or not self._around.configured.there():
             return OPEN
         dry_run = bool(options.get("dryRun"))

@@ -17,7 +17,7 @@ CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What somebody wants to write: of which kind and where; `options` and `user` as reviews show them."""
+    """The write of a request: of which kind and where; `options` and `user` as reviews show them."""
 
     kind: Kind
     where: Place
@@ -63,7 +63,7 @@ def matched(
 
 
 def selected(hook: Webhook, obj: Object | None, old: Object | None) -> bool:
-    """Whether the webhook's `objectSelector` selects the object as it was or as it is to be."""
+    """Whether the webhook's `objectSelector` selects the object as it was or as it would be."""
     if not hook.objects.requirements:
         return True
     return any(hook.objects.matches(labels(one)) for one in (obj, old) if one is not None)

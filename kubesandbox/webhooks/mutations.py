@@ -28,7 +28,7 @@ BROKEN_FIELDS = (
 
 
 class Unusable(Exception):
-    """The patch is none; says why. Whether the request fails is for the webhook's policy to say."""
+    """The patch cannot be used; says why. The webhook's policy decides whether the request fails."""
 
 
 def internal(why: str) -> Refused:

@@ -29,6 +29,8 @@ DynamicClient: Any = dynamic.DynamicClient
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.usefixtures("launcher")
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:

@@ -17,6 +17,7 @@ async def started(*flags: str) -> Process:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("launcher")
 async def test_it_prints_a_kubeconfig_serves_and_ends_when_asked(tmp_path: Path) -> None:
     (tmp_path / "seed.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: new}}")
     child = await started("--seed", str(tmp_path / "seed.yaml"))

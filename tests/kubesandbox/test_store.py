@@ -127,7 +127,7 @@ def test_who_follows_one_resource_loses_nothing_when_the_history_of_others_is_fo
 
 async def test_waiting_ends_with_news_of_that_resource_only() -> None:
     store = Store()
-    waiting = asyncio.create_task(store.changed("configmaps", store.revision))
+    waiting = asyncio.create_task(store.wait_for_change("configmaps", store.revision))
     put(store, "a", resource="pods")
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -140,7 +140,7 @@ async def test_waiting_from_an_old_revision_ends_at_once() -> None:
     store = Store()
     old = store.revision
     put(store, "a")
-    await asyncio.wait_for(store.changed("configmaps", old), 30)
+    await asyncio.wait_for(store.wait_for_change("configmaps", old), 30)
 
 
 def test_a_failed_journal_changes_nothing() -> None:

@@ -10,7 +10,7 @@ from kubesandbox.kinds import Kinds
 from kubesandbox.outside import UNCONVERTED
 from kubesandbox.requests import ListOptions
 from kubesandbox.store import Kept, Key, Store
-from kubesandbox.watching import BOOKMARK_SECONDS, Event, World
+from kubesandbox.watching import BOOKMARK_SECONDS, Event, WatchSources
 
 pytestmark = pytest.mark.looptime
 
@@ -26,7 +26,7 @@ async def told(store: Store, seconds: float, bookmarks: bool = True) -> list[Eve
     assert kind is not None
     watch = watching.opened(store, kind, "", ListOptions(watch=True, version=store.revision, bookmarks=bookmarks))
     deadline = asyncio.get_running_loop().time() + seconds
-    return [event async for event in watching.events(World(store, every, UNCONVERTED), watch, deadline)]
+    return [event async for event in watching.events(WatchSources(store, every, UNCONVERTED), watch, deadline)]
 
 
 async def test_a_bookmark_comes_every_minute_though_nothing_happens() -> None:
@@ -55,7 +55,7 @@ async def test_what_happens_while_the_last_event_is_sent_is_not_skipped_by_the_b
     watch = watching.opened(store, kind, "", options)
     put(store, "first")
     seen = []
-    async for event in watching.events(World(store, every, UNCONVERTED), watch, loop.time() + 1):
+    async for event in watching.events(WatchSources(store, every, UNCONVERTED), watch, loop.time() + 1):
         seen.append((event.type, version(event)))
         if len(seen) == 1:
             put(store, "second")

@@ -10,12 +10,12 @@ A case must not depend on others: its names, groups and namespaces are its own. 
 because a namespace costs the real control plane a tenth of a second of work; ask `api.namespace()` for an empty one.
 """
 
-import re
 import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -94,14 +94,15 @@ def cats(defined: Convertible) -> Convertible:
 
 @contextmanager
 def sandbox(scratch: Path) -> Iterator[Api]:
-    """A sandbox in a process of its own, as a user starts it."""
+    """A sandbox in a process of its own."""
     kubeconfig = scratch / "sandbox.kubeconfig"
-    command = [sys.executable, "-m", "hookrunner", "sandbox", "--sandbox-port=0", f"--sandbox-kubeconfig={kubeconfig}"]
+    command = [sys.executable, "-m", "kubesandbox"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            ready = next((line for line in process.stdout if line.startswith("export KUBECONFIG=")), "")
-            assert re.search(r"KUBECONFIG=", ready), f"the sandbox ended with {process.poll()}"
+            lines = [*takewhile(lambda line: line != "current-context: sandbox\n", process.stdout)]
+            assert lines, f"the sandbox ended with {process.poll()}"
+            kubeconfig.write_text("".join([*lines, "current-context: sandbox\n"]))
             served = Api("sandbox", kubeconfig, scratch, lambda: served.request("POST", "/_sandbox/compact"))
             with closing(served):
                 yield served

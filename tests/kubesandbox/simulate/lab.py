@@ -72,7 +72,7 @@ class Lab:
         """Wait for something to be so; within an hour, which passes at once."""
         async with asyncio.timeout(3600):
             while not holds():
-                await self.store.changed("", self.store.revision)
+                await self.store.wait_for_change("", self.store.revision)
                 await asyncio.sleep(0)
 
     async def later(self, seconds: float = 60) -> None:
@@ -104,7 +104,7 @@ async def collect(lab: Lab) -> None:
     garbage, since = Garbage(lab.api), lab.store.revision
     while True:
         try:
-            await lab.store.changed("", since)
+            await lab.store.wait_for_change("", since)
             for change in lab.store.changes(since):
                 since = change.revision
                 garbage.happened(change)
