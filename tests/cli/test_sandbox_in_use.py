@@ -15,6 +15,8 @@ import pytest
 from tests.cli.test_sandbox import sandbox, server
 from tests.flows.waiting import until
 
+pytestmark = pytest.mark.usefixtures("launcher")
+
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 FOREVER = aiohttp.ClientTimeout(total=None)
 

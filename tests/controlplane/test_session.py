@@ -13,6 +13,8 @@ import pytest
 from tests.controlplane.cache import BedUnavailable
 from tests.controlplane.session import CHECKOUT, READY, Session
 
+pytestmark = pytest.mark.cluster
+
 
 @pytest.fixture
 def command(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:

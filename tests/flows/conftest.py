@@ -25,7 +25,7 @@ def cms(cluster: Cluster, namespace: str) -> ConfigMaps:
 
 
 @pytest.fixture
-async def operator(cluster: Cluster, tmp_path: Path) -> AsyncIterator[Start]:
+async def operator(launcher: tuple[str, ...], cluster: Cluster, tmp_path: Path) -> AsyncIterator[Start]:
     """`await operator({"name.sh": script}, "--flag=value", kubeconfig=…, ready=True)` starts one and waits for it.
 
     In the end it is stopped, and no story may have made it log an error of its own or leave a process behind.

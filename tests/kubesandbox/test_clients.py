@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("launcher")
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+def served(launcher: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """A sandbox of this file's own."""
     with sandbox(tmp_path_factory.mktemp("sandbox")) as served:
         yield served

@@ -362,6 +362,7 @@ def test_a_packed_chart_is_never_written_to_disk(tmp_path: Path, monkeypatch: py
 WHO = '#!/bin/bash\n[ "$1" = --config ] && { echo \'{"configVersion": "v1", "onStartup": 1}\'; exit; }\nid -u; id -g\n'
 
 
+@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6755])
 def test_a_setuid_script_runs_as_our_user(shared_tmp: Path, mode: int) -> None:
     """Linux ignores the bits of scripts, and no shell or wrapper of ours honours them."""

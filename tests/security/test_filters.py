@@ -9,6 +9,8 @@ from tests.flows.operator import Operator
 from tests.flows.scripts import hook
 from tests.security.attacked import attacked
 
+pytestmark = pytest.mark.usefixtures("launcher")
+
 SECRET = "swordfish-4711"
 NOTHING: list[tuple[str, Any]] = [
     ("env", {}),

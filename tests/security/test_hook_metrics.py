@@ -67,6 +67,7 @@ ALL = [
 ]
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_no_name_and_no_label_forges_a_sample(tmp_path: Path) -> None:
     (tmp_path / "operations").write_text("\n".join(ALL))
     script = hook({"onStartup": 1}, f'cat {tmp_path}/operations > "$METRICS_PATH"\n')
@@ -90,6 +91,7 @@ seq 2000 | sed 's/.*/{"name": "process_cpu_seconds_total", "action": "set", "val
 """
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_a_flood_of_refusals_is_told_in_short(tmp_path: Path) -> None:
     async with attacked(tmp_path, {"h.sh": hook({"onStartup": 1}, NAMELESS)}) as target:
         refused = [record for record in target.program.logs() if record["msg"] == "A metric was refused."]

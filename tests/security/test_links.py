@@ -81,6 +81,7 @@ def test_no_link_among_hooks_stops_a_tool_or_shows_what_it_leads_to(
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_the_program_runs_beside_links_of_all_kinds_among_its_hooks(tmp_path: Path) -> None:
     for number, target in enumerate(set(TARGETS) - {"itself"}):
         for name in (f"{number}.txt", f".{number}/a", f"lib/{number}", f"{number}.go"):
@@ -90,6 +91,7 @@ async def test_the_program_runs_beside_links_of_all_kinds_among_its_hooks(tmp_pa
         assert SECRET not in str(target_.program.logs())
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_link_to_itself_among_hooks_refuses_the_start(tmp_path: Path) -> None:
     link(tmp_path / "h" / "a.txt", "itself")
     words = ["start", "--sandbox", "--listen-port=0", f"--hooks-dir={tmp_path}/h", f"--tmp-dir={tmp_path}/tmp"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import orjson
+import pytest
 
 from tests.flows.scripts import hook
 from tests.security.attacked import VALIDATING, attacked
@@ -93,6 +94,7 @@ jq '{{allowed: false, message: .[0].review.request.name}}' "$BINDING_CONTEXT_PAT
 """
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_a_request_makes_no_record_and_a_hook_only_one_of_its_own(tmp_path: Path) -> None:
     """A hook may say its level and message, also when it repeats what an object says; whose output it is stays."""
     async with attacked(tmp_path, {"h.sh": hook(VALIDATING, BODY)}, "--log-level=debug") as target:

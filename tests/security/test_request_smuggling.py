@@ -7,6 +7,7 @@ import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 import yaml
 
 from tests.security.attacked import Attacked, attacked
@@ -102,6 +103,7 @@ def ports(target: Attacked) -> dict[str, tuple[int, ssl.SSLContext | None]]:
     return {name: (urlsplit(url).port or 0, tls if name == "webhooks" else None) for name, url in found.items()}
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_one_request_gets_one_answer_or_the_connection_is_closed(tmp_path: Path) -> None:
     """And no error is logged, which the end of `attacked` checks."""
     async with attacked(tmp_path) as target:
@@ -121,6 +123,7 @@ CREATE = (
 BROKEN = [b"2;\nxx", b"-1\r\n\r\n", b"0\n\n", b"1\r\naX\r\n", b"0\r\nContent-Length: 0\r\n\r\n"]
 
 
+@pytest.mark.usefixtures("launcher")
 async def test_a_body_that_breaks_off_while_it_is_read_ends_the_connection(tmp_path: Path) -> None:
     """A reader that is not told would wait for minutes in all: for as long as a body may take."""
     paths = {"webhooks": b"/hooks/a-attacked-example-com", "sandbox": b"/api/v1/namespaces/default/configmaps"}

@@ -26,7 +26,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 
 @pytest.fixture
-async def world(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
+async def world(launcher: tuple[str, ...], sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
     """On the sandbox. In the end the operator is stopped, and it may not have made errors of its own."""
     (tmp_path / "kc").write_text(sandbox.kubeconfig())
     async with aiohttp.ClientSession(sandbox.url) as session:

@@ -39,7 +39,7 @@ def real(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(scope="session")
-def sandboxed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+def sandboxed(launcher: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """A sandbox of this worker's own."""
     with sandbox(tmp_path_factory.mktemp("contract-sandbox")) as served:
         yield served
