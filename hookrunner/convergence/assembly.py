@@ -18,7 +18,7 @@ from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleD
 from hookrunner.convergence.events import EventWriter
 from hookrunner.convergence.gauges import ModuleGauges
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, HookPrefetch, ModuleHooks
 from hookrunner.convergence.runs.module_releases import Leftovers
@@ -157,7 +157,7 @@ def _assemble(
     helm = _helm(parts, modules, configured.namespace, renderer)
     scripts = _scripts(settings, parts, lambda: tasks.activation)
     extenders = Extenders(
-        modules.extenders, shelf.loaded.statics.enabled, lambda: values.flags, scripts, settings.compat is Compat.ADDON
+        modules.extenders, shelf.loaded.statics.enabled, values.flags, scripts, settings.compat is Compat.ADDON
     )
     decisions = ModuleDecisions(extenders, states, store, helm.known.get, sources)
     releases = ReleaseReconciler(modules, helm, store, parts.metrics, decisions.is_maintained)
@@ -199,7 +199,7 @@ def _view_sources(
 
 async def _look_for_predecessor(config: ConfigObject) -> None:
     """A user who comes from addon-operator may have left the ConfigMap under its name; nothing else would say so."""
-    theirs = config.called(Compat.ADDON)
+    theirs = config.renamed(Compat.ADDON)
     with suppress(KubeError):
         if (await theirs.read()).version:
             _log.warn(f"{config} does not exist, but {theirs} does", hint=f"to use it: --config-map {theirs.name}")
@@ -240,7 +240,7 @@ def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Rend
     books = RecordSettings(modules.helm_driver, modules.history_max, namespace)
     releases = Releases(kube.patcher, kube.discovery, kube.watches, books)
     drift = Drift(kube.patcher, releases.kinds, kube.watches, parts.background)
-    return Helm(renderer, releases, drift, KnownCapabilities(kube.patcher, kube.watches), namespace)
+    return Helm(renderer, releases, drift, ClusterCapabilities(kube.patcher, kube.watches), namespace)
 
 
 def _renderer(settings: Settings) -> Renderer:

@@ -10,7 +10,7 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.notices import Notice
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
@@ -203,7 +203,7 @@ class ClusterReactions:
             if (state := self._states.get(name)) and await self._releases.is_broken(state):
                 self._requests.run_again(state, "HelmReleaseUnreadable")
 
-    async def follow_capabilities(self, capabilities: KnownCapabilities) -> None:
+    async def follow_capabilities(self, capabilities: ClusterCapabilities) -> None:
         """When the cluster serves something new, charts that look at it are rendered again, modules that failed for
         want of a kind try again, and those whose definitions were deleted apply them."""
         async for _ in capabilities.changes():

@@ -11,7 +11,7 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigS
 from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
 from hookrunner.convergence.notices import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRemover, ModuleRunner
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
@@ -41,7 +41,7 @@ from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
 from hookrunner.sources.streams import Streams
 from hookrunner.values.section_store import SectionStore
-from tests.convergence.test_webhooks import Cluster, Nobody
+from tests.convergence.runs.test_module_webhooks import Cluster, Nobody
 from tests.fakes.cluster import FakeCluster
 
 BEFORE_HELM, AFTER_DELETE = {BindingType.BEFORE_HELM: 1}, {BindingType.AFTER_DELETE_HELM: 1}
@@ -147,7 +147,7 @@ class NoHookRuns(HookRuns):
     def forget(self, hook: str) -> None: ...
 
 
-class Served(KnownCapabilities):
+class Served(ClusterCapabilities):
     """What a cluster serves."""
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ class Site:
         self.tasks = ModuleTasks(self.states, (running, deleting), queues, metrics, clock)
         for one in modules:
             self.engine.open(own_queue(one.name), self.tasks.carry_out)
-        extenders = Extenders(EXTENDERS, {}, dict, NoScripts())
+        extenders = Extenders(EXTENDERS, {}, {}, NoScripts())
         self.served = Served()
         self.decisions = ModuleDecisions(extenders, self.states, store, self.served.get, ConfigSources(self.config))
         turns = TurnDispatcher(self.states, self.tasks, TurnRules(30.0, strict))

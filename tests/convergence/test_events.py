@@ -48,7 +48,7 @@ async def posting(server: Server, notices: Notices) -> AsyncIterator[None]:
 
 
 @pytest.mark.looptime
-async def test_an_event_is_what_kubectl_shows_under_the_configmap() -> None:
+async def test_an_event_is_shown_by_kubectl_under_the_configmap() -> None:
     server, notices = Server(), Notices()
     async with posting(server, notices):
         notices.publish(FAILED)
@@ -79,7 +79,7 @@ async def test_an_event_is_what_kubectl_shows_under_the_configmap() -> None:
 
 
 @pytest.mark.looptime
-async def test_what_repeats_is_counted_once_a_minute() -> None:
+async def test_repetitions_are_counted_once_a_minute() -> None:
     server, notices = Server(), Notices()
     async with posting(server, notices):
         for _ in range(13):
@@ -91,7 +91,7 @@ async def test_what_repeats_is_counted_once_a_minute() -> None:
 
 
 @pytest.mark.looptime
-async def test_a_hundred_objects_that_are_gone_are_one_event_of_a_bounded_length() -> None:
+async def test_a_hundred_deleted_objects_are_one_event_of_bounded_length() -> None:
     server, notices = Server(), Notices()
     async with posting(server, notices):
         for number in range(100):
@@ -103,7 +103,7 @@ async def test_a_hundred_objects_that_are_gone_are_one_event_of_a_bounded_length
 
 
 @pytest.mark.looptime
-async def test_the_reason_is_not_below_the_first_line_which_is_all_that_kubectl_shows() -> None:
+async def test_a_message_has_one_line_because_kubectl_shows_only_the_first() -> None:
     server, notices = Server(), Notices()
     async with posting(server, notices):
         notices.publish(Notice("a", "ModuleFailed", "a: 1 of 2 objects failed:\nNetworkPolicy/n: forbidden\nleft: 1"))
@@ -113,7 +113,7 @@ async def test_the_reason_is_not_below_the_first_line_which_is_all_that_kubectl_
 
 
 @pytest.mark.looptime
-async def test_other_reasons_other_subjects_and_other_words_are_other_events() -> None:
+async def test_each_reason_subject_and_message_is_an_event_of_its_own() -> None:
     server, notices = Server(), Notices()
     async with posting(server, notices):
         for item in (
@@ -135,7 +135,7 @@ async def test_other_reasons_other_subjects_and_other_words_are_other_events() -
 
 
 @pytest.mark.looptime
-async def test_an_event_that_is_gone_is_written_anew() -> None:
+async def test_a_deleted_event_is_written_again() -> None:
     server, notices = Server(), Notices()
     async with posting(server, notices):
         notices.publish(FAILED)
@@ -147,7 +147,7 @@ async def test_an_event_that_is_gone_is_written_anew() -> None:
 
 
 @pytest.mark.looptime
-async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+async def test_missing_rights_are_logged_once_and_fail_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     server, notices = Server(), Notices()
     server.error = Denied(403, "Forbidden", "events is forbidden")
     async with posting(server, notices):
@@ -162,7 +162,7 @@ async def test_rights_that_are_missing_are_told_once_and_fail_nothing(capfd: pyt
     assert capfd.readouterr().err.count("an Event cannot be written") == 1
 
 
-async def test_telling_never_waits_and_what_nobody_reads_is_bounded() -> None:
+async def test_publishing_never_waits_and_unread_notices_are_bounded() -> None:
     notices = Notices()
     for number in range(5000):
         notices.publish(Notice("a", "ModuleFailed", str(number)))

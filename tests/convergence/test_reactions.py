@@ -10,7 +10,7 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 from hookrunner.convergence.decisions.module_decisions import Edit, ModuleDecisions
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
@@ -307,7 +307,7 @@ async def test_a_deployed_record_that_cannot_be_read_runs_its_module(world: Worl
     assert [notice.subject for notice in await world.states.notices.next_batch()] == ["a", "b"]
 
 
-class Served(KnownCapabilities):
+class Served(ClusterCapabilities):
     """The cluster serves something new, once."""
 
     def __init__(self) -> None: ...

@@ -41,7 +41,7 @@ async def test_a_lower_weight_that_is_turned_on_later_runs_before_all_others(mak
     assert sorted(runs(history)) == sorted("a b c")
 
 
-async def test_a_higher_weight_that_is_turned_on_later_is_waited_for_by_nobody(make_site: MakeSite) -> None:
+async def test_no_module_waits_for_a_higher_weight_that_is_turned_on_later(make_site: MakeSite) -> None:
     site = await begun(make_site(module("a", 10), module("b", 20), module("c", 30), off="b"))
     site.work.takes["a release"] = 5.0
     site.edit(bEnabled="true")
@@ -51,7 +51,7 @@ async def test_a_higher_weight_that_is_turned_on_later_is_waited_for_by_nobody(m
 
 
 @pytest.mark.parametrize("fails", [True, False])
-async def test_what_went_before_a_lower_weight_runs_once_more_when_that_one_is_ready(
+async def test_modules_that_overtook_a_lower_weight_run_again_when_it_is_ready(
     make_site: MakeSite, fails: bool
 ) -> None:
     """Because it failed, or hung for longer than patience lasts."""
@@ -69,7 +69,7 @@ async def test_what_went_before_a_lower_weight_runs_once_more_when_that_one_is_r
     assert sorted(runs(await site.rests())) == sorted("a b c d"), "no more than once"
 
 
-async def test_what_failed_for_want_of_a_lower_weight_runs_once_when_that_one_is_mended(make_site: MakeSite) -> None:
+async def test_a_module_that_failed_without_a_lower_weight_runs_once_when_that_works(make_site: MakeSite) -> None:
     site = make_site(module("a", 10), module("b", 20))
     site.work.fails = {"a release", "b release"}
     await begun(site)
@@ -89,7 +89,7 @@ async def test_a_global_edit_runs_all_modules_side_by_side_and_each_once(make_si
 
 @pytest.mark.parametrize("edit", [{"GLOBAL": "x: 1"}, {"db": "v: 2", "app": "v: 2", "other": "v: 2"}])
 @pytest.mark.parametrize("declared", ["requires", "gate"])
-async def test_an_edit_upgrades_what_is_declared_one_after_the_other(
+async def test_an_edit_upgrades_gates_and_requirements_one_after_the_other(
     make_site: MakeSite, declared: str, edit: dict[str, str]
 ) -> None:
     """For a global value, and for several sections at once."""
@@ -104,7 +104,7 @@ async def test_an_edit_upgrades_what_is_declared_one_after_the_other(
     assert sorted(runs(history).split()) == ["app", "db", "other"]
 
 
-async def test_what_requires_a_module_whose_upgrade_fails_keeps_its_values_until_it_heals(make_site: MakeSite) -> None:
+async def test_dependents_of_a_failed_upgrade_keep_their_values_until_it_succeeds(make_site: MakeSite) -> None:
     site = await begun(make_site(module("db", 20), module("app", 30, "db"), module("other", 40)))
     site.work.fails = {"db release"}
     site.edit(GLOBAL="x: 1")
@@ -136,7 +136,7 @@ async def test_a_section_that_changes_alone_runs_its_module_at_once(make_site: M
     assert await site.rests() == ["b beforeHelm", "b release"]
 
 
-async def test_a_lower_weight_that_hangs_costs_patience_once_and_not_in_each_round(make_site: MakeSite) -> None:
+async def test_a_lower_weight_that_hangs_uses_up_patience_once_and_not_in_each_round(make_site: MakeSite) -> None:
     site = await begun(make_site(module("a", 10), module("b", 20), off="a"))
     site.work.takes["a release"] = 1000.0
     began = site.now()

@@ -24,19 +24,19 @@ ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
         (Phase.CAN_RUN_HELM, True, "its hooks run, or its release is applied and its objects get ready"),
     ],
 )
-def test_what_it_is_at_is_said_with_how_long(phase: Phase, wait: bool, said: str) -> None:
+def test_a_busy_module_shows_its_step_and_for_how_long(phase: Phase, wait: bool, said: str) -> None:
     state = _state(ON, phase, 40.0, wait)
     for told in (work(state), work(state, 30.0)):
         assert re.fullmatch(rf"at it for [0-9]+ s: {said}", told)
     assert work(state, 3600.0) == ""
 
 
-def test_who_has_nothing_to_do_is_at_nothing() -> None:
+def test_an_idle_module_shows_no_work() -> None:
     assert work(_state(ON, Phase.READY, 40.0)) == work(_state(OFF, Phase.STARTUP, 40.0)) == ""
     assert work(_state(ON, Phase.STARTUP, None)) == ""
 
 
-def test_a_hook_that_waits_to_be_tried_again_is_told_with_its_module() -> None:
+def test_a_hook_that_waits_for_a_retry_is_shown_with_its_module() -> None:
     queues = [
         [_failed("a/hooks/h.sh", "a", 1), _failed("a/hooks/later.sh", "a", 9)],
         [_failed("b/hooks/h.sh", "b", 3), _failed("h.sh", "", 3), _failed("c/hooks/h.sh", "c", 0)],

@@ -64,18 +64,18 @@ def test_a_heavier_module_goes_when_all_lighter_ones_are_ready() -> None:
     assert turns(ready(new("a", 1)), ready(new("b", 1)), new("c", 2)) == "c"
 
 
-def test_what_runs_for_the_first_time_waits_for_all_lower_weights_and_not_only_for_the_next() -> None:
+def test_a_new_module_waits_for_all_lower_weights_and_not_only_for_the_nearest() -> None:
     """That next one, if it was ready before, has not waited for those below it."""
     states = working(old("a", 1)), ready(old("b", 2)), new("c", 3)
     assert turns(*states) == ""
     assert moment(*states).awaited("c") == ("a",)
 
 
-def test_nobody_waits_for_a_module_that_failed() -> None:
+def test_no_module_waits_for_one_that_failed() -> None:
     assert turns(failed(new("a", 1)), new("b", 2)) == "b"
 
 
-def test_a_module_that_failed_before_is_waited_for_until_it_fails_at_what_is_asked_now() -> None:
+def test_a_failed_module_is_waited_for_until_it_fails_at_the_present_request() -> None:
     a = failed(new("a", 1), since=0.0)
     a.await_turn()
     assert turns(a, new("b", 2)) == "a"
@@ -93,7 +93,7 @@ def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, ex
     assert found.deadline == (None if expected else pytest.approx(100.1))
 
 
-def test_who_has_waited_for_a_module_that_hangs_waits_no_second_time_in_the_next_round() -> None:
+def test_patience_with_a_module_that_hangs_does_not_begin_again_in_the_next_round() -> None:
     a = working(new("a", 1), since=10.0)
     a.await_turn()
     a.request(99.0)
@@ -121,19 +121,19 @@ def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..
 
 
 @pytest.mark.parametrize("later", [new, old])
-def test_what_is_required_counts_and_not_the_weight(later: Callable[..., ModuleState]) -> None:
+def test_requirements_count_and_not_weights(later: Callable[..., ModuleState]) -> None:
     """Also for those that were ready before: a database is upgraded before what uses it."""
     assert turns(later("early", 1, "late"), old("late", 9)) == "late"
     assert turns(later("early", 1, "late"), working(old("late", 9), since=0.0)) == ""
     assert turns(later("early", 1, "late"), ready(old("late", 9))) == "early"
 
 
-def test_whoever_requires_a_module_that_failed_is_held_up_and_hinders_nobody() -> None:
+def test_a_dependent_of_a_failed_module_waits_and_holds_up_no_other() -> None:
     assert turns(failed(new("a", 1)), new("b", 2, "a"), new("c", 3)) == "c"
     assert moment(failed(new("a", 1)), new("b", 2, "a"), ready(new("c", 3))).is_over
 
 
-def test_a_round_is_not_over_while_a_module_is_at_it_or_can_begin() -> None:
+def test_a_round_is_not_over_while_a_module_runs_or_can_begin() -> None:
     assert not moment(working(new("a", 1))).is_over
     assert not moment(ready(new("a", 1)), new("b", 2)).is_over
     assert moment(ready(new("a", 1))).is_over
@@ -188,11 +188,11 @@ def test_the_strict_chain_has_patience_with_what_has_failed(since: float, expect
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_who_requires_others_is_in_no_chain(strict: bool) -> None:
+def test_a_module_with_requirements_is_in_no_chain(strict: bool) -> None:
     assert turns(working(old("a", 1)), ready(old("b", 5)), old("c", 9, "b"), strict=strict) == "c"
 
 
-def test_those_that_went_before_a_lower_weight_are_known() -> None:
+def test_overtakers_of_a_lower_weight_are_found() -> None:
     """Not one that has begun once more since then."""
     states = ready(new("a", 1)), ready(old("beside", 1)), ready(old("b", 2)), old("c", 3), ready(old("d", 4, "b"))
     later = working(old("later", 5))
@@ -201,7 +201,7 @@ def test_those_that_went_before_a_lower_weight_are_known() -> None:
     assert moment(*states).overtakers("d") == []
 
 
-def test_a_thousand_modules_cost_no_more_for_what_they_wait_for() -> None:
+def test_the_cost_of_turns_grows_with_the_number_of_modules() -> None:
     """Of many that are waited for, the nearest are named."""
     found = moment(*(new(f"m{number:03}", number) for number in range(1000)))
     assert max(len(found.awaited(name)) for name in found.enabled) == 1

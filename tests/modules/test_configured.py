@@ -29,7 +29,7 @@ def test_sections_stand_in_a_config_map_or_by_themselves(
     ("said", "sections"),
     [("data: {dns: YTogMQ==}", {"a": 1}), ("data: {dns: YTogMQ==}, stringData: {dns: 'b: 1'}", {"b": 1})],
 )
-def test_what_a_secret_has_is_kept_apart(tmp_path: Path, said: str, sections: dict[str, int]) -> None:
+def test_the_values_of_a_secret_are_kept_apart(tmp_path: Path, said: str, sections: dict[str, int]) -> None:
     (tmp_path / "secret.yaml").write_text(f"{{kind: Secret, {said}}}")
     found = read([tmp_path / "secret.yaml"])
     assert found.secret
@@ -48,7 +48,7 @@ def test_what_a_secret_has_is_kept_apart(tmp_path: Path, said: str, sections: di
         ("a: [", "document 1: not YAML"),
     ],
 )
-def test_what_is_no_configuration_is_told_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_bad_configuration_is_reported_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(BadInput) as raised:
         read([tmp_path / "config.yaml"])

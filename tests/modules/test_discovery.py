@@ -94,7 +94,7 @@ def test_a_link_to_itself_is_a_module_with_a_problem_and_stops_no_other(tree: Ma
     ]
 
 
-def test_a_name_that_is_no_text_is_passed_over(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_with_an_unprintable_name_is_skipped(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
     top = tree({"a/": ""})
     os.mkdir(os.fsencode(top) + b"/b\xff")
     assert names(find([top], 1)) == ["1 a"]
@@ -102,12 +102,12 @@ def test_a_name_that_is_no_text_is_passed_over(tree: MakeTree, capfd: pytest.Cap
 
 
 @pytest.mark.parametrize("name", ["../b", "b/c", r"b\0"])
-def test_a_name_that_would_be_a_path_is_none(tree: MakeTree, name: str) -> None:
+def test_a_name_with_a_slash_is_rejected(tree: MakeTree, name: str) -> None:
     found = find([tree({"a/module.yaml": f'name: "{name}"'})], 1)
     assert (found.modules, "in module.yaml" in found.rejected[0].problem) == ((), True)
 
 
-def test_a_link_that_leads_nowhere_is_a_module_with_a_problem_lest_its_release_be_taken_for_left_over(
+def test_a_dangling_link_is_a_module_with_a_problem_so_that_its_release_stays(
     tree: MakeTree,
 ) -> None:
     top = tree({"002-b/": ""})
@@ -117,7 +117,7 @@ def test_a_link_that_leads_nowhere_is_a_module_with_a_problem_lest_its_release_b
     assert "dangling link" in broken.problem
 
 
-def test_of_two_modules_of_one_name_the_first_counts_and_the_other_is_shown(tree: MakeTree) -> None:
+def test_of_two_modules_with_one_name_the_first_counts_and_the_other_is_shown(tree: MakeTree) -> None:
     top = tree({"one/001-a/": "", "two/050-a/": "", "two/002-b/": ""})
     found = find([top / "one", top / "two"], 1)
     assert [(module.name, module.source.name) for module in found.modules] == [("a", "one"), ("b", "two")]
@@ -136,7 +136,9 @@ def test_of_two_modules_of_one_name_the_first_counts_and_the_other_is_shown(tree
         ("001-global", "no module can be called 'global'"),
     ],
 )
-def test_a_name_that_no_module_can_have_is_shown_and_the_others_go_on(tree: MakeTree, name: str, told: str) -> None:
+def test_a_directory_with_an_impossible_name_is_shown_and_the_others_go_on(
+    tree: MakeTree, name: str, told: str
+) -> None:
     found = find([tree({f"{name}/": "", "002-b/": ""})], 1)
     assert names(found) == ["2 b"]
     assert not found.certain
@@ -144,7 +146,7 @@ def test_a_name_that_no_module_can_have_is_shown_and_the_others_go_on(tree: Make
 
 
 @pytest.mark.parametrize(("name", "chart"), [("a" * 54, True), ('a"b', True), ('a"b', False)])
-def test_what_cannot_be_the_name_of_a_release_is_a_problem_of_modules_with_a_chart(
+def test_an_impossible_release_name_is_a_problem_of_modules_with_a_chart(
     tree: MakeTree, name: str, chart: bool
 ) -> None:
     (module,) = find([tree({f"{name}/{'templates' if chart else 'hooks'}/": ""})], 1).modules
@@ -167,7 +169,7 @@ def test_a_bad_module_yaml_is_a_problem_of_that_module_alone(tree: MakeTree) -> 
 @pytest.mark.parametrize(
     ("name", "told"), [("gone", "does not exist; create it or set --modules-dir"), ("file", "is no")]
 )
-def test_a_directory_of_modules_that_is_not_there_refuses_the_start(tree: MakeTree, name: str, told: str) -> None:
+def test_a_missing_modules_directory_refuses_the_start(tree: MakeTree, name: str, told: str) -> None:
     top = tree({"file": ""})
     with pytest.raises(StartRefused, match=told):
         find([top / name], 1)

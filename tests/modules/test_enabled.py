@@ -99,7 +99,7 @@ def test_a_module_that_is_off_needs_no_valid_values_and_others_values_do_not_mat
         ("unversioned", ON, None, ""),
     ],
 )
-def test_what_is_required_must_be_on_and_of_the_right_version(
+def test_a_required_module_must_be_on_and_of_the_right_version(
     needs: str, version: Choice, choice: Choice | None, told: str
 ) -> None:
     b = module("b", 1, requiring(version="1.3.0"))
@@ -125,7 +125,7 @@ def test_the_cluster_must_be_of_the_right_version(wanted: str, cluster: str, cho
     assert (decision and decision.choice) == choice
 
 
-def test_off_for_certain_outweighs_what_is_not_known() -> None:
+def test_a_certain_off_outweighs_an_unknown_requirement() -> None:
     known = {"b": module("b"), "c": module("c")}
     decided = {"b": Decision(UNDECIDED), "c": Decision(OFF)}
     for traits in (requiring("b", "c"), requiring("b", kubernetes="<1.2")):

@@ -63,7 +63,7 @@ def test_a_module_waits_for_gates_and_the_weight_below_or_for_what_it_requires(
     assert {(wait.name, wait.kind) for wait in order.waits_for(name)} == waits
 
 
-def test_nobody_waits_for_the_weight_of_a_module_that_left_the_chain() -> None:
+def test_no_module_waits_for_the_weight_of_one_with_requirements() -> None:
     order = ModuleOrder([module("a", 1), module("free", 5, requiring("a")), module("b", 9)])
     assert [wait.name for wait in order.waits_for("b")] == ["a"]
 
@@ -93,7 +93,7 @@ def test_nobody_waits_for_the_weight_of_a_module_that_left_the_chain() -> None:
         ((module("g", 9, requiring("x", gate=True)), module("x", 1)), {}),
     ],
 )
-def test_who_would_wait_for_itself_is_named_with_the_way_round(
+def test_a_module_that_would_wait_for_itself_is_named_with_its_cycle(
     modules: tuple[Module, ...], told: dict[str, str]
 ) -> None:
     found = cycles(modules)

@@ -40,7 +40,7 @@ def reached(modules: list[Module]) -> dict[str, set[str]]:
 
 @FEW
 @given(several())
-def test_in_a_circle_are_those_that_reach_themselves_and_the_way_round_is_one(modules: list[Module]) -> None:
+def test_cycles_are_the_modules_that_reach_themselves_each_with_a_real_cycle(modules: list[Module]) -> None:
     broken = cycles(modules)
     assert broken.keys() == {name for name, others in reached(modules).items() if name in others}
     known = {one.name: one for one in modules}

@@ -20,7 +20,7 @@ def test_a_path_is_a_module_or_a_directory_of_modules(tmp_path: Path) -> None:
             modules_in(path)
 
 
-def test_what_the_start_would_refuse_counts_too(tmp_path: Path) -> None:
+def test_directories_that_the_start_would_reject_count_too(tmp_path: Path) -> None:
     (tmp_path / "010-definitions" / "crds").mkdir(parents=True)
     (tmp_path / "080_bad").mkdir()
     (tmp_path / "090-gone").symlink_to("nowhere")

@@ -58,7 +58,7 @@ async def test_a_script_that_fails_leaves_its_module_undecided_and_the_others_go
     assert scripts.saw["b"] == []
 
 
-async def test_an_undecided_module_that_is_running_is_still_on_in_the_eyes_of_others() -> None:
+async def test_scripts_of_others_see_an_undecided_running_module_as_on() -> None:
     scripts = Scripts({"a": ScriptFailed("exit status 3")})
     facts = Facts(config={"a": True, "b": True}, running=frozenset({"a"}))
     await decide([module("a", 1, script=True), module("b", 2, script=True)], scripts, facts)
@@ -83,7 +83,7 @@ async def test_a_script_is_asked_only_if_the_module_would_be_on(
     assert (decided["a"] == f"off {SCRIPT}") == bool(scripts.saw) == asked
 
 
-async def test_requirements_are_decided_first_whatever_the_weights_and_the_script_is_not_asked_in_vain() -> None:
+async def test_requirements_are_decided_before_scripts_regardless_of_weights() -> None:
     scripts = Scripts()
     modules = [module("a", 1, requiring("b"), script=True), module("b", 2, requiring("c")), module("c", 3)]
     facts = Facts(config={"a": True, "b": True})
@@ -93,7 +93,7 @@ async def test_requirements_are_decided_first_whatever_the_weights_and_the_scrip
     assert scripts.saw == {"a": ["c", "b"]}
 
 
-async def test_who_needs_an_undecided_module_is_undecided_and_nobody_else() -> None:
+async def test_only_dependents_of_an_undecided_module_are_undecided() -> None:
     modules = [module("a", 1, problem="broken"), module("b", 1, requiring("a")), module("c", 9)]
     assert await decide(modules, Scripts()) == {"a": "undecided", "b": f"undecided {REQUIRES}", "c": "on KubeConfig"}
 

@@ -59,7 +59,7 @@ def asking(tmp_path: Path) -> Asking:
         ),
     ],
 )
-async def test_a_script_answers_true_or_false_and_may_say_why(
+async def test_a_script_answers_true_or_false_and_may_give_a_reason(
     asking: Asking, script: str, answer: ScriptAnswer
 ) -> None:
     found = await asking.says(script)
@@ -102,9 +102,7 @@ async def test_a_script_reads_values_with_the_modules_that_are_on_and_the_enviro
         ("kill -9 $$", "killed by SIGKILL"),
     ],
 )
-async def test_a_script_that_gives_no_answer_has_failed_and_it_is_said_how(
-    asking: Asking, script: str, told: str
-) -> None:
+async def test_a_script_without_an_answer_has_failed_with_a_reason(asking: Asking, script: str, told: str) -> None:
     with pytest.raises(ScriptFailed) as failed:
         await asking.says(script)
     assert told in str(failed.value)
@@ -149,13 +147,13 @@ async def test_a_temp_directory_that_cannot_be_written_is_a_failure_of_the_scrip
         await asking.says("true")
 
 
-async def test_files_are_kept_for_whoever_looks_for_a_mistake(asking: Asking) -> None:
+async def test_files_are_kept_for_debugging_if_configured(asking: Asking) -> None:
     asking.settings = replace(asking.settings, keep_tmp_files=True)
     await asking.says("echo true > $MODULE_ENABLED_RESULT")
     assert len(list((asking.top / "tmp").iterdir())) == 4
 
 
-async def test_what_a_script_prints_is_logged_with_its_module(
+async def test_the_output_of_a_script_is_logged_with_its_module(
     asking: Asking, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await asking.says("echo hello; echo true > $MODULE_ENABLED_RESULT")

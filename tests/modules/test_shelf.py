@@ -8,7 +8,7 @@ from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import MakeTree
 
 
-def test_problems_of_every_origin_are_at_the_module(tree: MakeTree) -> None:
+def test_a_module_has_its_problems_of_every_origin(tree: MakeTree) -> None:
     top = tree(
         {
             "001-a/module.yaml": "requires: {modules: [b]}",

@@ -54,7 +54,7 @@ def test_a_section_without_values_is_empty(tree: MakeTree, section: str) -> None
     assert read(tree({"values.yaml": section, "mod/values.yaml": section})).sections["mod"] == {}
 
 
-def test_words_for_true_are_those_of_yaml_1_1_and_integers_stay_integers(tree: MakeTree) -> None:
+def test_booleans_are_those_of_yaml_1_1_and_integers_stay_integers(tree: MakeTree) -> None:
     top = tree({"mod/values.yaml": "mod: {a: yes, b: 12345678901, c: 1.0, n: off}"})
     values: JSON = {"a": True, "b": 12345678901, "c": 1.0, "n": False}
     assert read(top).sections["mod"] == values
@@ -81,7 +81,7 @@ def test_a_flag_in_the_modules_own_file_overrides_the_common_one(
     assert (flag and flag.wanted) == wanted
 
 
-def test_of_common_flags_the_last_directorys_counts_and_says_where_it_stands(tree: MakeTree) -> None:
+def test_of_common_flags_the_last_directorys_counts_and_names_its_file(tree: MakeTree) -> None:
     top = tree({"one/values.yaml": "modEnabled: true", "two/values.yaml": "modEnabled: false", "one/mod/": ""})
     flag = read(top / "one", top / "two").enabled["mod"]
     assert (flag.wanted, flag.file) == (False, top / "two/values.yaml")
@@ -99,9 +99,7 @@ def test_of_common_flags_the_last_directorys_counts_and_says_where_it_stands(tre
         ({"mod/values.yaml/": ""}, "mod/values.yaml: cannot be read"),
     ],
 )
-def test_what_is_wrong_in_a_modules_values_is_its_problem_alone(
-    tree: MakeTree, files: dict[str, str], told: str
-) -> None:
+def test_an_error_in_a_modules_values_is_its_problem_alone(tree: MakeTree, files: dict[str, str], told: str) -> None:
     found = read(tree({"mod/": "", "whole/values.yaml": "wholeEnabled: true", **files}))
     assert found.problems.keys() == {"mod"}
     assert told in found.problems["mod"]
@@ -122,7 +120,7 @@ def test_common_values_that_cannot_be_read_refuse_the_start(tree: MakeTree, text
 
 
 @pytest.mark.parametrize(("there", "missing"), [("values.yaml", "mod/values.yaml"), ("mod/values.yaml", "values.yaml")])
-def test_in_strict_mode_every_place_must_have_its_file(tree: MakeTree, there: str, missing: str) -> None:
+def test_in_strict_mode_every_directory_must_have_its_file(tree: MakeTree, there: str, missing: str) -> None:
     top = tree({there: "", "mod/": ""})
     with pytest.raises(
         StartRefused, match=re.escape(f"{top}/{missing} does not exist; create it, an empty one will do")
@@ -132,7 +130,7 @@ def test_in_strict_mode_every_place_must_have_its_file(tree: MakeTree, there: st
     assert read(top, strict=True) == read(top)
 
 
-def test_a_flag_that_no_module_listens_to_is_warned_of(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_flag_without_a_module_is_logged(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
     read(tree({"values.yaml": "myModdEnabled: true\nmyModEnabled: true", "my-mod/": ""}))
     warned = capfd.readouterr().err
     assert "flag=myModdEnabled" in warned

@@ -50,7 +50,7 @@ def test_every_key_is_read() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"# nothing", b"{}", b"requires: {}", b"requires: {modules: []}"])
-def test_what_is_not_said_has_its_default(text: bytes) -> None:
+def test_missing_keys_have_their_defaults(text: bytes) -> None:
     assert traits.parse(text, "module.yaml") == Description()
 
 
@@ -70,7 +70,7 @@ def test_a_requirement_is_a_name_and_a_range(line: str, pair: tuple[str, str]) -
     assert traits.parse(document, "module.yaml").traits.modules == (pair,)
 
 
-def test_keys_of_others_are_named_and_change_nothing() -> None:
+def test_unknown_keys_are_reported_and_change_nothing() -> None:
     text = b"stage: GA\nrequirements: {kubernetes: '>= 1.27'}\nrequires: {deckhouse: '>=1.6'}\nwieght: 3\n"
     found = traits.parse(text, "module.yaml")
     assert found.traits == Traits()
@@ -106,7 +106,7 @@ def test_a_wrong_value_is_refused_with_what_to_write(text: bytes, told: str) -> 
     assert told in str(refused.value)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(BadModule, match=r"weight must .*; wait must .*; requires\.kubernetes"):
         traits.parse(b"weight: x\nwait: x\nrequires: {kubernetes: x.y}", "module.yaml")
 
@@ -131,7 +131,7 @@ def test_a_module_yaml_that_cannot_be_read_is_refused(tree: MakeTree) -> None:
         traits.read(tree({"module.yaml/": ""}))
 
 
-def test_keys_of_others_are_warned_of_with_the_file(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unknown_keys_are_logged_with_the_file(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
     top: Path = tree({"module.yaml": "tags: [x]"})
     traits.read(top)
     assert f"keys=tags path={top}/module.yaml" in capfd.readouterr().err

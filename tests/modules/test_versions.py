@@ -36,7 +36,7 @@ from hookrunner.modules.versions import meets, parse
         (">*", "", "1.0.0"),
     ],
 )
-def test_a_range_has_these_versions_and_not_those(wanted: str, inside: str, outside: str) -> None:
+def test_a_range_contains_these_versions_and_not_those(wanted: str, inside: str, outside: str) -> None:
     span = parse(wanted)
     assert [version for version in inside.split() if not meets(version, span)] == []
     assert [version for version in outside.split() if meets(version, span)] == []
@@ -60,16 +60,16 @@ def test_a_vendors_suffix_does_not_matter_to_a_range_without_one(version: str) -
     ],
 )
 def test_a_range_that_names_a_suffix_orders_them(wanted: str, inside: str, outside: str) -> None:
-    test_a_range_has_these_versions_and_not_those(wanted, inside, outside)
+    test_a_range_contains_these_versions_and_not_those(wanted, inside, outside)
 
 
 @pytest.mark.parametrize("wanted", ["one", ">=", ">=1.2 and <2", "1.2foo", "1..2", ">=1.2 ||", "=>=1", "1.2.3.4"])
-def test_what_is_no_range_is_refused_with_how_to_write_it(wanted: str) -> None:
+def test_a_bad_range_is_refused_with_how_to_write_one(wanted: str) -> None:
     with pytest.raises(ValueError, match=r"is no range of versions; write it like >=1\.2"):
         parse(wanted)
 
 
 @pytest.mark.parametrize("version", ["", "latest", "x", "1.2.3.4"])
-def test_what_is_no_version_is_refused(version: str) -> None:
+def test_a_bad_version_is_refused(version: str) -> None:
     with pytest.raises(ValueError, match=r"is no version; write it like 1\.2\.3"):
         meets(version, parse(">=1"))

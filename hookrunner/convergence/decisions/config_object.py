@@ -1,7 +1,6 @@
-"""The ConfigMap in which users say what is on and with which values, and the Secret for what not everybody is to read.
+"""The ConfigMap in which users set which modules are on and with which values, and the Secret for confidential values.
 
-One that is deleted counts as it was until its grace is over. If it is created again before, that is an edit like any
-other.
+A deleted one counts as it was until its grace is over. If it is created again before, that is an edit like any other.
 """
 
 import asyncio
@@ -80,27 +79,28 @@ def _now() -> float:
 
 
 class ConfigObject:
-    """One ConfigMap or Secret of a name. `unseen` says why it cannot be read at the moment, `is_known` that it has been
-    read once. `grace` runs while it is missing and still counts as it was. `taken` tells that whoever
-    reads `states` has done what was to be done about the last one. Whoever writes holds `writing` from when it looks at
-    what there is until it is known here what was written: that is no news then, and `contents` are those that whoever
-    reads `states` has taken over."""
+    """One ConfigMap or Secret of a name. `unseen` says why it cannot be read at the moment, `is_known` that it was read
+    once. `grace` runs while it is missing and still counts as it was. `adopted` wakes those that wait until the reader
+    of `states` has adopted the last one.
+
+    To write, hold `writing` from reading `contents` until `write` has returned. The watch then does not report our own
+    write as an edit, and `contents` are those that the reader of `states` has adopted."""
 
     def __init__(
         self,
         client: Client,
         watches: Opener,
         kind: Literal["ConfigMap", "Secret"],
-        place: tuple[str, str],
+        key: tuple[str, str],
         grace: Grace,
     ) -> None:
         self.contents = Contents()
         self.grace = grace
         self.unseen, self.is_known = "not read yet", False
-        self.taken = Progress()
+        self.adopted = Progress()
         self.writing = asyncio.Lock()
         self._written = 0
-        self.namespace, self.name = place
+        self.namespace, self.name = key
         self._client = client
         self._watches = watches
         self._resource = Resource("v1", kind, kind.lower() + "s", True)
@@ -108,13 +108,13 @@ class ConfigObject:
     def __str__(self) -> str:
         return f"{self._resource.kind} {self.namespace}/{self.name}"
 
-    def called(self, name: str) -> "ConfigObject":
-        """The one of another name beside it."""
+    def renamed(self, name: str) -> "ConfigObject":
+        """The object of another name in the same namespace."""
         kind: Literal["ConfigMap", "Secret"] = "Secret" if self._resource.kind == "Secret" else "ConfigMap"
         return ConfigObject(self._client, self._watches, kind, (self.namespace, name), Grace(0.0))
 
     async def states(self) -> AsyncIterator[Contents]:
-        """What it holds, as soon as that is known and then at every change, for ever."""
+        """Yields its contents, as soon as they are known and then at every change; never ends."""
         selection = Selection("v1", self._resource.kind, self.namespace, fields=f"metadata.name={self.name}")
         async with aclosing(follow_object(self._watches, selection)) as states:
             async for state in states:
@@ -122,10 +122,10 @@ class ConfigObject:
                     is_news = self._take_in(state)
                 if is_news:
                     yield self.contents
-                    self.taken.happened()
+                    self.adopted.happened()
 
     async def ends(self) -> AsyncIterator[Contents]:
-        """Yields its contents, which are empty, each time that its grace is over; never ends."""
+        """Yields its contents, which are empty then, each time that its grace is over; never ends."""
         while True:
             await self.grace.wait_until_over()
             async with self.writing:
@@ -133,7 +133,7 @@ class ConfigObject:
                     self.grace.end()
                     self._drop()
             yield self.contents
-            self.taken.happened()
+            self.adopted.happened()
 
     def expect(self) -> None:
         """It should exist: if it does not, its grace begins."""
@@ -141,26 +141,26 @@ class ConfigObject:
             self.grace.begin()
 
     def _take_in(self, state: ObjectState | WatchLost | WatchRestored) -> bool:
-        """Does it say what the object holds now?"""
+        """Does the state say what the object holds now?"""
         match state:
             case ObjectState(obj, True):
                 self.unseen, self.is_known, self._written = "", True, 0
-                self._is(self._contents(obj) if obj else Contents())
+                self._hold(self._contents(obj) if obj else Contents())
                 return True
             case ObjectState(None):
-                self._is(Contents())
+                self._hold(Contents())
                 return True
             case ObjectState(obj) if int(obj["metadata"]["resourceVersion"]) >= self._written:
-                self._is(self._contents(obj))
+                self._hold(self._contents(obj))
                 return True
             case WatchLost(reason):
                 self.unseen = reason
-                _log.error(f"{self} cannot be read.", error=reason)
+                _log.error(f"{self} cannot be read", error=reason)
             case WatchRestored():
                 self.unseen = ""
         return False  # or a state from before our last write, whose answer is known
 
-    def _is(self, contents: Contents) -> None:
+    def _hold(self, contents: Contents) -> None:
         """It holds this now, or does not exist."""
         if contents.version:
             self.contents = contents
@@ -172,10 +172,10 @@ class ConfigObject:
 
     def _drop(self) -> None:
         self.contents = Contents()
-        _log.warn(f"{self} is deleted: what only it has said counts no more.")
+        _log.warn(f"{self} is deleted, what only it has set no longer counts")
 
     async def read(self) -> Contents:
-        """What it holds now, asked anew. Raises KubeError."""
+        """Read its contents from the API server. Raises KubeError."""
         try:
             self.contents = self._contents(await writes.read(self._client, self._ref))
         except NotFound:
@@ -188,10 +188,10 @@ class ConfigObject:
         return self.contents
 
     async def write(self, key: str, text: str) -> Contents:
-        """Set one key, and make the object if it is not there; the other keys stay byte for byte as they are.
+        """Set one key, and create the object if it does not exist; the other keys stay byte for byte as they are.
 
-        Raises Conflict if it was changed since it was last read, or another KubeError: NotFound during its
-        grace, since an object with this key alone would take the place of the one that is missed.
+        Raises Conflict if it was changed since it was last read, or another KubeError: NotFound during its grace,
+        since an object with this key alone would replace the missing one.
         """
         if self.grace.running:
             wait = f"it is written to when it is created again, or from {rfc3339(self.grace.until)} on"
@@ -219,12 +219,12 @@ class ConfigObject:
         return await writes.merge_patch(self._client, self._ref, patch)
 
     async def _put(self, key: str, text: str) -> JSON:
-        """The answer to an update: addon-operator's users grant `update` and not `patch`."""
+        """Write by an update and return the answer: users of addon-operator grant `update` and not `patch`."""
         try:
-            found = await writes.read(self._client, self._ref)
-            if found["metadata"]["resourceVersion"] != self.contents.version:
+            live = await writes.read(self._client, self._ref)
+            if live["metadata"]["resourceVersion"] != self.contents.version:
                 raise Conflict(409, "Conflict", f"{self} was changed meanwhile")
-            body = found | {"data": (found.get("data") or {}) | {key: text}}
+            body = live | {"data": (live.get("data") or {}) | {key: text}}
             return (await writes.replace(self._client, self._ref, body)).json
         except NotFound as error:
             raise Conflict(409, "Conflict", str(error)) from error
@@ -236,7 +236,7 @@ class ConfigObject:
         return ObjectRef(self._resource, self.namespace, self.name)
 
     def _explained(self, error: KubeError) -> KubeError:
-        """The error; of a missing right with all that are needed."""
+        """The error; for a missing right with all rights that are needed."""
         if not isinstance(error, Denied):
             return error
         return refusals.explain_rights(error, f"read and write {self}", refusals.rbac_rule(self._resource, _VERBS))

@@ -57,7 +57,7 @@ class HookValues:
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(_WATCH_DELAY):
-                    await self._config_map.taken.next()
+                    await self._config_map.adopted.next()
         await self._write_once(key, operations)
 
     async def _write_once(self, key: str, operations: tuple[PatchOperation, ...]) -> None:

@@ -33,12 +33,12 @@ _NOTHING = object()
 
 @dataclass(frozen=True, slots=True)
 class Extenders:
-    """What has a say in whether a module is on: `chain` in the order of asking, flags of files, flags of global hooks,
-    and the `enabled` scripts. `as_addon`: the configuration is read as addon-operator reads it."""
+    """What has a say in whether a module is on: `chain` in the order of asking, flags of files, flags of global hooks
+    (a live mapping), and the `enabled` scripts. `as_addon`: the configuration is read as addon-operator reads it."""
 
     chain: Sequence[str]
     static: Mapping[str, StaticFlag]
-    dynamic: Callable[[], Mapping[str, bool]]
+    dynamic: Mapping[str, bool]
     scripts: Asks
     as_addon: bool = False
 
@@ -292,8 +292,8 @@ class ModuleDecisions:
         flags = {**self._config.enabled, **self._secret.enabled}
         running = frozenset(state.module.name for state in self._states if state.live)
         unread = self._config.bad_flags | self._secret.bad_flags if CONFIG in self._extenders.chain else frozenset()
-        dynamic = self._extenders.dynamic()
-        return Facts(self._extenders.static, dynamic, flags, invalid, running, self._kubernetes, unread)
+        static, dynamic = self._extenders.static, self._extenders.dynamic
+        return Facts(static, dynamic, flags, invalid, running, self._kubernetes, unread)
 
 
 def _differences(one: Mapping[str, bool], other: Mapping[str, bool]) -> frozenset[str]:

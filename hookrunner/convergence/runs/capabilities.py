@@ -1,5 +1,4 @@
-"""The cluster's capabilities, asked once and again only when a CustomResourceDefinition or an APIService has come, gone
-or changed."""
+"""The cluster's capabilities, read once, and again when a CustomResourceDefinition or an APIService was changed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,60 +17,60 @@ _SOURCES = (
     Resource("apiregistration.k8s.io/v1", "APIService", "apiservices", False),
 )
 _SETTLED = 0.5
-"""Seconds without news after which the API server serves what it was told of."""
+"""Seconds without a change after which the API server serves what was created: it applies CRDs with a delay."""
 
 _UNSEEN = 60.0
-"""Seconds between two questions where nothing tells of news, for want of a right to list the sources."""
+"""Seconds between two reads without the right to list CRDs or APIServices, so that no watch reports changes."""
 
 
-class KnownCapabilities:
-    """What the cluster serves, remembered. `changes` tells of news."""
+class ClusterCapabilities:
+    """What the cluster serves, cached. `changes` yields when that changes."""
 
     def __init__(self, client: Client, watches: Watches) -> None:
         self._client = client
         self._watches = watches
         self._last: Capabilities | None = None
-        self._told: Capabilities | None = None
-        self._news = 0
-        self._asked_at = 0
-        self._asking = asyncio.Lock()
+        self._reported: Capabilities | None = None
+        self._generation = 0
+        self._read_generation = 0
+        self._reading = asyncio.Lock()
         self._stale = asyncio.Event()
 
     async def get(self) -> Capabilities:
         """What is served now. Raises KubeError."""
-        async with self._asking:
-            if self._last is None or self._asked_at != self._news:
-                news = self._news
+        async with self._reading:
+            if self._last is None or self._read_generation != self._generation:
+                generation = self._generation
                 self._last = await read_capabilities(self._client)
-                self._asked_at, self._told = news, self._told or self._last
+                self._read_generation, self._reported = generation, self._reported or self._last
             return self._last
 
     def forget(self) -> None:
-        """Definitions were just applied: ask again."""
-        self._news += 1
+        """Definitions were just applied: read again."""
+        self._generation += 1
 
-    async def follow(self, place: int) -> None:
-        """For ever: hear of news from the source at this place; not at all if the cluster has no such source."""
-        source = _SOURCES[place]
+    async def follow(self, index: int) -> None:
+        """Watch the CRDs (0) or the APIServices (1), until cancelled; returns if the cluster does not serve them."""
+        source = _SOURCES[index]
         with suppress(KubeError):
             if source.api_version not in (await self.get()).api_versions:
                 return
         while not await may_list(self._client, source.path()):
             await asyncio.sleep(_UNSEEN)
-            self._suspect()
+            self._invalidate()
         selection = Selection(source.api_version, source.kind, metadata_only=True)
-        async with aclosing(self._watches.open(selection)) as story:
-            async for reports in story:
-                # What came between the first question and the first list is known from the list alone.
+        async with aclosing(self._watches.open(selection)) as batches:
+            async for reports in batches:
+                # Only the list shows what was created between the first read and the list.
                 if any(_is_news(report) for report in reports):
-                    self._suspect()
+                    self._invalidate()
 
-    def _suspect(self) -> None:
+    def _invalidate(self) -> None:
         self.forget()
         self._stale.set()
 
     async def changes(self) -> AsyncIterator[None]:
-        """Each time that something else is served than before."""
+        """Yields each time that the cluster serves something else than before."""
         while True:
             await self._stale.wait()
             while self._stale.is_set():
@@ -82,11 +81,11 @@ class KnownCapabilities:
             except KubeError:
                 self._stale.set()
                 continue
-            if served != self._told:
-                self._told = served
+            if served != self._reported:
+                self._reported = served
                 yield
 
 
 def _is_news(report: Report) -> bool:
-    """Objects in a list are no news; the end of the list is."""
+    """May the report mean a change? Objects in a list do not; the end of the list does."""
     return isinstance(report, Synced) or (isinstance(report, ObjectSeen) and report.change is not None)

@@ -1,9 +1,8 @@
-"""How the objects that a module wants differ from those that are in the cluster: each is applied as a dry run and
-compared with what is there, so that defaults of the API server are no differences.
+"""How the desired objects of a module differ from the live ones: each is applied as a dry run, and the answer compared
+with the live object, so that defaults of the API server are no differences.
 
-An apply does not take away what was not applied before, but created (`releases/writing`). For such an object the dry
-run is a merge patch that names what goes; lists are then compared as a whole.
-"""
+An apply does not remove fields that were created and never applied (`releases/object_writer.py`). For such an object
+the dry run is a merge patch that names what goes; lists are then compared as a whole."""
 
 import asyncio
 import difflib
@@ -24,14 +23,14 @@ from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 NO_DIFF = "No diff found"
 
 _AT_ONCE = 16
-_RESTLESS = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
+_VOLATILE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
 _DRY_RUN = WriteOptions(ownership.MANAGER, dry_run=True)
 _FORCED = replace(_DRY_RUN, force=True)
 _HIDDEN = "*** {} bytes"
 
 
 class Diffs:
-    """Compares with one cluster. Nothing is changed there."""
+    """Compares with one cluster, without a change there."""
 
     def __init__(self, client: Client, discovery: Discovery) -> None:
         self._client = client
@@ -39,73 +38,73 @@ class Diffs:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def of(self, identity: ReleaseId, wanted: Iterable[JSON], deployed: Iterable[JSON]) -> str:
-        """A unified diff, object by object; those of the `deployed` revision that are not wanted any more are shown as
-        going. What Secrets hold is not shown, only that it differs. Raises KubeError, ReleaseFailed."""
+        """A unified diff, object by object; objects of the `deployed` revision that are no longer wanted are shown as
+        deleted. Values of Secrets are not shown, only that they differ. Raises KubeError, ReleaseFailed."""
         new = {object_id(obj, identity): obj for obj in wanted}
         old = {object_id(obj, identity): obj for obj in deployed}
-        going = [one for one, obj in old.items() if one not in new and not ownership.must_stay(obj["metadata"])]
-        parts = await asyncio.gather(*(self._part(one, new.get(one), old.get(one), identity) for one in (*new, *going)))
+        going = [id for id, obj in old.items() if id not in new and not ownership.must_stay(obj["metadata"])]
+        parts = await asyncio.gather(*(self._compare(id, new.get(id), old.get(id), identity) for id in (*new, *going)))
         return "".join(parts) or f"{NO_DIFF}\n"
 
-    async def _part(self, one: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> str:
+    async def _compare(self, id: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> str:
         async with self._turn:
-            live = await self._live(one)
-            created = live is not None and last is not None and _created(live)
-            target = None if obj is None else await self._target(one, obj, last if created else None, identity)
-        return _unified(str(one), _hidden(_calm(live), _calm(target)))
+            live = await self._read_live(id)
+            created = live is not None and last is not None and _was_created(live)
+            target = None if obj is None else await self._dry_run(id, obj, last if created else None, identity)
+        return _unified(str(id), _hide_secrets(_without_volatile(live), _without_volatile(target)))
 
-    async def _live(self, one: ObjectId) -> JSON:
-        """None if it is not there."""
+    async def _read_live(self, id: ObjectId) -> JSON:
+        """The live object, None if it does not exist."""
         try:
-            resource = await self._discovery.resolve(one.api_version, one.kind)
-            return await writes.read(self._client, ObjectRef(resource, one.namespace, one.name))
+            resource = await self._discovery.resolve(id.api_version, id.kind)
+            return await writes.read(self._client, ObjectRef(resource, id.namespace, id.name))
         except (NotFound, UnknownKind):
             return None
 
-    async def _target(self, one: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> JSON:
-        """The object as it would be; as it is wanted if the server cannot say, for want of its namespace or its kind.
-        `last` is what it was created from, None if it has been applied since. Raises KubeError if it is refused."""
+    async def _dry_run(self, id: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> JSON:
+        """The object as it would be; the desired one if its namespace or kind does not exist yet. `last` is what it was
+        created from, None if it was applied since. Raises KubeError if it is refused."""
         try:
-            resource = await self._discovery.resolve(one.api_version, one.kind)
+            resource = await self._discovery.resolve(id.api_version, id.kind)
         except UnknownKind:
             return obj
         body = ownership.owned(obj, resource, identity)
-        ref = ObjectRef(resource, one.namespace, one.name)
+        ref = ObjectRef(resource, id.namespace, id.name)
         try:
             if last is None:
                 return (await writes.apply(self._client, ref, body, _FORCED)).json
-            patch = _merging(ownership.owned(last, resource, identity), body)
+            patch = _merge_patch(ownership.owned(last, resource, identity), body)
             return (await writes.merge_patch(self._client, ref, patch, _DRY_RUN)).json
         except NotFound:
             return body
         except ApiError as error:
-            raise KubeError(f"{one}: {error}") from error
+            raise KubeError(f"{id}: {error}") from error
 
 
-def _created(live: JSON) -> bool:
-    """Does what we have created there not count as applied yet?"""
+def _was_created(live: JSON) -> bool:
+    """Did we create it, so that its fields do not count as applied yet?"""
     entries = live["metadata"].get("managedFields") or []
-    return any(one.get("manager") == ownership.MANAGER and one.get("operation") == "Update" for one in entries)
+    return any(entry.get("manager") == ownership.MANAGER and entry.get("operation") == "Update" for entry in entries)
 
 
-def _merging(last: JSON, wanted: JSON) -> JSON:
-    """The merge patch that makes `wanted` of what was made from `last` (RFC 7386)."""
+def _merge_patch(last: JSON, wanted: JSON) -> JSON:
+    """The merge patch (RFC 7386) that turns what was made from `last` into `wanted`."""
     if not isinstance(last, dict) or not isinstance(wanted, dict):
         return wanted
     gone = {key: None for key in last if key not in wanted}
-    return {key: _merging(last.get(key), value) for key, value in wanted.items()} | gone
+    return {key: _merge_patch(last.get(key), value) for key, value in wanted.items()} | gone
 
 
-def _calm(obj: JSON) -> JSON:
-    """Without what says nothing about what is wanted."""
+def _without_volatile(obj: JSON) -> JSON:
+    """The object without the fields that no manifest sets."""
     if obj is None:
         return None
-    metadata = {key: value for key, value in obj["metadata"].items() if key not in _RESTLESS}
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
     return {key: value for key, value in obj.items() if key != "status"} | {"metadata": metadata}
 
 
-def _hidden(live: JSON, target: JSON) -> tuple[JSON, JSON]:
-    """What Secrets hold is replaced by words that are the same where it is the same."""
+def _hide_secrets(live: JSON, target: JSON) -> tuple[JSON, JSON]:
+    """Values of Secrets are replaced by words, which are equal where the values are."""
     if (live or target)["kind"] != "Secret":
         return live, target
     known = (live or {}).get("data") or {}

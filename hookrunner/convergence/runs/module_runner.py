@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
@@ -34,7 +34,7 @@ class ModuleDefinitions:
     of `skipped` are left out."""
 
     def __init__(
-        self, ensured: Crds, capabilities: KnownCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
+        self, ensured: Crds, capabilities: ClusterCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
     ) -> None:
         self._crds = ensured
         self._capabilities = capabilities

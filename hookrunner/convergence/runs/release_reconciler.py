@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hookrunner import log
 from hookrunner.charts.chart_files import Scan, digest, digest_with_manifest, scan
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
@@ -41,7 +41,7 @@ class Helm:
     renderer: Renderer
     releases: Releases
     drift: Drift
-    known: KnownCapabilities
+    known: ClusterCapabilities
     namespace: str
 
 

@@ -76,7 +76,7 @@ class World:
         schemas = {name: Schemas() for name in (GLOBAL, "b", "c")} | {"a": _schemas(directory)}
         self.store, self.static, self.scripts = SectionStore({}, schemas), CountedFlags(), Scripts()
         self.dynamic: dict[str, bool] = {}
-        extenders = Extenders(EXTENDERS, self.static, lambda: self.dynamic, self.scripts)
+        extenders = Extenders(EXTENDERS, self.static, self.dynamic, self.scripts)
         sources = ConfigSources(self.config, self.secret)
         self.decisions = ModuleDecisions(extenders, self.states, self.store, self._capabilities, sources)
 
@@ -226,7 +226,7 @@ async def test_the_secret_turns_modules_on_as_well(world: World) -> None:
 
 async def test_a_missing_configuration_is_reported_with_what_will_go(world: World) -> None:
     """With the modules that require those that go, and the sections that lose values."""
-    world.dynamic = {"b": True}
+    world.dynamic["b"] = True
     await world.start(aEnabled="true", b="x: 1")
     world.config.grace.begin()
     forecast = world.decisions.forecast(world.config)

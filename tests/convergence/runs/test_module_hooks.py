@@ -34,7 +34,7 @@ async def turn_on(hooks: ModuleHooks, state: ModuleState) -> None:
 
 
 @pytest.mark.slow
-async def test_a_module_that_was_on_and_off_a_thousand_times_is_there_once(
+async def test_a_module_turned_on_and_off_a_thousand_times_is_registered_once(
     bench: Bench, jq: Jq, client: Client
 ) -> None:
     """One watch, one run for a change, one for each tick; and nothing is left when it is off."""

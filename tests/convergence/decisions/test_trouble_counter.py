@@ -33,7 +33,7 @@ def test_it_stays_when_the_trouble_is_over_and_goes_on_with_the_next() -> None:
     assert trouble.count == 4
 
 
-def test_seeing_it_again_starts_nothing_anew() -> None:
+def test_observing_it_again_does_not_restart_the_count() -> None:
     clock = Clock()
     trouble = TroubleCounter(clock)
     trouble.observe(True)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
@@ -18,7 +18,7 @@ from tests.kube.server import api_server, definition
 pytestmark = pytest.mark.looptime
 
 
-async def test_without_a_right_to_look_for_definitions_the_server_is_asked_now_and_then() -> None:
+async def test_without_the_right_to_list_definitions_capabilities_are_polled() -> None:
     """As each run of Helm does, which needs no rights for it."""
     metrics = Metrics("")
     async with (
@@ -26,7 +26,7 @@ async def test_without_a_right_to_look_for_definitions_the_server_is_asked_now_a
         Client(Credentials(KubeSettings(), Connection(api.url)), Requests(metrics)) as client,
     ):
         api.faults.add(Fault("answer", "/customresourcedefinitions", status=403))
-        known = KnownCapabilities(client, Watches(client, Discovery(client), metrics, 75.0))
+        known = ClusterCapabilities(client, Watches(client, Discovery(client), metrics, 75.0))
         assert "example.com/v1" not in (await known.get()).api_versions
         following = asyncio.ensure_future(known.follow(0))
         api.put(definition("example.com", "Widget", "v1"))

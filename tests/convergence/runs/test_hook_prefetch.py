@@ -45,9 +45,7 @@ def states() -> ModuleStates:
     return states
 
 
-async def test_the_next_modules_that_are_on_are_loaded_beside_the_first(
-    background: Background, states: ModuleStates
-) -> None:
+async def test_loading_a_module_prefetches_the_next_enabled_ones(background: Background, states: ModuleStates) -> None:
     states["c"].decide(Decision(Choice.OFF, "Static", ""))
     loads = Loads()
     ahead = HookPrefetch(loads, states, background)
@@ -56,9 +54,7 @@ async def test_the_next_modules_that_are_on_are_loaded_beside_the_first(
     assert sorted(loads.asked) == ["a", "b", "d", "e"]
 
 
-async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(
-    background: Background, states: ModuleStates
-) -> None:
+async def test_prefetched_hooks_are_not_loaded_again(background: Background, states: ModuleStates) -> None:
     loads = Loads()
     ahead = HookPrefetch(loads, states, background)
     await ahead(MODULES[0])
@@ -70,7 +66,7 @@ async def test_what_was_loaded_ahead_is_waited_for_and_not_loaded_again(
     assert loads.asked.count("b") == 1
 
 
-async def test_who_tries_again_loads_anew(background: Background, states: ModuleStates) -> None:
+async def test_a_retry_loads_the_hooks_again(background: Background, states: ModuleStates) -> None:
     loads = Loads()
     loads.go.set()
     ahead = HookPrefetch(loads, states, background)

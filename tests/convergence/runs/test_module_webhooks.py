@@ -89,7 +89,7 @@ def put_together(
     return ModuleWebhooks(states, hooks or Hooks(), declared, cluster, True), states, cluster
 
 
-async def test_kinds_come_one_after_the_other_and_go_a_hundred_times() -> None:
+async def test_kinds_are_registered_and_withdrawn_one_after_the_other_a_hundred_times() -> None:
     hooks = Hooks()
     webhooks, states, cluster = put_together("a", "b", hooks=hooks)
     await webhooks.resume()
@@ -108,7 +108,7 @@ async def test_kinds_come_one_after_the_other_and_go_a_hundred_times() -> None:
         assert (cluster.there, webhooks.registrations(states["a"])) == ({"b admission"}, {})
 
 
-async def test_api_servers_have_time_to_hear_that_they_are_to_ask_no_more() -> None:
+async def test_a_withdrawal_waits_until_all_api_servers_know_it() -> None:
     hooks, now = Hooks(), asyncio.get_running_loop().time
     webhooks, states, _ = put_together("a", hooks=hooks)
     await hooks.load(states["a"])
@@ -120,7 +120,7 @@ async def test_api_servers_have_time_to_hear_that_they_are_to_ask_no_more() -> N
     assert now() - began == SETTLE
 
 
-async def test_what_fails_is_tried_again() -> None:
+async def test_a_failed_registration_is_tried_again() -> None:
     hooks = Hooks()
     webhooks, (state,), cluster = put_together("a", hooks=hooks)
     await webhooks.resume()
@@ -139,7 +139,7 @@ async def test_what_fails_is_tried_again() -> None:
     assert cluster.there == set()
 
 
-async def test_a_module_that_was_to_go_and_is_to_stay_is_asked_again() -> None:
+async def test_a_module_whose_deletion_is_cancelled_is_registered_again() -> None:
     hooks = Hooks()
     webhooks, (state,), cluster = put_together("a", hooks=hooks)
     await webhooks.resume()
@@ -153,14 +153,14 @@ async def test_a_module_that_was_to_go_and_is_to_stay_is_asked_again() -> None:
     assert (cluster.there, webhooks.registrations(state)) == ({"a admission"}, {"admission": "registered"})
 
 
-async def test_without_anything_from_an_earlier_life_no_hook_is_asked_before_its_time() -> None:
+async def test_without_earlier_registrations_no_hook_is_loaded_ahead() -> None:
     hooks = Hooks()
     webhooks, states, _ = put_together("a", hooks=hooks)
     await webhooks.resume()
     assert (hooks.ready, states["a"].loaded) == ([], False)
 
 
-async def test_what_stands_is_answered_and_goes_when_its_module_is_off() -> None:
+async def test_earlier_registrations_are_answered_and_withdrawn_when_their_module_is_off() -> None:
     hooks = Hooks()
     standing = ["a admission", "b admission", "gone admission"]
     webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=standing)
@@ -175,7 +175,7 @@ async def test_what_stands_is_answered_and_goes_when_its_module_is_off() -> None
 
 
 @pytest.mark.parametrize("doubt", ["undecided", "bad hook"])
-async def test_what_is_in_doubt_stays(doubt: str) -> None:
+async def test_registrations_in_doubt_stay(doubt: str) -> None:
     hooks = Hooks(bad=["a"] if doubt == "bad hook" else [])
     webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=["a admission", "b admission"])
     if doubt == "undecided":
@@ -185,7 +185,7 @@ async def test_what_is_in_doubt_stays(doubt: str) -> None:
     assert cluster.there == {"a admission"}
 
 
-async def test_hooks_that_nobody_asks_are_loaded_when_their_module_is_run() -> None:
+async def test_hooks_without_reviews_are_loaded_when_their_module_runs() -> None:
     webhooks, (state,), _ = put_together("a", hooks=Hooks(HookConfig("v1")), standing=["gone admission"])
     await webhooks.resume()
     assert (state.loaded, state.live, state.phase) == (False, False, Phase.STARTUP)

@@ -56,7 +56,7 @@ async def enable(hooks: ModuleHooks, state: ModuleState) -> None:
 
 
 @pytest.mark.slow
-async def test_after_a_thousand_times_nothing_is_left_and_nothing_is_twice(
+async def test_a_thousand_cycles_leave_no_task_watch_or_duplicate(
     bench: Bench,  # noqa: F811
     hooks: ModuleHooks,
 ) -> None:

@@ -56,20 +56,20 @@ def followed(story: Story, grace: float) -> ConfigObject:
     return ConfigObject(None, story, "ConfigMap", place, Grace(grace))  # type: ignore[arg-type]  # it only follows
 
 
-async def test_what_it_holds_is_told_once_it_is_listed_and_at_each_change(config: ConfigObject, story: Story) -> None:
+async def test_contents_are_yielded_after_the_list_and_at_each_change(config: ConfigObject, story: Story) -> None:
     story.tell(RelistStarted(), item(1, None, a="x: 1"), Synced("1"), item(2, a="x: 2"), item(3, Change.DELETED))
     states = config.states()
     told = [(await anext(states)).data for _ in range(3)]
     assert told == [{"a": "x: 1"}, {"a": "x: 2"}, {}]
 
 
-async def test_what_was_deleted_while_nobody_looked_is_gone(config: ConfigObject, story: Story) -> None:
+async def test_a_deletion_while_the_watch_was_lost_is_noticed(config: ConfigObject, story: Story) -> None:
     story.tell(RelistStarted(), item(1, None, a="x: 1"), Synced("1"), RelistStarted(), Synced("5"))
     states = config.states()
     assert [await anext(states) for _ in range(2)][1] == Contents()
 
 
-async def test_it_says_why_it_cannot_be_read_for_as_long_as_that_is_so(config: ConfigObject, story: Story) -> None:
+async def test_it_says_why_it_cannot_be_read_until_it_can(config: ConfigObject, story: Story) -> None:
     reading = asyncio.ensure_future(anext(config.states()))
     reports = ((WatchLost("forbidden", False), "forbidden"), (WatchRestored(), ""), (WatchLost("away", True), "away"))
     for report, unseen in reports:
@@ -81,7 +81,7 @@ async def test_it_says_why_it_cannot_be_read_for_as_long_as_that_is_so(config: C
     assert config.unseen == ""
 
 
-async def test_who_writes_does_not_see_what_nobody_has_taken_over_yet(config: ConfigObject, story: Story) -> None:
+async def test_a_writer_does_not_see_contents_that_are_not_adopted_yet(config: ConfigObject, story: Story) -> None:
     """Else it would write over it, with its resourceVersion: what is written comes from what was taken over."""
     story.tell(RelistStarted(), item(1, None, a="x: 1"), Synced("1"))
     states = config.states()
@@ -124,7 +124,7 @@ async def patiently(story: Story, *first: Report) -> AsyncIterator[Followed]:
 
 
 @pytest.mark.looptime
-async def test_a_delete_counts_when_the_grace_is_over(story: Story) -> None:
+async def test_a_deletion_counts_when_the_grace_is_over(story: Story) -> None:
     async with patiently(story) as patient:
         await asyncio.sleep(100.0)
         story.tell(item(2, Change.DELETED))
@@ -135,7 +135,7 @@ async def test_a_delete_counts_when_the_grace_is_over(story: Story) -> None:
 
 
 @pytest.mark.looptime
-async def test_what_is_created_again_within_the_grace_was_edited(story: Story) -> None:
+async def test_creation_within_the_grace_is_an_edit(story: Story) -> None:
     """Each delete has a grace of its own."""
     async with patiently(story) as patient:
         for number in range(3):
@@ -148,7 +148,7 @@ async def test_what_is_created_again_within_the_grace_was_edited(story: Story) -
 
 
 @pytest.mark.looptime
-async def test_a_delete_that_nobody_saw_has_its_grace_from_when_it_is_noticed(story: Story) -> None:
+async def test_the_grace_of_a_missed_deletion_begins_when_it_is_noticed(story: Story) -> None:
     async with patiently(story) as patient:
         story.tell(WatchLost("away", True))
         await asyncio.sleep(60.0)
@@ -158,7 +158,7 @@ async def test_a_delete_that_nobody_saw_has_its_grace_from_when_it_is_noticed(st
 
 
 @pytest.mark.looptime
-async def test_nothing_is_written_while_it_is_missed(story: Story) -> None:
+async def test_nothing_is_written_during_the_grace(story: Story) -> None:
     """It would be created with one key, and everything else would count as deleted at once."""
     async with patiently(story) as patient:
         story.tell(item(2, Change.DELETED))
@@ -168,7 +168,7 @@ async def test_nothing_is_written_while_it_is_missed(story: Story) -> None:
 
 
 @pytest.mark.looptime
-async def test_what_was_never_seen_is_missed_if_it_should_exist(story: Story) -> None:
+async def test_an_object_that_should_exist_has_its_grace_from_the_start(story: Story) -> None:
     async with patiently(story, RelistStarted(), Synced("1")) as patient:
         patient.config.expect()
         await asyncio.sleep(29.0)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.runs.capabilities import KnownCapabilities
+from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import ReleaseFailed
@@ -121,7 +121,7 @@ class Drifts(Drift):
         self.findings_ = tuple(one for one in self.findings_ if one not in tuple(findings))
 
 
-class Served(KnownCapabilities):
+class Served(ClusterCapabilities):
     """What the cluster serves."""
 
     def __init__(self) -> None:

@@ -54,7 +54,7 @@ async def at_rest(client: Client, namespace: str) -> None:
         await asyncio.sleep(0.05)
 
 
-async def test_only_what_would_change_is_different(client: Client, namespace: str) -> None:
+async def test_only_fields_that_would_change_are_shown(client: Client, namespace: str) -> None:
     discovery, identity = Discovery(client), ReleaseId("d", namespace)
     diffs, applying = Diffs(client, discovery), ManifestApplier(client, KindResolver(discovery))
     first = [deployment("one:1", A="a", B="b"), config("x", a="1", b="2"), config("gone")]
@@ -78,13 +78,13 @@ async def test_only_what_would_change_is_different(client: Client, namespace: st
     assert changes(await diffs.of(identity, [second[0], config("x"), second[2]], second)) == ["-data:", "- a: '1'"]
 
 
-async def test_what_the_server_would_refuse_is_told_by_its_name(client: Client, namespace: str) -> None:
+async def test_a_refused_object_is_named(client: Client, namespace: str) -> None:
     diffs, identity = Diffs(client, Discovery(client)), ReleaseId("d", namespace)
     with pytest.raises(KubeError, match=f"{namespace}/ConfigMap/Bad_Name: "):
         await diffs.of(identity, [config("Bad_Name")], [])
 
 
-async def test_what_has_no_place_yet_is_all_new(client: Client) -> None:
+async def test_objects_without_a_namespace_or_kind_are_all_new(client: Client) -> None:
     strange = {"apiVersion": "example.com/v1", "kind": "Strange", "metadata": {"name": "s"}}
     shown = await Diffs(client, Discovery(client)).of(ReleaseId("d", "nowhere"), [strange, config("x", a="1")], [])
     assert {"+kind: Strange", "+ a: '1'"} <= {*changes(shown)}

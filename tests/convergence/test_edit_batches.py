@@ -41,7 +41,7 @@ async def test_edits_are_answered_at_once(edits: list[tuple[float, str]]) -> Non
     assert await answered(*edits) == edits
 
 
-async def test_what_is_edited_all_the_time_is_answered_together_and_the_last_one_soon() -> None:
+async def test_constant_edits_are_gathered_and_the_last_one_is_answered_soon() -> None:
     edits = [(number / 50, "last" if number == 149 else f"a{number}") for number in range(150)]
     found = await answered(*edits)
     assert len(found) <= AT_ONCE * (1 + 3 / WITHIN)
@@ -49,5 +49,5 @@ async def test_what_is_edited_all_the_time_is_answered_together_and_the_last_one
     assert {key for _, keys in found for key in keys.split()} == {key for _, key in edits}
 
 
-async def test_an_edit_that_changes_nothing_is_none() -> None:
+async def test_an_edit_without_changes_makes_no_batch() -> None:
     assert await answered((0, ""), (0, ""), (0, ""), (0.1, "a")) == [(0.1, "a")]

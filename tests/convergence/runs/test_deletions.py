@@ -21,7 +21,7 @@ async def installed(make_site: MakeSite) -> Site:
     return site
 
 
-async def test_delete_hooks_run_once_though_rounds_begin_meanwhile(make_site: MakeSite) -> None:
+async def test_delete_hooks_run_once_although_rounds_begin_meanwhile(make_site: MakeSite) -> None:
     site = await installed(make_site)
     site.work.takes["a beforeDeleteHelm"] = site.work.takes["a afterDeleteHelm"] = 10.0
     site.edit(aEnabled="false")
@@ -32,7 +32,7 @@ async def test_delete_hooks_run_once_though_rounds_begin_meanwhile(make_site: Ma
     assert (site.states["a"].live, site.states["a"].error) == (False, "")
 
 
-async def test_a_second_task_for_a_module_that_is_gone_does_nothing(make_site: MakeSite) -> None:
+async def test_a_second_deletion_of_a_deleted_module_does_nothing(make_site: MakeSite) -> None:
     """As it waits behind a run that was asked for in between."""
     site = await installed(make_site)
     site.work.takes["a uninstall"] = 10.0
@@ -44,7 +44,7 @@ async def test_a_second_task_for_a_module_that_is_gone_does_nothing(make_site: M
     assert await site.rests() == WHOLE
 
 
-async def test_a_module_that_is_turned_on_while_it_goes_is_installed_when_it_is_gone(make_site: MakeSite) -> None:
+async def test_a_module_turned_on_during_its_deletion_is_installed_afterwards(make_site: MakeSite) -> None:
     site = await installed(make_site)
     site.work.takes["a uninstall"] = 10.0
     site.edit(aEnabled="false")
@@ -54,7 +54,7 @@ async def test_a_module_that_is_turned_on_while_it_goes_is_installed_when_it_is_
     assert (site.states["a"].live, site.states["a"].ready) == (True, True)
 
 
-async def test_a_retry_goes_on_with_the_hook_that_failed(make_site: MakeSite) -> None:
+async def test_a_retry_continues_with_the_delete_hook_that_failed(make_site: MakeSite) -> None:
     hooks = {"a": {"one": DELETE, "two": DELETE, "three": DELETE}}
     site = make_site(module("a", 10), hooks=hooks)
     await site.start()
@@ -79,7 +79,7 @@ async def test_a_retry_goes_on_with_the_hook_that_failed(make_site: MakeSite) ->
     assert not site.states["a"].live
 
 
-async def test_a_deletion_that_was_called_off_begins_anew_the_next_time(make_site: MakeSite) -> None:
+async def test_a_cancelled_deletion_runs_all_delete_hooks_the_next_time(make_site: MakeSite) -> None:
     site = await installed(make_site)
     site.work.fails = {"a afterDeleteHelm"}
     site.edit(aEnabled="false")
@@ -92,7 +92,7 @@ async def test_a_deletion_that_was_called_off_begins_anew_the_next_time(make_sit
 
 
 @pytest.mark.parametrize("wanted", ["false", "true"])
-async def test_what_fails_and_is_not_wanted_any_more_keeps_nothing_waiting(make_site: MakeSite, wanted: str) -> None:
+async def test_a_failure_that_is_no_longer_wanted_delays_nothing(make_site: MakeSite, wanted: str) -> None:
     """A run of a module that was turned off meanwhile, a deletion of one that was turned on."""
     site = await installed(make_site)
     failing = "a release" if wanted == "false" else "a beforeDeleteHelm"
@@ -108,7 +108,7 @@ async def test_what_fails_and_is_not_wanted_any_more_keeps_nothing_waiting(make_
     assert site.now() - began < 5.0, "the first back-off"
 
 
-async def test_who_is_gone_can_be_installed_and_deleted_again(make_site: MakeSite) -> None:
+async def test_a_deleted_module_can_be_installed_and_deleted_again(make_site: MakeSite) -> None:
     site = await installed(make_site)
     for _ in range(3):
         site.edit(aEnabled="false")
