@@ -1,4 +1,4 @@
-"""Commands that ask a running hookrunner over its debug socket (shell-operator.md §11.4, §11.5).
+"""Commands that ask a running hookrunner over its debug socket.
 
 They print what the endpoint answers. An HTTP error goes to standard error and ends in exit code 1 (the predecessor
 printed it and ended with 0). Only the standard library speaks HTTP here: importing aiohttp would cost more than the

@@ -1,23 +1,56 @@
-"""`hookrunner hook lint`: what is wrong with hooks, without a cluster."""
+"""`hookrunner hook lint`: what is wrong with hooks, without a cluster. How commands that lint print what they find."""
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hookrunner import settings
-from hookrunner.cli import ending
-from hookrunner.cli.findings import many, tell, told
-from hookrunner.cli.here import relative
+from hookrunner.cli.output import echo
+from hookrunner.cli.shared import relative, run_to_end
 from hookrunner.jq.program import Jq
+from hookrunner.linting import formats
+from hookrunner.linting.findings import Finding, Severity
 from hookrunner.linting.lint import Linted, Linter
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 
+_FORMATS = {"text": formats.text, "json": formats.json, "github": formats.github}
+_OPTIONS = (
+    click.option("-o", "--output", type=click.Choice(list(_FORMATS)), default="text", show_default=True),
+    click.option("--strict", is_flag=True, help="End with 1 for warnings, too."),
+    click.option("-v", "--verbose", is_flag=True, help="Also show when schedules fire next."),
+)
+
+
+def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the flags that `print_findings` needs."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def print_findings(subject: str, findings: Iterable[Finding], output: str, strict: bool, verbose: bool) -> int:
+    """Print findings, as text with their counts in `subject`. Returns the exit code."""
+    shown = [finding for finding in findings if verbose or finding.code != "next-runs"]
+    echo(_FORMATS[output](shown), nl=False)
+    counts = {severity: sum(finding.severity is severity for finding in shown) for severity in Severity}
+    if output == "text":
+        words = ", ".join(many(count, severity) for severity, count in counts.items() if count)
+        echo(f"{subject}: {words or 'nothing to tell'}", err=True)
+    return int(bool(counts[Severity.ERROR] or (strict and counts[Severity.WARNING])))
+
+
+def many(count: int, word: str) -> str:
+    """`1 hook`, `2 hooks`."""
+    return f"{count} {word}{'s' * (count != 1)}"
+
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@told
+@finding_options
 @click.pass_context
 def lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict: bool, verbose: bool) -> int:
     """Check hooks: files, or directories of them (default: the hooks directory).
@@ -33,10 +66,10 @@ def lint(ctx: click.Context, paths: tuple[Path, ...], output: str, strict: bool,
     loaded = settings.load({}, ctx.find_root().info_name or "").hooks
     if not paths and not loaded.directory.is_dir():
         raise click.UsageError(f"there is no directory '{loaded.directory}'; name a PATH, or set HOOKRUNNER_HOOKS_DIR")
-    linted = ending.run(_linted(loaded, paths or (relative(loaded.directory),)))
-    return tell(many(linted.hooks, "hook"), linted.findings, output, strict, verbose)
+    linted = run_to_end(_lint(loaded, paths or (relative(loaded.directory),)))
+    return print_findings(many(linted.hooks, "hook"), linted.findings, output, strict, verbose)
 
 
-async def _linted(loaded: settings.HooksSettings, paths: tuple[Path, ...]) -> Linted:
+async def _lint(loaded: settings.HooksSettings, paths: tuple[Path, ...]) -> Linted:
     async with Jq() as jq:
         return await Linter(loaded, Children(Patience(kill=5.0)), jq, datetime.now().astimezone()).lint(paths)

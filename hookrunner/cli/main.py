@@ -1,12 +1,15 @@
 """The command `hookrunner`: finds the sub-command, runs it, and turns every end into an exit code.
 
-Exit codes: 0 stopped as asked, 1 refused or failed (the message says what, where, what to do), 2 bad usage; 130 where
-Ctrl-C broke off something else than `start`. A sub-command's file is imported when it is called, so that
+Exit codes: 0 stopped as asked, 1 refused or failed (the message says what, where, what to do), 2 bad usage; 130 when
+Ctrl-C ended another command than `start`. A sub-command's file is imported when it is called, so that
 `hookrunner --help` and the debug commands start fast.
 """
 
+import importlib
 import os
 import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
 from keyword import iskeyword
 from pathlib import PurePath
 from typing import ClassVar
@@ -14,18 +17,130 @@ from typing import ClassVar
 import click
 
 from hookrunner import __version__
-from hookrunner.cli.lazy import Lazy
 from hookrunner.cli.output import echo, show_error
 from hookrunner.errors import BadInput, BadSetting, HookrunnerError
 from hookrunner.options import Compat
+
+
+class LazyGroup(click.Group):
+    """A group of commands that imports a command's file when it is called, so that the others start fast.
+
+    `table` has for each command its file in this room, its name there, and its line in the help.
+    """
+
+    table: ClassVar[Mapping[str, tuple[str, str, str]]] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.table:
+            return None
+        file, name, _ = self.table[cmd_name]
+        command = getattr(importlib.import_module(f"hookrunner.cli.{file}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest the nearest command for an unknown one, as click does for options."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = [f" Did you mean '{name}'?" for name in get_close_matches(args[0], self.table, 1)]
+            raise click.UsageError("".join([error.message, *near]), error.ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in self.table.items()])
+
+
+class _HookCommands(LazyGroup):
+    """The tools first, in the order in which an author needs them."""
+
+    table: ClassVar = {
+        "lint": ("lint", "lint", "Check hooks: files, or directories of them."),
+        "config": ("hook_tools", "hook_config", "Show what hooks declare, with every default."),
+        "run": ("hook_tools", "hook_run", "Run a hook on a made-up event and show what it asks for."),
+        "test": ("hook_test", "hook_test", "Run test cases of hooks."),
+        "list": ("debug", "hook_list", "Name all hooks that a running hookrunner has loaded."),
+        "snapshot": ("debug", "hook_snapshot", "Show the snapshots of a hook that runs."),
+    }
+
+
+@click.group(cls=_HookCommands)
+def hook() -> None:
+    """Write, check and test hooks without a cluster; look at those that run.
+
+    \b
+    hookrunner new hook copy                                        begin with one that works
+    hookrunner hook run hooks/copy.sh --event Added --object s.yaml  see what it does
+    hookrunner hook test hooks                                      run the test cases beside the hooks
+    """
+
+
+class _ModuleCommands(LazyGroup):
+    """A look at modules first, then the tools for authors."""
+
+    table: ClassVar = {
+        "list": ("modules.module_commands", "module_list", "Show modules: what is on, how far it is, and why."),
+        "values": ("modules.values_commands", "module_values", "Show a module's values, and which layer has set each."),
+        "config": ("modules.values_commands", "module_config", "Show what users have set of a module's values."),
+        "render": (
+            "modules.module_commands",
+            "module_render",
+            "Show a module's manifests, or how they differ from the cluster.",
+        ),
+        "graph": ("modules.module_commands", "module_graph", "Show which module waits for which."),
+        "rollback": (
+            "modules.module_commands",
+            "module_rollback",
+            "Bring an earlier revision of a module's release back.",
+        ),
+        "adopt": (
+            "modules.module_commands",
+            "module_adopt",
+            "Have a module take over objects that no release looks after.",
+        ),
+        "patches": (
+            "modules.module_commands",
+            "module_patches",
+            "Show how hooks have patched a module's values in memory.",
+        ),
+        "snapshots": ("modules.module_commands", "module_snapshots", "Show the snapshots of a module's hooks."),
+        "resource-monitor": (
+            "modules.module_commands",
+            "resource_monitor",
+            "Show which objects of releases are watched.",
+        ),
+        "lint": ("modules.module_lint", "module_lint", "Check modules: files, schemas, values, hooks, charts."),
+        "test": ("modules.module_test", "module_test", "Run test cases of modules and of their hooks."),
+    }
+
+
+@click.group(cls=_ModuleCommands)
+def module() -> None:
+    """See the modules of a running hookrunner; write, check and test them.
+
+    \b
+    hookrunner module list                                        what is on, how far it is, and why
+    hookrunner module values dns --explain                        who has set which value
+    hookrunner module render dns --diff                           what the next run would change in the cluster
+    hookrunner module render dns --modules-dir modules            no cluster, nothing running: files alone
+    hookrunner new module dns && hookrunner module test modules   begin with one that works
+
+    A running hookrunner is asked over its debug socket; with --modules-dir the files in a directory are.
+    """
+
 
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
     "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
-    "hook": ("hook", "Write, check and test hooks without a cluster; look at those that run."),
-    "module": ("module", "See the modules of a running hookrunner; write, check and test them."),
-    "global": ("global_values", "Look at the values that all modules share, and at global hooks."),
+    "hook": ("main", "Write, check and test hooks without a cluster; look at those that run."),
+    "module": ("main", "See the modules of a running hookrunner; write, check and test them."),
+    "global": ("modules.values_commands", "Look at the values that all modules share, and at global hooks."),
     "new": ("new", "Begin with something that works."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),
@@ -42,7 +157,7 @@ def _identifier(name: str) -> str:
     return name.replace("-", "_") + "_" * iskeyword(name)
 
 
-class Commands(Lazy):
+class Commands(LazyGroup):
     """A command's name in its file is its name with `_` for `-`, and one behind a word of Python."""
 
     table: ClassVar = {name: (file, _identifier(name), line) for name, (file, line) in COMMANDS.items()}
@@ -96,7 +211,7 @@ def run(arguments: list[str], program: str) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:  # `| head` has seen enough; whatever is still in our buffers must not fail at the exit
+    except BrokenPipeError:  # `| head` has closed the pipe; what is still buffered must not fail at the exit
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         return 1
     except HookrunnerError as error:
@@ -107,7 +222,7 @@ def run(arguments: list[str], program: str) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    """A bug: the whole story into the log, one short line for the person."""
+    """Report a bug: the traceback into the log, one short line for the user."""
     # Costs 60 ms and is needed only here.
     from hookrunner import log
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import click
 
 from hookrunner import settings
-from hookrunner.cli import ending
 from hookrunner.cli.output import echo, echo_json
+from hookrunner.cli.shared import run_to_end
 from hookrunner.cli.start import click_option, given
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
@@ -86,7 +86,7 @@ class _List(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         output = ctx.params.pop("output")
-        found = ending.run(_found(_loaded(ctx)))
+        found = run_to_end(_found(_loaded(ctx)))
         if output == "json":
             echo_json(found)
         else:
@@ -165,7 +165,7 @@ class _Remove(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         dry_run = ctx.params.pop("dry_run")
-        return ending.run(_remove(_loaded(ctx), dry_run))
+        return run_to_end(_remove(_loaded(ctx), dry_run))
 
 
 async def _remove(asked: Settings, dry_run: bool) -> int:

@@ -138,7 +138,7 @@ def test_values_are_shown_as_a_diff(place: Path, command: Command) -> None:
         ("", 2, "Error: what happens? Say it by the event or by the binding; the hook has onStartup (onStartup)"),
         ("-e Started", 2, "'Started' is not one of"),
         ("--object no.json", 2, "Error: no.json: no such file"),
-        ("-e Startup --timeout soon", 2, "'soon' is no duration"),
+        ("-e Startup --timeout soon", 2, "'soon' is not a duration"),
     ],
 )
 def test_how_a_run_ends(words: str, code: int, said: str, place: Path, command: Command) -> None:

@@ -7,7 +7,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from hookrunner.cli.main import cli
-from hookrunner.cli.module_list import table
+from hookrunner.cli.modules.module_commands import table
 from tests.fakes.command_line import Command, Endpoint
 
 ROW = {

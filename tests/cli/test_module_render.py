@@ -8,9 +8,8 @@ import aiohttp
 import pytest
 import yaml
 
-from hookrunner.cli import module_rendering
-from hookrunner.cli.module_cluster import Wanted
-from hookrunner.cli.module_files import Files
+from hookrunner.cli.modules import module_rendering
+from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles
 from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.fakes.command_line import Command, Endpoint
 from tests.fakes.transports import all_closed
@@ -98,12 +97,12 @@ async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox
     old = {"metadata": {"name": "dns"}, "data": {"replicas": "1", "namespace": "default"}}
     async with aiohttp.ClientSession(sandbox.url) as session:
         await (await session.post("/api/v1/namespaces/default/configmaps", json=old)).read()
-    files = Files((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
-    wanted = Wanted("default", "", (), str(modules / "kc"), "", True)
-    lines = (await module_rendering.difference(files, "dns", wanted)).splitlines()
+    files = ModuleFiles((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
+    wanted = ClusterChoice("default", "", (), str(modules / "kc"), "", True)
+    lines = (await module_rendering.read_diff(files, "dns", wanted)).splitlines()
     assert lines[:2] == ["--- live/default/ConfigMap/dns", "+++ wanted/default/ConfigMap/dns"]
     assert {"-  replicas: '1'", "+  replicas: '2'", "   namespace: default"} <= set(lines)
-    assert await module_rendering.difference(files, "hooks", wanted) == ""
+    assert await module_rendering.read_diff(files, "hooks", wanted) == ""
 
 
 @pytest.mark.slow
@@ -120,8 +119,10 @@ async def test_a_context_says_where_templates_look_things_up(
         (modules / "kc").write_text(json.dumps(config | {"current-context": "other"}))
         monkeypatch.setenv("KUBECONFIG", str(modules / "kc"))
         monkeypatch.setenv("KUBERNETES_MASTER", other.url)
-        files = Files((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
-        rendered = await module_rendering.manifests(files, "dns", Wanted("", "", (), "", "sandbox", True), False)
+        files = ModuleFiles((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
+        rendered = await module_rendering.render_manifests(
+            files, "dns", ClusterChoice("", "", (), "", "sandbox", True), False
+        )
         assert list(other.faults.requests) == []
     await all_closed()
     assert 'found: "0"' not in rendered

@@ -10,12 +10,10 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.cli import cases, ending, module_files
-from hookrunner.cli.here import relative
-from hookrunner.cli.hook_run import kubeconfig_option, timeout_option
-from hookrunner.cli.hook_test import rewrite as rewrite_hooks
+from hookrunner.cli import hook_test as cases
+from hookrunner.cli.modules import module_options
 from hookrunner.cli.output import echo, echo_json, echo_styled
-from hookrunner.cli.quiet import quiet
+from hookrunner.cli.shared import kubeconfig_option, quiet, relative, run_to_end, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.modules.discovery import modules_in
 from hookrunner.settings import Settings
@@ -31,7 +29,7 @@ from hookrunner.testing.results import as_json
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _TestRun:
     """What the command line says."""
 
     settings: Settings
@@ -44,23 +42,23 @@ class _Asked:
 
 
 class _Test(click.Command):
-    """Its options go where they are needed by way of the click context."""
+    """Passes its options on in the click context."""
 
     def invoke(self, ctx: click.Context) -> int:
-        said = ctx.params
+        params = ctx.params
         asked = _asked(ctx)
         began = time.perf_counter()
         with quiet():
-            outcomes = ending.run(_run(asked, said["timeout"], said["kubeconfig"] or ""))
+            outcomes = run_to_end(_run(asked, params["timeout"], params["kubeconfig"] or ""))
         seconds = time.perf_counter() - began
         if not outcomes:
             raise click.UsageError(f"no case has '{asked.named}' in its name")
         if asked.update:
-            rewrite_hooks([one for one in outcomes if isinstance(one, CaseOutcome)])
-            _rewrite([one for one in outcomes if isinstance(one, ModuleOutcome)])
+            cases.rewrite([outcome for outcome in outcomes if isinstance(outcome, CaseOutcome)])
+            _rewrite([outcome for outcome in outcomes if isinstance(outcome, ModuleOutcome)])
         _tell(outcomes, asked, seconds)
-        cases.write_junit(said["junit"], [one.report for one in outcomes], seconds)
-        return 0 if all(cases.is_fine(one.report, asked.update) for one in outcomes) else 1
+        cases.write_junit(params["junit"], [outcome.report for outcome in outcomes], seconds)
+        return 0 if all(cases.is_fine(outcome.report, asked.update) for outcome in outcomes) else 1
 
 
 module_test = _Test(
@@ -73,7 +71,7 @@ module_test = _Test(
             metavar="DIR",
             help="Test the modules in DIR, too. May be repeated, or DIR:DIR.",
         ),
-        *cases.options("modules and hooks do"),
+        *cases.case_options("modules and hooks do"),
         timeout_option(),
         kubeconfig_option(),
     ],
@@ -81,7 +79,7 @@ module_test = _Test(
 
     \b
     hookrunner module test                         all below ./modules
-    hookrunner module test modules/010-dns -k ha   of one module, the cases with `ha` in the name
+    hookrunner module test modules/010-dns -k ha   of outcome module, the cases with `ha` in the name
     hookrunner module test --update                accept what modules do now; look at the diff in git
     hookrunner module test --junit report.xml      in CI
 
@@ -91,11 +89,11 @@ module_test = _Test(
 )
 
 
-def _asked(ctx: click.Context) -> _Asked:
+def _asked(ctx: click.Context) -> _TestRun:
     """Raises BadInput, click.UsageError."""
-    said = ctx.params
+    params = ctx.params
     loaded = settings.load({}, ctx.find_root().info_name or "")
-    paths = (*said["paths"], *module_files.paths(said["directories"])) or loaded.modules.directories
+    paths = (*params["paths"], *module_options.paths(params["directories"])) or loaded.modules.directories
     if not paths:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
     modules = list(dict.fromkeys(module for path in paths for module in modules_in(relative(path))))
@@ -106,12 +104,12 @@ def _asked(ctx: click.Context) -> _Asked:
     for module in modules:
         if not module_case_files.test_files(module):
             echo(f"note: {module} has no test cases: {module / module_case_files.TESTS}/*.test.yaml", err=True)
-    quiet = said["output"] == "json"
-    return _Asked(loaded, files, case_runner.load(hooks), said["named"], said["at_once"], said["update"], quiet)
+    quiet = params["output"] == "json"
+    return _TestRun(loaded, files, case_runner.load(hooks), params["named"], params["at_once"], params["update"], quiet)
 
 
-async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOutcome | CaseOutcome]:
-    """Modules first, in one render worker, then hooks."""
+async def _run(asked: _TestRun, timeout: float, kubeconfig: str) -> list[ModuleOutcome | CaseOutcome]:
+    """Modules first, in outcome render worker, then hooks."""
     outcomes: list[ModuleOutcome | CaseOutcome] = []
     modules = asked.settings.modules
     limits = RenderLimits(modules.render_timeout, modules.render_memory)
@@ -126,29 +124,33 @@ async def _run(asked: _Asked, timeout: float, kubeconfig: str) -> list[ModuleOut
         bench(asked.settings.hooks, timeout, kubeconfig) as tools,
         aclosing(case_runner.run(tools, asked.hooks, asked.named, asked.at_once)) as running,
     ):
-        async for one in running:
-            _show(one, outcomes, asked)
-            outcomes.append(one)
+        async for hook_outcome in running:
+            _show(hook_outcome, outcomes, asked)
+            outcomes.append(hook_outcome)
     return outcomes
 
 
-def _show(one: ModuleOutcome | CaseOutcome, before: Sequence[ModuleOutcome | CaseOutcome], asked: _Asked) -> None:
+def _show(outcome: ModuleOutcome | CaseOutcome, before: Sequence[ModuleOutcome | CaseOutcome], asked: _TestRun) -> None:
     if not asked.quiet:
-        cases.show(one.report, asked.update, first=not before or before[-1].file is not one.file)
+        cases.show_case(outcome.report, asked.update, first=not before or before[-1].file is not outcome.file)
 
 
 def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
     """Rewrite golden files, and the test files of cases that are stale. Raises BadInput."""
-    stale = [one for one in outcomes if one.report.stale]
-    for file in {id(one.file): one.file for one in stale}.values():
-        updates = {one.case.path: updated(one.case, file, one.made) for one in stale if one.file is file}
+    stale = [outcome for outcome in outcomes if outcome.report.stale]
+    for file in {id(outcome.file): outcome.file for outcome in stale}.values():
+        updates = {
+            outcome.case.path: updated(outcome.case, file, outcome.made) for outcome in stale if outcome.file is file
+        }
         golden.rewrite(file, updates)
 
 
-def _tell(outcomes: Sequence[ModuleOutcome | CaseOutcome], asked: _Asked, seconds: float) -> None:
-    told = [one.report for one in outcomes]
+def _tell(outcomes: Sequence[ModuleOutcome | CaseOutcome], asked: _TestRun, seconds: float) -> None:
+    reports = [outcome.report for outcome in outcomes]
     if not asked.quiet:
-        echo_styled(cases.summary(told, asked.update, seconds))
+        echo_styled(cases.summary(reports, asked.update, seconds))
         return
-    results = [as_json(one.result) if isinstance(one, CaseOutcome) else one.made.as_json() for one in outcomes]
-    echo_json(cases.document(told, results, seconds))
+    results = [
+        as_json(outcome.result) if isinstance(outcome, CaseOutcome) else outcome.made.as_json() for outcome in outcomes
+    ]
+    echo_json(cases.to_document(reports, results, seconds))

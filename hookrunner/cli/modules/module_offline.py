@@ -7,9 +7,8 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from hookrunner import settings
-from hookrunner.cli import ending
-from hookrunner.cli.module_files import Files, paths
-from hookrunner.cli.quiet import quiet
+from hookrunner.cli.modules.module_options import ModuleFiles, paths
+from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.kube.environment import without_cluster
 from hookrunner.model.modules import Decision
 from hookrunner.model.resources import JSON
@@ -26,73 +25,73 @@ from hookrunner.testing.display import as_yaml
 _DRAWINGS = {"text": drawn.text, "mermaid": drawn.mermaid, "dot": drawn.dot}
 
 
-def asked(files: Files) -> Settings:
-    """The settings under which the files are looked at: those of `start`, with what the flags say."""
+def load_settings(files: ModuleFiles) -> Settings:
+    """Load the settings of `start`, with the flags of this command."""
     flags = {"modules-dir": ":".join(map(str, files.directories)) + ":"}
     flags |= {"global-hooks-dir": str(files.global_hooks)} if files.global_hooks else {}
     return settings.load(flags, files.program)
 
 
-def opened(files: Files) -> Offline:
-    """The modules with their values. Raises StartRefused, BadInput."""
+def read_modules(files: ModuleFiles) -> Offline:
+    """Read the modules with their values. Raises StartRefused, BadInput."""
     with quiet():
-        found = asked(files)
-        given = configured.read(files.config, found.compat is Compat.ADDON)
-        return offline(shelf.read(found.modules), given)
+        loaded = load_settings(files)
+        given = configured.read(files.config, loaded.compat is Compat.ADDON)
+        return offline(shelf.read(loaded.modules), given)
 
 
 def names(directories: tuple[str, ...]) -> list[str]:
-    """Of all modules in what --modules-dir names."""
-    return [module.name for module in opened(Files(paths(directories), None, (), "")).shelf.modules]
+    """The names of all modules in the directories that --modules-dir names."""
+    return [module.name for module in read_modules(ModuleFiles(paths(directories), None, (), "")).shelf.modules]
 
 
-def values(files: Files, name: str, whole: bool) -> JSON:
+def values(files: ModuleFiles, name: str, whole: bool) -> JSON:
     """Effective values. Raises BadInput, BadModule, BadValues."""
-    return opened(files).values(name, whole)
+    return read_modules(files).values(name, whole)
 
 
-def config(files: Files, name: str, whole: bool) -> JSON:
+def config(files: ModuleFiles, name: str, whole: bool) -> JSON:
     """What the user has set. Raises BadInput, BadModule, BadValues."""
-    return opened(files).config(name, whole)
+    return read_modules(files).config(name, whole)
 
 
-def explained(files: Files, name: str) -> JSON:
+def explained(files: ModuleFiles, name: str) -> JSON:
     """A row for each value, as the debug endpoint has it. Raises BadInput, BadModule, BadValues."""
-    return [origin.shown() for origin in opened(files).explain(name)]
+    return [origin.shown() for origin in read_modules(files).explain(name)]
 
 
-def rows(files: Files) -> list[JSON]:
+def rows(files: ModuleFiles) -> list[JSON]:
     """A row for each module, as the debug endpoint has it."""
-    found = opened(files)
-    return list_rows(found.shelf, _decisions(files, found))
+    modules = read_modules(files)
+    return list_rows(modules.shelf, _decisions(files, modules))
 
 
-def graph(files: Files, form: str) -> str:
+def graph(files: ModuleFiles, form: str) -> str:
     """What waits for what. Without a configuration everything that can be loaded counts as on."""
-    found = opened(files)
-    decisions = _decisions(files, found) if files.config else {}
-    return _DRAWINGS[form](drawn.Graph(found.shelf.modules, decisions))
+    modules = read_modules(files)
+    decisions = _decisions(files, modules) if files.config else {}
+    return _DRAWINGS[form](drawn.Graph(modules.shelf.modules, decisions))
 
 
-def written(value: JSON, form: str) -> str:
+def to_text(value: JSON, form: str) -> str:
     """As the debug endpoint writes it."""
     if form == "yaml":
         return as_yaml(value) or "null\n"
     return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def _decisions(files: Files, found: Offline) -> dict[str, Decision]:
+def _decisions(files: ModuleFiles, modules: Offline) -> dict[str, Decision]:
     with quiet():
-        return ending.run(_decided(asked(files), found))
+        return run_to_end(_decide(load_settings(files), modules))
 
 
-async def _decided(loaded: Settings, found: Offline) -> dict[str, Decision]:
-    """Scripts find no cluster: nothing may happen to the one that somebody works with."""
+async def _decide(loaded: Settings, modules: Offline) -> dict[str, Decision]:
+    """Decide which modules are on. Scripts find no cluster: they must not change the one that the user works with."""
     children = Children(Patience(kill=2.0, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-enabled-") as scratch:
         hooks = replace(loaded.hooks, tmp_dir=Path(scratch), environ=without_cluster(loaded.hooks.environ))
         scripts = Scripts(hooks, children, loaded.modules.enabled_timeout)
         try:
-            return await found.decisions(loaded.modules.extenders, stock_capabilities().kube_version, scripts)
+            return await modules.decisions(loaded.modules.extenders, stock_capabilities().kube_version, scripts)
         finally:
             await children.stop(grace=0.0)

@@ -1,5 +1,9 @@
-"""`hookrunner hook run`: one hook, one made-up event, and what the hook asks for; no cluster is touched."""
+"""`hookrunner hook run`: one made-up event and what the hook asks for; `hook config`: what hooks declare.
 
+No cluster is touched.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,50 +11,18 @@ import click
 import orjson
 
 from hookrunner import settings
-from hookrunner.cli import ending
-from hookrunner.cli.output import echo_styled, show, styled
+from hookrunner.cli.output import echo, echo_json, echo_styled, show, styled
+from hookrunner.cli.shared import kubeconfig_option, run_to_end, timeout_option
+from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.resources import JSON
-from hookrunner.options import duration
-from hookrunner.testing import happenings, manifests
+from hookrunner.testing import display, happenings, manifests
 from hookrunner.testing.bench import Bench, bench
 from hookrunner.testing.display import as_yaml
 from hookrunner.testing.happenings import Given, HappeningOptions, NotRun
 from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json, as_text
 
-
-def seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
-    """A duration such as 30s; 0 is no limit."""
-    try:
-        return duration(given) or 1e9
-    except ValueError:
-        raise click.BadParameter(f"'{given}' is no duration such as 30s or 2m") from None
-
-
-def timeout_option() -> click.Option:
-    """For every command that runs hooks."""
-    return click.Option(
-        ["--timeout"],
-        metavar="DURATION",
-        default="30s",
-        show_default=True,
-        callback=seconds,
-        help="How long a run may take; then its processes are ended.",
-    )
-
-
 WOULD_NOT_RUN = 3
 """The exit code: nothing has failed, and nothing was run."""
-
-
-def kubeconfig_option() -> click.Option:
-    """For every command that lets hooks act."""
-    return click.Option(
-        ["--kubeconfig"],
-        type=click.Path(exists=True, dir_okay=False, resolve_path=True),
-        default=None,
-        metavar="FILE",
-        help="A cluster for hooks that call kubectl themselves. [default: they find none]",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +34,15 @@ class _Ran:
 
 
 class _Run(click.Command):
-    """Its many options go where they are needed by way of the click context."""
+    """Passes its many options on in the click context."""
 
     def invoke(self, ctx: click.Context) -> int:
         output = ctx.params["output"]
-        found = ending.run(_run(ctx))
-        if isinstance(found, _Ran):
-            _show(found, output, ctx.params["show_context"])
-            return WOULD_NOT_RUN if not found.result.ran else int(not found.result.ok)
-        show(_written(found, output))
+        outcome = run_to_end(_run(ctx))
+        if isinstance(outcome, _Ran):
+            _show(outcome, output, ctx.params["show_context"])
+            return WOULD_NOT_RUN if not outcome.result.ran else int(not outcome.result.ok)
+        show(_to_text(outcome, output))
         return 0
 
 
@@ -97,7 +69,7 @@ hook_run = _Run(
         _files("--object", "objects", help="The object that it happens to; - is standard input."),
         _text("--old-object", metavar="FILE", help="The object as it was before."),
         _text("--operation", metavar="VERB", help="Of a review: CREATE, UPDATE, DELETE or CONNECT."),
-        click.Option(["--dry-run"], is_flag=True, help="Of a review: somebody only wants to know what would happen."),
+        click.Option(["--dry-run"], is_flag=True, help="Of a review: the request is a dry run."),
         _text("--subresource", help="Of a review: the part of the object that it is about, such as status."),
         _text("--to", metavar="VERSION", help="Of a conversion: the version that is wanted."),
         _files("--given", help="Objects that are in the cluster; every binding takes those that match."),
@@ -131,7 +103,7 @@ async def _run(ctx: click.Context) -> _Ran | JSON:
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
     async with bench(shared, ctx.params["timeout"], ctx.params["kubeconfig"] or "") as tools:
         hook = await tools.load(ctx.params["path"])
-        given, happening = _given(ctx), happenings.parse_happening(hook, _words(ctx))
+        given, happening = _given(ctx), happenings.parse_happening(hook, _happening_options(ctx))
         if not ctx.params["context_only"]:
             result = await tools.run(hook, given, happening)
             return _Ran(result, await _effects(tools, result))
@@ -150,35 +122,35 @@ async def _effects(tools: Bench, result: Result) -> Effects:
     return await compute_effects(result.objects, result.carried_out, tools.jq)
 
 
-def _words(ctx: click.Context) -> HappeningOptions:
-    said = ctx.params
+def _happening_options(ctx: click.Context) -> HappeningOptions:
+    params = ctx.params
     here = Path.cwd()
     return HappeningOptions(
-        event=said["event"] or "",
-        binding=said["binding"],
-        group=said["group"],
-        objects=manifests.load(said["objects"], here),
-        old=manifests.one(said["old_object"], here) if said["old_object"] else None,
-        operation=said["operation"],
-        to=said["to"],
-        dry_run=said["dry_run"],
-        part=said["subresource"],
+        event=params["event"] or "",
+        binding=params["binding"],
+        group=params["group"],
+        objects=manifests.load(params["objects"], here),
+        old=manifests.one(params["old_object"], here) if params["old_object"] else None,
+        operation=params["operation"],
+        to=params["to"],
+        dry_run=params["dry_run"],
+        part=params["subresource"],
     )
 
 
 def _given(ctx: click.Context) -> Given:
-    said, here = ctx.params, Path.cwd()
+    params, here = ctx.params, Path.cwd()
     snapshots: dict[str, tuple[JSON, ...]] = {}
-    for text in said["snapshots"]:
+    for text in params["snapshots"]:
         name, sign, files = text.partition("=")
         if not sign:
             raise click.BadParameter(f"'{text}': write NAME=FILES", param_hint="--snapshot")
         snapshots[name] = snapshots.get(name, ()) + manifests.load([files], here)
     return Given(
-        manifests.load(said["given"], here),
+        manifests.load(params["given"], here),
         snapshots,
-        manifests.mapping(said["values"]) if said["values"] else None,
-        manifests.mapping(said["config_values"]) if said["config_values"] else None,
+        manifests.mapping(params["values"]) if params["values"] else None,
+        manifests.mapping(params["config_values"]) if params["config_values"] else None,
     )
 
 
@@ -186,11 +158,70 @@ def _show(ran: _Ran, output: str, with_context: bool) -> None:
     if output == "text":
         echo_styled("\n".join(styled(as_text(ran.result, ran.effects, with_context))))
         return
-    show(_written(as_json(ran.result, ran.effects), output))
+    show(_to_text(as_json(ran.result, ran.effects), output))
 
 
-def _written(document: JSON, output: str) -> str:
-    """JSON where nothing is said: that is what a hook reads."""
+def _to_text(document: JSON, output: str) -> str:
+    """JSON unless YAML is asked for: JSON is what a hook reads."""
     if output == "yaml":
         return as_yaml(document).removesuffix("\n")
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+
+
+HOOK_PATH = click.Path(exists=True, path_type=Path)
+
+
+@click.command("config")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=HOOK_PATH)
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@click.pass_context
+def hook_config(ctx: click.Context, paths: tuple[Path, ...], output: str) -> int:
+    """Show what hooks declare, with every default. PATH is a hook or a directory of hooks.
+
+    \b
+    hookrunner hook config hooks/copy.sh
+    hookrunner hook config hooks -o json | jq '.[] | {hook, queues: [.kubernetes[].queue]}'
+
+    Each hook is run with --config, as at the start. Durations are in seconds. It ends with 1 if a hook is refused.
+    """
+    catalogs = run_to_end(_load_catalogs(paths, ctx.find_root().info_name or ""))
+    configs: list[JSON] = [
+        {"hook": hook.name, **display.config_document(hook.config)} for catalog in catalogs for hook in catalog.hooks
+    ]
+    match output:
+        case "json":
+            echo_json(configs)
+        case "yaml":
+            echo(as_yaml(configs), nl=False)
+        case _:
+            echo("\n".join(f"{_table(config)}\n" for config in configs).removesuffix("\n"), nl=bool(configs))
+    problems = [problem for catalog in catalogs for problem in catalog.problems]
+    for problem in problems:
+        echo(f"Error: {problem}", err=True)
+    return 1 if problems else 0
+
+
+async def _load_catalogs(paths: tuple[Path, ...], program: str) -> list[Catalog]:
+    async with bench(settings.load({}, program).hooks) as tools:
+        return [await tools.catalog(path) for path in paths]
+
+
+def _table(config: JSON) -> str:
+    rows = list(_rows(config, ""))
+    width = max(len(key) for key, _ in rows)
+    return "\n".join(f"{key.ljust(width)}  {value}".rstrip() for key, value in rows)
+
+
+def _rows(value: JSON, path: str) -> Iterator[tuple[str, str]]:
+    """A row for each value that is not itself a mapping or a list of them. An empty value is `-`; at the top it is left
+    out."""
+    for key, item in value.items():
+        if isinstance(item, dict):
+            yield from _rows(item, f"{path}{key}.")
+        elif isinstance(item, list) and item and isinstance(item[0], dict):
+            for index, inner in enumerate(item):
+                yield from _rows(inner, f"{path}{key}[{index}].")
+        elif item in (None, "", []):
+            yield from [(path + key, "-")] * bool(path)
+        else:
+            yield path + key, item if isinstance(item, str) else orjson.dumps(item).decode()

@@ -7,10 +7,9 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.cli import ending, module_files
-from hookrunner.cli.findings import many, tell, told
-from hookrunner.cli.here import relative
-from hookrunner.cli.quiet import quiet
+from hookrunner.cli.lint import finding_options, many, print_findings
+from hookrunner.cli.modules import module_options
+from hookrunner.cli.shared import quiet, relative, run_to_end
 from hookrunner.jq.program import Jq
 from hookrunner.linting.lint import Linter
 from hookrunner.linting.modules.lint import LintedModules, ModuleLinter
@@ -29,7 +28,7 @@ from hookrunner.settings import Settings
     metavar="DIR",
     help="Check the modules in DIR, too. May be repeated, or DIR:DIR.",
 )
-@told
+@finding_options
 @click.pass_context
 def module_lint(
     ctx: click.Context, paths: tuple[Path, ...], directories: tuple[str, ...], output: str, strict: bool, verbose: bool
@@ -46,17 +45,17 @@ def module_lint(
     `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
     """
     loaded = settings.load({}, ctx.find_root().info_name or "")
-    named = (*paths, *module_files.paths(directories)) or loaded.modules.directories
+    named = (*paths, *module_options.paths(directories)) or loaded.modules.directories
     if not named:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
     modules = list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))
     with quiet():
-        linted = ending.run(_linted(loaded, modules))
+        linted = run_to_end(_lint(loaded, modules))
     subject = f"{many(linted.modules, 'module')}, {many(linted.hooks, 'hook')}"
-    return tell(subject, linted.findings, output, strict, verbose)
+    return print_findings(subject, linted.findings, output, strict, verbose)
 
 
-async def _linted(loaded: Settings, modules: list[Path]) -> LintedModules:
+async def _lint(loaded: Settings, modules: list[Path]) -> LintedModules:
     limits = RenderLimits(loaded.modules.render_timeout, loaded.modules.render_memory)
     async with Jq() as jq, Renderer(limits) as renderer:
         hooks = Linter(loaded.hooks, Children(Patience(kill=5.0)), jq, datetime.now().astimezone())

@@ -1,0 +1,1 @@
+"""`hookrunner module …` and `hookrunner global …`."""

@@ -1,0 +1,282 @@
+"""What `hookrunner module …` shows and does, except for values and tools.
+
+Asks a running hookrunner over its debug socket, or reads the files in a modules directory.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from urllib.parse import quote
+
+import click
+import orjson
+
+from hookrunner import controls
+from hookrunner.cli import debug
+from hookrunner.cli.debug import Sockets, as_form, ask, at
+from hookrunner.cli.modules.module_options import (
+    CLUSTER_TIMEOUT,
+    ClusterChoice,
+    ModuleFiles,
+    Source,
+    as_document,
+    for_a_cluster,
+    sourced,
+    view_path,
+)
+from hookrunner.cli.output import echo, echo_styled, show, style, styled
+from hookrunner.model.resources import JSON
+from hookrunner.model.status import some
+from hookrunner.options import Compat
+
+_TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
+_COLORS = {"ready": "green", "off": "bright_black", "rejected": "red", "undecided": "red"}
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+def _names(ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]:
+    """For completion: modules in the directories, else those of a running hookrunner."""
+    with suppress(Exception):  # an error message would break the completion
+        if ctx.params.get("directories"):
+            # 0.3 s, which only the completion of files needs.
+            from hookrunner.cli.modules import module_offline
+
+            names = module_offline.names(ctx.params["directories"])
+        else:
+            sockets = ctx.params.get("sockets") or debug.places(ctx)
+            rows = orjson.loads(debug.ask(sockets, "/module/list.json"))["modules"]
+            names = [row["name"] for row in rows]
+        return [name for name in names if name.startswith(typed) and name.isprintable()]
+    return []
+
+
+module_name = click.argument("name", metavar="MODULE", shell_complete=_names)
+"""The argument MODULE, which a shell can complete."""
+
+
+@click.command("list")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "yaml", "text"]),
+    help="Its form; text is JSON in one line, as addon-operator has it. [default: table]",
+)
+@sourced
+@click.pass_context
+def module_list(ctx: click.Context, output: str | None, source: Source) -> None:
+    """Show modules: whether each is on, how far it is, and why it is not ready.
+
+    \b
+    hookrunner module list
+    hookrunner module list -o json | jq '.modules[] | select(.ready | not)'
+    hookrunner module list --modules-dir modules --config configmap.yaml    what would be on
+
+    STATE is `on`, `off` or `undecided`: then what it is made of stays as it is; `rejected` is a directory that is no
+    module. Of files, enabled scripts are run, as they would be in the cluster; global hooks are not.
+    """
+    form = output or ("yaml" if ctx.find_root().info_name == Compat.ADDON else "table")
+    if isinstance(source, ModuleFiles):
+        # 0.3 s, which a look at a running hookrunner need not pay.
+        from hookrunner.cli.modules import module_offline as offline
+
+        rows = offline.rows(source)
+        if form == "table":
+            echo_styled(table(rows, time.time()))
+        else:
+            show(offline.to_text(_to_document(rows), form))
+    elif form == "table":
+        echo_styled(table(orjson.loads(ask(source, "/module/list.json"))["modules"], time.time()))
+    else:
+        show(ask(source, f"/module/list.{form}"))
+
+
+@click.command("graph")
+@click.option("-o", "--output", type=click.Choice(["text", "mermaid", "dot"]), default="text", show_default=True)
+@sourced
+def module_graph(output: str, source: Source) -> None:
+    """Show which module waits for which, as a table or as a drawing.
+
+    \b
+    hookrunner module graph
+    hookrunner module graph -o dot | dot -Tsvg > modules.svg
+    hookrunner module graph --modules-dir modules -o mermaid                all that are there
+    hookrunner module graph --modules-dir modules --config configmap.yaml   those that would be on
+    """
+    if not isinstance(source, ModuleFiles):
+        show(ask(source, f"/graph?format={output}"))
+        return
+    # 0.3 s, which a look at a running hookrunner need not pay.
+    from hookrunner.cli.modules import module_offline as offline
+
+    show(offline.graph(source, output))
+
+
+def _to_document(rows: Sequence[JSON]) -> JSON:
+    """As the debug endpoint has it."""
+    return {"enabledModules": sorted(row["name"] for row in rows if row["state"] == "on"), "modules": list(rows)}
+
+
+def table(rows: Sequence[JSON], now: float) -> str:
+    """Modules as lines for a terminal. `now` is in epoch seconds."""
+    lines = [_TITLES, *(tuple(map(controls.shown, _cells(row, now))) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_TITLES) - 1)]
+    shown = (_line(line, widths) for line in lines)
+    return "\n".join([*shown, *map(controls.shown, _remarks(rows))]) + "\n"
+
+
+def _cells(row: JSON, now: float) -> Iterator[str]:
+    yield row["name"]
+    yield str(row["weight"])
+    yield row["version"] or "-"
+    yield "ready" if row["ready"] else row["state"]
+    yield row["phase"] or "-"
+    yield str(row["revision"] or "-")
+    yield _age(now - row["since"]) if row["since"] and row["phase"] else "-"
+    why = "" if row["ready"] else " ".join(row["reason"].split())
+    yield why or "-"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
+    padded[3] = style(padded[3], _COLORS[cells[3]]) if cells[3] in _COLORS else padded[3]
+    return "  ".join([*padded, cells[-1]])
+
+
+def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
+    """Problems that keep no module from being ready."""
+    for row in rows:
+        if row.get("refused") and row["state"] != "undecided":
+            yield f"{row['refused']}; the last good values stay in use"
+        if row.get("drift"):
+            yield f"{row['name']}: not as applied: {some(row['drift'])}"
+        yield from (f"{row['name']}: {problem}" for problem in row.get("records", ()))
+        if row.get("lacks"):
+            yield f"{row['name']}: lacks hooks that are compiled into addon-operator: {some(row['lacks'])}"
+
+
+def _age(seconds: float) -> str:
+    """The largest whole unit of a duration: `3m`."""
+    return next((f"{int(seconds // size)}{unit}" for size, unit in _UNITS if seconds >= size), "0s")
+
+
+DIFFERENT = 3
+"""The exit code of --diff: something would change."""
+
+_NO_DIFF = "No diff found"
+
+
+@click.command("render")
+@module_name
+@click.option("--diff", is_flag=True, help="Show how they differ from what is in the cluster, by a dry run there.")
+@click.option("--debug", is_flag=True, help="Helm hooks and notes, too.")
+@sourced
+@for_a_cluster
+def module_render(name: str, diff: bool, debug: bool, cluster: ClusterChoice, source: Source) -> int:
+    """Show a module's manifests as its next run would make them, or with --diff what that would change.
+
+    \b
+    hookrunner module render dns
+    hookrunner module render dns --diff
+    hookrunner module render dns --modules-dir modules --config configmap.yaml
+    hookrunner module render dns --modules-dir modules --kube-version 1.33 --api-versions example.com/v1/Thing
+    hookrunner module render dns --modules-dir modules --kube-config ~/.kube/config --diff
+
+    Of files, without a cluster, templates see a stock Kubernetes, and `lookup` finds nothing. What Secrets hold is not
+    shown by --diff. It ends with 0; of --diff with 3 if something would change, and 0 if nothing would; with 1 if it
+    cannot be rendered or compared, with 2 for bad usage.
+    """
+    if isinstance(source, ModuleFiles):
+        # Half a second, which a look at a running hookrunner need not pay.
+        from hookrunner.cli.modules import module_rendering
+
+        text = module_rendering.run(source, name, cluster, diff=diff, debug=debug)
+    else:
+        flags = "&".join(f"{flag}=true" for flag, on in {"diff": diff, "debug": debug}.items() if on)
+        text = ask(
+            source, f"/module/{quote(name, safe='')}/render" + f"?{flags}" * bool(flags), seconds=CLUSTER_TIMEOUT
+        )
+    if not text:
+        echo(f"{name} has no chart and no templates: there is nothing to render", err=True)
+    elif diff:
+        echo_styled("\n".join(styled(text.splitlines())))
+    else:
+        show(text)
+    return DIFFERENT if diff and text and text.strip() != _NO_DIFF else 0
+
+
+@click.command("patches")
+@module_name
+@as_document
+@at
+def module_patches(name: str, output: str, sockets: Sockets) -> None:
+    """Show how hooks have patched a module's values in memory, until the program ends or the module goes off.
+
+    \b
+    hookrunner module patches dns
+    """
+    show(ask(sockets, view_path(name, "patches", output)))
+
+
+@click.command("snapshots")
+@module_name
+@as_document
+@at
+def module_snapshots(name: str, output: str, sockets: Sockets) -> None:
+    """Show the snapshots of a module's hooks: by hook, by binding.
+
+    \b
+    hookrunner module snapshots dns -o json | jq keys
+    """
+    show(ask(sockets, view_path(name, "snapshots", output)))
+
+
+@click.command("resource-monitor")
+@click.argument("ignored", metavar="[MODULE]", required=False)
+@as_document
+@at
+def resource_monitor(ignored: str | None, output: str, sockets: Sockets) -> None:
+    """Show which objects of releases are watched, so that they come back when they are deleted.
+
+    \b
+    hookrunner module resource-monitor
+
+    All modules are shown, whether or not MODULE is given.
+    """
+    show(ask(sockets, f"/module/resource-monitor.{output}"))
+
+
+@click.command("rollback")
+@module_name
+@click.argument("revision", type=click.IntRange(1), metavar="[REVISION]", required=False)
+@at
+def module_rollback(name: str, revision: int | None, sockets: Sockets) -> None:
+    """Bring an earlier revision of a module's release back: the one before, or REVISION.
+
+    \b
+    helm history dns              which revisions there are
+    hookrunner module rollback dns
+    hookrunner module rollback dns 4
+
+    What comes back stays until the module's values or its chart change.
+    """
+    path = f"/module/{quote(name, safe='')}/rollback" + f"?revision={revision}" * bool(revision)
+    show(ask(sockets, path, {}, CLUSTER_TIMEOUT))
+
+
+@click.command("adopt")
+@module_name
+@as_form
+@at
+def module_adopt(name: str, output: str, sockets: Sockets) -> None:
+    """Have a module run now and, in this run, take over objects that are in its way: those of no release, and those of
+    a release that has no record any more.
+
+    \b
+    hookrunner module adopt dns              prints which objects, and from whom
+    hookrunner module adopt dns -o json | jq '.adopted[].object'
+
+    Objects of a release that exists are never taken over. For every run: `adopt: true` in module.yaml, or the
+    annotation hookrunner.io/adopt: "true" on objects in templates.
+    """
+    form = "" if output == "text" else f".{output}"
+    show(ask(sockets, f"/module/{quote(name, safe='')}/adopt{form}", {}, CLUSTER_TIMEOUT))

@@ -1,0 +1,149 @@
+"""Options of `hookrunner module …`: files or a running hookrunner, and for which cluster files are rendered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import click
+
+from hookrunner.cli import debug
+from hookrunner.model.values import GLOBAL
+
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFiles:
+    """Where modules are, and what users configure. `program` is the name that we were started under."""
+
+    directories: tuple[Path, ...]
+    global_hooks: Path | None
+    config: tuple[Path, ...]
+    program: str
+
+
+_FILE_OPTIONS = (
+    click.option(
+        "--modules-dir",
+        "directories",
+        multiple=True,
+        metavar="DIR",
+        help="Look at the modules in DIR, and ask no running hookrunner. May be repeated, or DIR:DIR.",
+    ),
+    click.option(
+        "--global-hooks-dir",
+        "global_hooks",
+        type=_DIRECTORY,
+        metavar="DIR",
+        help="Of files: where the schemas of the global values are, in DIR/openapi.",
+    ),
+    click.option(
+        "--config",
+        "config",
+        multiple=True,
+        type=_FILE,
+        metavar="FILE",
+        help="Of files: what users set: a manifest of the ConfigMap, or of the Secret, or its sections as plain YAML.",
+    ),
+)
+
+Source = ModuleFiles | debug.Sockets
+"""What is asked: files, or a running hookrunner."""
+
+
+def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the flags, and as `source` what they select: files with --modules-dir, else the debug sockets."""
+
+    @wraps(command)
+    def call(directories: tuple[str, ...], global_hooks: Path | None, config: tuple[Path, ...], **others: Any) -> Any:
+        sockets = others.pop("sockets")
+        program = click.get_current_context().find_root().info_name or ""
+        files = ModuleFiles(paths(directories), global_hooks, config, program)
+        if not files.directories and (global_hooks or config):
+            raise click.UsageError("--config and --global-hooks-dir are for looking at files: give --modules-dir, too")
+        return command(source=files if files.directories else sockets, **others)
+
+    for option in (debug.at, *reversed(_FILE_OPTIONS)):
+        call = option(call)
+    return call
+
+
+def paths(directories: tuple[str, ...]) -> tuple[Path, ...]:
+    """The directories that --modules-dir names. Raises click.BadParameter."""
+    named = tuple(Path(part) for text in directories for part in text.split(":") if part)
+    for path in named:
+        if not path.is_dir():
+            raise click.BadParameter(f"there is no directory '{path}'", param_hint="--modules-dir")
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChoice:
+    """For which cluster files are rendered. `live` asks one: that of these settings, else the usual one."""
+
+    namespace: str
+    version: str
+    api_versions: tuple[str, ...]
+    config: str
+    context: str
+    live: bool
+
+
+_CLUSTER_OPTIONS = (
+    click.option("--namespace", default="", metavar="NS", help="Of files: the namespace of the release."),
+    click.option("--kube-version", "version", default="", metavar="VERSION", help="Of files: that of the cluster."),
+    click.option(
+        "--api-versions",
+        "api_versions",
+        multiple=True,
+        metavar="VERSION",
+        help="Of files: what the cluster serves besides, as GROUP/VERSION/KIND; may be repeated, or with commas.",
+    ),
+    click.option(
+        "--kube-config",
+        "kubeconfig",
+        default="",
+        metavar="FILE",
+        help="Of files: render for this cluster: its version, its APIs, and what `lookup` finds.",
+    ),
+    click.option("--kube-context", "context", default="", metavar="NAME", help="Of files: its context."),
+)
+
+
+def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the flags, and as `cluster` what they select."""
+
+    @wraps(command)
+    def call(namespace: str, version: str, kubeconfig: str, context: str, **rest: Any) -> Any:
+        if kubeconfig and not Path(kubeconfig).is_file():
+            raise click.BadParameter(f"there is no file '{kubeconfig}'", param_hint="--kube-config")
+        named = tuple(word for text in rest.pop("api_versions") for word in text.split(",") if word)
+        live = bool(kubeconfig or context or rest["diff"])
+        cluster = ClusterChoice(namespace, version, named, kubeconfig, context, live)
+        given = cluster != ClusterChoice("", "", (), "", "", live)
+        if given and not isinstance(rest["source"], ModuleFiles):
+            raise click.UsageError("flags about a cluster are for looking at files: give --modules-dir, too")
+        return command(cluster=cluster, **rest)
+
+    for option in reversed(_CLUSTER_OPTIONS):
+        call = option(call)
+    return call
+
+
+CLUSTER_TIMEOUT = 1260.0
+"""Seconds for what works on the cluster: as long as a release may take there, and a little more."""
+
+as_document = click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Its form."
+)
+
+
+def view_path(section: str, what: str, output: str, **flags: bool) -> str:
+    """The path of a view of a module or of `global`: `/module/dns/values.yaml?global=true`."""
+    base = section if section == GLOBAL else f"module/{quote(section, safe='')}"
+    query = urlencode({flag: "true" for flag, wanted in flags.items() if wanted})
+    return f"/{base}/{what}.{output}" + f"?{query}" * bool(query)

@@ -1,0 +1,91 @@
+"""What commands share that start hooks or read modules: how they end, options, a silent log, short paths."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from hookrunner import log
+from hookrunner.options import duration
+
+T = TypeVar("T")
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run the work of a tool that starts hooks; on a signal it ends the hooks and removes its files first.
+
+    asyncio.run handles Ctrl-C only. CI systems and `timeout` send SIGTERM, a closing terminal sends SIGHUP: the process
+    ends by that signal when the work has cleaned up.
+    """
+    received = list[signal.Signals]()
+    try:
+        return asyncio.run(_cancel_on_signal(work, received))
+    except asyncio.CancelledError:
+        if received:
+            signal.raise_signal(received[0])  # no handler is left: the loop is closed
+        raise
+
+
+async def _cancel_on_signal(work: Coroutine[Any, Any, T], received: list[signal.Signals]) -> T:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task
+
+    def end(number: signal.Signals) -> None:
+        received.append(number)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # by nohup(1)
+            loop.add_signal_handler(number, end, number)
+    return await work
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Log fatal errors only, while a tool works that reports everything else itself."""
+    before = log.current_level()
+    log.set_level("fatal")
+    try:
+        yield
+    finally:
+        log.set_level(before)
+
+
+def relative(path: Path) -> Path:
+    """The path relative to the current directory if it is below it, as a user would write it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
+    """Parse a duration such as 30s; 0 means no limit."""
+    try:
+        return duration(given) or 1e9
+    except ValueError:
+        raise click.BadParameter(f"'{given}' is not a duration such as 30s or 2m") from None
+
+
+def timeout_option() -> click.Option:
+    """For every command that runs hooks."""
+    return click.Option(
+        ["--timeout"],
+        metavar="DURATION",
+        default="30s",
+        show_default=True,
+        callback=_seconds,
+        help="How long a run may take; then its processes are ended.",
+    )
+
+
+def kubeconfig_option() -> click.Option:
+    """For every command that lets hooks act."""
+    return click.Option(
+        ["--kubeconfig"],
+        type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+        default=None,
+        metavar="FILE",
+        help="A cluster for hooks that call kubectl themselves. [default: they find none]",
+    )
