@@ -28,6 +28,12 @@ def named(file: Path) -> str:
     return str(file.relative_to(ROOT))
 
 
+def test_the_sandbox_is_tested_without_hookrunner() -> None:
+    files = [file for room in ("kubesandbox", "kubetypes") for file in (ROOT / "tests" / room).rglob("*.py")]
+    imports = re.compile(r"^\s*(?:from|import) hookrunner\b", re.MULTILINE)
+    assert [named(file) for file in files if imports.search(file.read_text())] == []
+
+
 def test_rooms_import_downwards_only() -> None:
     """In a process of its own: import-linter switches off the loggers that exist when it starts."""
     command = [sys.executable, "-m", "importlinter.cli", "--config", "setup.cfg", "--no-cache"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, YAML_1_2, BadDocument, documents
 
 

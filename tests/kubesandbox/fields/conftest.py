@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hookrunner.model.resources import JSON
 from kubesandbox.kinds import Kinds, builtin
+from kubetypes.json_values import JSON
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.fields.replay import Replay
 from tests.kubesandbox.fields.widgets import definition, widget, widget_kind

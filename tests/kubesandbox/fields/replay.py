@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from kubesandbox import fields
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
+from kubetypes.json_values import JSON
 from tests.kubesandbox.oracle import Oracle
 
 APPLY = "application/apply-patch+yaml"

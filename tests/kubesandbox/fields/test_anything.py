@@ -5,9 +5,9 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.model.resources import JSON
 from kubesandbox.fields import Write, applied, updated
 from kubesandbox.status import Refused
+from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.widgets import SPEC, widget, widget_kind
 
 WIDGET = widget_kind("x.test")

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.replay import Replay
 from tests.kubesandbox.fields.widgets import widget, widget_kind
 from tests.kubesandbox.oracle import Oracle

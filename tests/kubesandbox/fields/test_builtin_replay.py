@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hookrunner.model.resources import JSON
 from kubesandbox.kinds import Kind, Kinds
+from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.replay import Replay, fields_of
 from tests.kubesandbox.oracle import Oracle
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.replay import Replay, fields_of
 from tests.kubesandbox.fields.widgets import widget_kind
 from tests.kubesandbox.oracle import Oracle

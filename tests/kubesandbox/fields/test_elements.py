@@ -2,11 +2,11 @@
 
 import pytest
 
-from hookrunner.model.resources import JSON
 from kubesandbox.fields.elements import NoElement, canonical, element, ordered, paths, shown, written
 from kubesandbox.fields.shapes import Shape
 from kubesandbox.schemas import Schema
 from kubetypes import field_sets as sets
+from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.widgets import SPEC
 
 PORTS = Shape(Schema(SPEC["properties"]["ports"]))

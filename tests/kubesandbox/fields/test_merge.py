@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.model.resources import JSON
 from kubesandbox.fields.merge import merged, owned, removed
 from kubesandbox.fields.shapes import Shape
 from kubesandbox.schemas import Schema
+from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.widgets import SPEC
 
 SHAPE = Shape(Schema(SPEC))

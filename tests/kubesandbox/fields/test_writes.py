@@ -5,10 +5,10 @@ from copy import deepcopy
 
 import pytest
 
-from hookrunner.model.resources import JSON
 from kubesandbox.fields import Write, applied, settled, updated
 from kubesandbox.kinds import Kinds
 from kubesandbox.status import Refused
+from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.widgets import widget, widget_kind
 
 WIDGET = widget_kind("x.test")

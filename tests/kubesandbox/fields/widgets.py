@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from kubesandbox.kinds import Kind, Subresource
 from kubesandbox.schemas import Schema
+from kubetypes.json_values import JSON
 
 TEXT: dict[str, Any] = {"type": "string"}
 INNER: dict[str, Any] = {
