@@ -16,8 +16,8 @@ from typing import Protocol
 from hookrunner import __version__, descriptors, log
 from hookrunner.background import Background
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assembled
-from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.status import Conditions, Status
+from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog, writable
 from hookrunner.hooks.catalog import Catalog

@@ -10,8 +10,8 @@ import pytest
 from hookrunner import cron
 from hookrunner.background import Background
 from hookrunner.engine import dispatch
-from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Queue
+from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, BadHookConfig
 from hookrunner.hooks.config import hook_config
 from hookrunner.metrics.names import Metrics

@@ -31,7 +31,7 @@ from hookrunner.convergence.status import ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
-from hookrunner.engine.direct import DirectRuns
+from hookrunner.engine.hook_runs import InlineRuns
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
 from hookrunner.model.modules import Module
@@ -221,7 +221,7 @@ def _scripts(settings: Settings, parts: Parts, activation: Callable[[], str]) ->
 def _hooks(
     settings: Settings, parts: Parts, built: Assembly, states: ModuleStates, compiled: CompiledHooks
 ) -> ModuleHooks:
-    direct = DirectRuns(built.executions, built.rates, built.engine.progress, time.monotonic)
+    direct = InlineRuns(built.executions, built.rates, built.engine.progress, time.monotonic)
 
     async def load(module: Module) -> catalog.Catalog:
         return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)

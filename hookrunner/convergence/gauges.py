@@ -7,7 +7,7 @@ from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
-from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.modules import Choice

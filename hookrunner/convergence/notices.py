@@ -4,7 +4,7 @@ never waits and never fails."""
 from collections import deque
 from dataclasses import dataclass
 
-from hookrunner.engine.progress import Progress
+from hookrunner.engine.run_gate import Notifier
 
 _MOST = 1000
 """Notices that are kept while no Event can be written; then the oldest are dropped."""
@@ -26,12 +26,12 @@ class Notices:
 
     def __init__(self) -> None:
         self._notices: deque[Notice] = deque(maxlen=_MOST)
-        self._published = Progress()
+        self._published = Notifier()
 
     def publish(self, notice: Notice) -> None:
         """Add a notice."""
         self._notices.append(notice)
-        self._published.happened()
+        self._published.notify()
 
     async def next_batch(self) -> list[Notice]:
         """All that were not read yet, as soon as there is one."""

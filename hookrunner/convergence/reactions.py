@@ -15,8 +15,8 @@ from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.engine.executions import Executions, ValuesChanged
-from hookrunner.engine.progress import Progress
+from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.values import GLOBAL
@@ -144,14 +144,14 @@ class ConfigReactions:
             self._scripted.add({key})
         return outdated
 
-    async def follow_flags(self, flagged: Progress) -> None:
+    async def follow_flags(self, flagged: Notifier) -> None:
         """Request a round when global hooks turn modules on or off. In the start that is decided later anyway."""
         while True:
             await flagged.next()
             if self._requests.converge.has_decided and self._decisions.has_changed_flags():
                 self._requests.converge.request("ReloadAll-After-GlobalHookDynamicUpdate", at_once=True)
 
-    async def follow_values(self, executions: Executions) -> None:
+    async def follow_values(self, executions: HookExecutor) -> None:
         """Run modules whose values were changed by hooks, or all for global values."""
         async for change in executions.changes():
             self._react_to_values(change)
@@ -217,7 +217,7 @@ class ClusterReactions:
                 elif self._releases.reads_capabilities(state):
                     self._requests.run_again(state, "Capabilities-Changed")
 
-    async def follow_snapshots(self, progress: Progress) -> None:
+    async def follow_snapshots(self, progress: Notifier) -> None:
         """Retry modules that were set aside for want of a snapshot when there may be one."""
         while True:
             await progress.next()

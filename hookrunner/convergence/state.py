@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Never, TypeVar
 
 from hookrunner.convergence.notices import Notices
-from hookrunner.engine.progress import Progress
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.releases import Adoption
@@ -300,7 +300,7 @@ class ModuleStates:
     `notices` has what users should hear."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
-        self.changed = Progress()
+        self.changed = Notifier()
         self.notices = Notices()
         self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
         self._by_key = {state.module.key: state for state in self._states.values()}

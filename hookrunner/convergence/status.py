@@ -13,7 +13,7 @@ from hookrunner.convergence.runs.module_hooks import CompiledHooks
 from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.workers import Queues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Module, Phase
 from hookrunner.model.status import ConvergeDump, ModuleDump, some

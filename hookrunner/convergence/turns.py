@@ -134,7 +134,7 @@ class TurnDispatcher:
             state.await_turn()
         self._given.clear()
         self._is_open, self._cause = True, cause
-        self._states.changed.happened()
+        self._states.changed.notify()
 
     def give(self, state: ModuleState, cause: str) -> None:
         """Give a module another turn, as soon as those are ready that it waits for. A module whose turn is still to
@@ -142,7 +142,7 @@ class TurnDispatcher:
         if state.on and state.turn:
             state.await_turn()
             self._given[state.module.name] = cause
-            self._states.changed.happened()
+            self._states.changed.notify()
 
     async def dispatch(self) -> None:
         """Run modules as their turns come, in a round, or later because another one was repaired; until cancelled."""

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from hookrunner.background import Background
-from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
-from hookrunner.engine.enabling import Enabling
+from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.engine import Engine
-from hookrunner.engine.executions import Executions, ValuesStore
-from hookrunner.engine.hook_runs import HookRuns
-from hookrunner.engine.measures import Measures
-from hookrunner.engine.outages import retry_after
-from hookrunner.engine.queue_set import Queues
-from hookrunner.engine.rates import Rates
-from hookrunner.engine.reviews.reviewer import Declared, HookReviewer
-from hookrunner.engine.reviews.runs import ReviewRuns
+from hookrunner.engine.hook_executor import HookExecutor, ValuesStore
+from hookrunner.engine.hook_runs import QueueRuns
+from hookrunner.engine.reviews.review_runs import ReviewRuns
+from hookrunner.engine.reviews.reviewer import HookReviewer, ReviewDeclarations
+from hookrunner.engine.run_gate import Rates, snapshot_obstacle
+from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.engine.status import Status
+from hookrunner.engine.workers import Queues, retry_after
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.jq.program import Jq
@@ -63,12 +61,12 @@ class Assembly:
     for modules, whose hooks also run outside of queues."""
 
     engine: Engine
-    enabling: Enabling
-    executions: Executions
+    enabling: BindingActivator
+    executions: HookExecutor
     rates: Rates
     queues: Queues
     status: Status
-    declared: Declared
+    declared: ReviewDeclarations
     start: Callable[[], None]
 
 
@@ -82,18 +80,18 @@ def assembled(
     monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
     objects = Objects(kube.patcher, kube.discovery, parts.jq, settings.kube.patch_timeout)
     runner = HookProcesses(settings.hooks, parts.children)
-    executions = Executions(runner, Applier(objects, hook_metrics), monitors, Measures(metrics, clock), values)
-    runs = HookRuns(executions, rates, metrics, clock)
+    executions = HookExecutor(runner, Applier(objects, hook_metrics), monitors, RunMetrics(metrics, clock), values)
+    runs = QueueRuns(executions, rates, metrics, clock)
     threshold = settings.engine.compaction_threshold
-    queues = Queues(lambda order: readings.obstacle(monitors, order), clock, metrics, threshold)
-    enabling = Enabling(monitors, schedules, parts.jq, metrics, clock)
+    queues = Queues(lambda order: snapshot_obstacle(monitors, order), clock, metrics, threshold)
+    enabling = BindingActivator(monitors, schedules, parts.jq, metrics, clock)
     engine = Engine(runs, enabling, queues, parts.background)
     status = Status(engine, queues, executions, runs, clock)
     status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     metrics.background_failing.from_function(lambda: (((name,), 1.0) for name in set(parts.background.failing())))
     reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
-    declared = Declared(hooks.hooks, HookReviewer(engine, reviews), lacking=bool(hooks.problems))
+    declared = ReviewDeclarations(hooks.hooks, HookReviewer(engine, reviews), lacking=bool(hooks.problems))
 
     def start() -> None:
         engine.start(hooks.hooks, monitors, schedules)

@@ -11,11 +11,11 @@ from typing import TypeAlias
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.engine import dispatch
-from hookrunner.engine.enabling import Enabling
-from hookrunner.engine.hook_runs import HookRuns
-from hookrunner.engine.progress import Progress
-from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.binding_activator import BindingActivator
+from hookrunner.engine.hook_runs import QueueRuns
 from hookrunner.engine.queues import Queue
+from hookrunner.engine.run_gate import Notifier
+from hookrunner.engine.workers import Queues
 from hookrunner.model.bindings import MAIN, Hook, QueuedBinding
 from hookrunner.model.events import FilterBroke, ObjectChanged, Progressed
 from hookrunner.model.tasks import (
@@ -46,9 +46,9 @@ class Engine:
     """Runs hooks; `hooks` are those it knows, by name and in name order: another mapping whenever one comes or goes.
     `progress` tells that a snapshot may have become usable, or that a task of the start is done."""
 
-    def __init__(self, runs: HookRuns, enabling: Enabling, queues: Queues, background: Background) -> None:
+    def __init__(self, runs: QueueRuns, enabling: BindingActivator, queues: Queues, background: Background) -> None:
         self.hooks: Mapping[str, Hook] = {}
-        self.progress = Progress()
+        self.progress = Notifier()
         self._modules_tick = False
         self._starting: list[Task] = []
         self._runs = runs
@@ -130,7 +130,7 @@ class Engine:
             case HookRun(unlocks=unlocks):
                 outcome = await self._runs.run(hook, queue, task)
                 if unlocks:
-                    self.progress.happened()
+                    self.progress.notify()
                 return outcome
             case EnableKubernetesBindings(activation=activation):
                 self._runs.waited(task)
@@ -161,7 +161,7 @@ class Engine:
         match event:
             case Progressed():
                 self._queues.wake()
-                self.progress.happened()
+                self.progress.notify()
             case _ if hook is None:
                 return
             case ObjectChanged():

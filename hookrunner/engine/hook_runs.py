@@ -3,13 +3,13 @@
 What a failure means for the task is decided here (`_failed`); what that does to the queue in `queues.settle`.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from hookrunner import log
-from hookrunner.engine import readings
-from hookrunner.engine.executions import Executions
+from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.queues import Queue
-from hookrunner.engine.rates import Rates
+from hookrunner.engine.run_gate import Notifier, Rates, snapshot_obstacle, unlock_bindings
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN, Hook
@@ -25,15 +25,16 @@ from hookrunner.model.tasks import (
     Task,
     own_queue,
 )
+from kubetypes.timers import timeout_at
 
 _log = log.get("hook-run")
 
 
-class HookRuns:
+class QueueRuns:
     """Runs hooks for the queues. `given_up` counts the tasks that were dropped after `maxAttempts`, `last_given_up`
     describes the last of them: for `/readyz`."""
 
-    def __init__(self, executions: Executions, rates: Rates, metrics: Metrics, clock: Callable[[], float]) -> None:
+    def __init__(self, executions: HookExecutor, rates: Rates, metrics: Metrics, clock: Callable[[], float]) -> None:
         self.given_up = 0
         self.last_given_up = ""
         self._executions = executions
@@ -51,7 +52,7 @@ class HookRuns:
         self.waited(task)
         outcome = await self._logged(hook, order, task) if order.contexts else self._unheard(order)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
-            readings.unlock(self._executions.monitors, order)
+            unlock_bindings(self._executions.monitors, order)
         return outcome
 
     def waited(self, task: Task) -> None:
@@ -111,3 +112,61 @@ class HookRuns:
         self.last_given_up = task.describe()
         _log.error("Hook failed for the last time, the task is dropped.", error=reason, failed_count=task.failures + 1)
         return Dropped(reason)
+
+
+PATIENCE = 1.0
+"""Seconds for a snapshot that somebody must do something for: a CRD that is missing, a right. The next attempt is made
+as soon as there is news."""
+
+
+class SnapshotMissing(HookFailed):
+    """A hook cannot run for want of a snapshot."""
+
+
+class InlineRuns:
+    """One run after another, each to its end. `progress` tells when snapshots may be there."""
+
+    def __init__(self, executions: HookExecutor, rates: Rates, progress: Notifier, clock: Callable[[], float]) -> None:
+        self._executions = executions
+        self._rates = rates
+        self._progress = progress
+        self._clock = clock
+
+    async def run(self, hook: Hook, order: HookRun) -> None:
+        """Run it when its rate allows it and its snapshots are there, and open the gates that wait for it.
+
+        Raises HookFailed, PatchFailed.
+        """
+        with log.bound(**order.fields, task=order.name):
+            await self._paced(hook)
+            await self._readable(order)
+            if order.contexts:
+                await self._run(hook, order)
+            else:
+                self._executions.measures.took(order, 0.0)
+            unlock_bindings(self._executions.monitors, order)
+
+    async def _run(self, hook: Hook, order: HookRun) -> None:
+        try:
+            await self._executions.run(hook, order, [])
+        except (HookFailed, PatchFailed) as error:
+            self._executions.measures.failed(order, order.allow_failure)
+            if not order.allow_failure:
+                raise
+            _log.info("Hook failed, but allowed to fail", error=str(error))
+
+    async def _paced(self, hook: Hook) -> None:
+        # Nothing tells when a token is there but the time.
+        while (pause := self._rates.take(hook, self._clock())) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(pause)
+
+    async def _readable(self, order: HookRun) -> None:
+        until = self._clock() + PATIENCE
+        while found := snapshot_obstacle(self._executions.monitors, order):
+            if not found.brief and self._clock() >= until:
+                raise SnapshotMissing(f"{order.label}: waiting for the snapshot of {found.reason}")
+            try:
+                async with timeout_at(None if found.brief else until, self._clock()):
+                    await self._progress.next()
+            except TimeoutError:
+                continue

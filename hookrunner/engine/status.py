@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookrunner.engine.engine import Engine
-from hookrunner.engine.executions import Executions
-from hookrunner.engine.hook_runs import HookRuns
-from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.hook_executor import HookExecutor
+from hookrunner.engine.hook_runs import QueueRuns
 from hookrunner.engine.queues import Clock
+from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import MAIN, BindingType, Hook
@@ -58,7 +58,7 @@ def _is_of_module(hook: Hook | None) -> bool:
 class Status:
     """Views of a running engine. `clock` gives monotonic seconds."""
 
-    def __init__(self, engine: Engine, queues: Queues, executions: Executions, runs: HookRuns, clock: Clock) -> None:
+    def __init__(self, engine: Engine, queues: Queues, executions: HookExecutor, runs: QueueRuns, clock: Clock) -> None:
         self._engine = engine
         self._queues = queues
         self._executions = executions

@@ -1,8 +1,8 @@
 """Everything that the linter has to say about files and directories.
 
 The hooks are found and asked by the code of the start (`hooks.discovery`, `hooks.catalog`), so an error here is one
-there; whether they are those of a module follows from where they lie (`hooks.places`). The texts of those that can be
-asked, and of those that cannot, are then read by the checks beside this file.
+there; whether they are those of a module follows from where they lie (`hooks/hook_locations.py`). The texts of those
+that can be asked, and of those that cannot, are then read by the checks beside this file.
 """
 
 import asyncio

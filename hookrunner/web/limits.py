@@ -2,7 +2,7 @@
 
 Times and sizes are settings of a server (`Limits`); the bound on reviews is one object for all servers (`Bound`), with
 the budget of their memory (`budget.py`). Which of the admitted reviews runs its hook first is decided where hooks are
-run (engine/reviews/runs.py): a review that only waits for snapshots must not keep others from running.
+run (engine/reviews/review_runs.py): a review that only waits for snapshots must not keep others from running.
 """
 
 import asyncio

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from hookrunner.engine.assembly import Parts
-from hookrunner.engine.reviews.reviewer import Declared
+from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import RegistrationFailed, StartRefused
 from hookrunner.model.bindings import Hook
 from hookrunner.registration.claims import claim
@@ -32,7 +32,7 @@ class Served(Protocol):
 class Needed:
     """`stack` closes what is opened."""
 
-    def __init__(self, settings: Settings, declared: Declared, parts: Parts, stack: AsyncExitStack) -> None:
+    def __init__(self, settings: Settings, declared: ReviewDeclarations, parts: Parts, stack: AsyncExitStack) -> None:
         self._settings = settings
         self._declared = declared
         self._parts = parts

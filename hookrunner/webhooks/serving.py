@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from hookrunner.engine.assembly import Parts
-from hookrunner.engine.reviews.reviewer import Declared
+from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import KubeError, NotFound, RegistrationFailed
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Hook, ReviewKind
@@ -72,7 +72,7 @@ class Trust:
 class Webhooks:
     """What was put together."""
 
-    def __init__(self, settings: Settings, declared: Declared, parts: Parts, stack: AsyncExitStack) -> None:
+    def __init__(self, settings: Settings, declared: ReviewDeclarations, parts: Parts, stack: AsyncExitStack) -> None:
         self._settings = settings
         self._declared = declared
         self._client = parts.kube.patcher
@@ -143,7 +143,7 @@ class Webhooks:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, declared: Declared, parts: Parts) -> AsyncIterator[Webhooks]:
+async def serving(settings: Settings, declared: ReviewDeclarations, parts: Parts) -> AsyncIterator[Webhooks]:
     """Serve and register inside the `with`. Raises StartRefused."""
     async with AsyncExitStack() as stack:
         webhooks = Webhooks(settings, declared, parts, stack)

@@ -19,13 +19,12 @@ from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.engine.direct import DirectRuns
-from hookrunner.engine.enabling import Enabling
+from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.engine import Engine
-from hookrunner.engine.hook_runs import HookRuns
-from hookrunner.engine.progress import Progress
-from hookrunner.engine.queue_set import Queues
-from hookrunner.engine.reviews.reviewer import Declared
+from hookrunner.engine.hook_runs import InlineRuns, QueueRuns
+from hookrunner.engine.reviews.reviewer import ReviewDeclarations
+from hookrunner.engine.run_gate import Notifier
+from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
@@ -61,7 +60,7 @@ class Work:
     def __init__(self) -> None:
         self.history: list[str] = []
         self.times: list[float] = []
-        self.begun = Progress()
+        self.begun = Notifier()
         self.takes: dict[str, float] = {}
         self.fails: set[str] = set()
 
@@ -69,13 +68,13 @@ class Work:
         """One step. Raises HookFailed."""
         self.history.append(step)
         self.times.append(asyncio.get_running_loop().time())
-        self.begun.happened()
+        self.begun.notify()
         await asyncio.sleep(self.takes.get(step, 0.01))
         if step in self.fails:
             raise HookFailed(f"{step}: no")
 
 
-class HooksAtWork(DirectRuns):
+class HooksAtWork(InlineRuns):
     """`a beforeHelm` for the hook `h`, with its name if it is called otherwise: `a/other beforeHelm`."""
 
     def __init__(self, work: Work) -> None:
@@ -137,7 +136,7 @@ class StepsAlone(RoundSteps):
     async def clean_up(self) -> None: ...
 
 
-class NoHookRuns(HookRuns):
+class NoHookRuns(QueueRuns):
     """Hooks run for their modules only."""
 
     def __init__(self) -> None: ...
@@ -216,11 +215,11 @@ class Site:
         queues = Queues(lambda order: None, clock, metrics, 100)
         jq, schedules = Jq(workers=1), Schedules()
         monitors = Monitors(Streams(FakeCluster().watch, background, metrics), jq, background, metrics, clock)
-        enabling = Enabling(monitors, schedules, jq, metrics, clock)
+        enabling = BindingActivator(monitors, schedules, jq, metrics, clock)
         self.engine = Engine(NoHookRuns(), enabling, queues, background)
         self.engine.start([], monitors, schedules)
         hooks_ = ModuleHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
-        declared = Declared((), Nobody(), lacking=False)
+        declared = ReviewDeclarations((), Nobody(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
         running = ModuleRunner(hooks_, webhooks, NoDefinitions(), self.releases, store)
         deleting = ModuleRemover(hooks_, webhooks, self.releases, store)

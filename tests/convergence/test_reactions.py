@@ -15,8 +15,8 @@ from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.engine.executions import Executions, ValuesChanged
-from hookrunner.engine.progress import Progress
+from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Capabilities, ObjectDrift
@@ -198,19 +198,19 @@ async def test_a_script_that_says_otherwise_causes_a_round_and_no_run(world: Wor
 
 @pytest.mark.parametrize("decided", [True, False])
 async def test_flags_of_global_hooks_cause_a_round_once_it_was_decided(world: World, decided: bool) -> None:
-    flagged, world.rounds.has_decided, world.decided.flags_differ = Progress(), decided, True
+    flagged, world.rounds.has_decided, world.decided.flags_differ = Notifier(), decided, True
     following = asyncio.create_task(world.config.follow_flags(flagged))
     await asyncio.sleep(0)
-    flagged.happened()
+    flagged.notify()
     await asyncio.sleep(0)
     world.decided.flags_differ = False
-    flagged.happened()
+    flagged.notify()
     await asyncio.sleep(0)
     following.cancel()
     assert world.seen == ["round ReloadAll-After-GlobalHookDynamicUpdate now"] * decided
 
 
-class Changes(Executions):
+class Changes(HookExecutor):
     """Hooks that have changed values."""
 
     def __init__(self, *orders: HookRun) -> None:
@@ -330,12 +330,12 @@ async def test_what_the_cluster_serves_concerns_those_that_depend_on_it(world: W
 
 
 async def test_only_modules_that_lack_a_snapshot_are_tried_again_when_one_may_have_come(world: World) -> None:
-    progress = Progress()
+    progress = Notifier()
     world.states["a"].fail("waiting for the snapshot of cms", lacks_snapshot=True)
     world.states["b"].fail("waiting for the snapshot of cms")
     following = asyncio.create_task(world.cluster.follow_snapshots(progress))
     await asyncio.sleep(0)
-    progress.happened()
+    progress.notify()
     await asyncio.sleep(0)
     following.cancel()
     assert world.seen == ["retry a"]

@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
-from hookrunner.engine.enabling import Enabling
+from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.engine import Engine
-from hookrunner.engine.executions import Executions
-from hookrunner.engine.hook_runs import HookRuns
-from hookrunner.engine.measures import Measures
-from hookrunner.engine.queue_set import Queues
-from hookrunner.engine.rates import Rates
+from hookrunner.engine.hook_executor import HookExecutor
+from hookrunner.engine.hook_runs import QueueRuns
+from hookrunner.engine.run_gate import Rates, snapshot_obstacle
+from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.engine.status import Status
+from hookrunner.engine.workers import Queues
 from hookrunner.hooks import catalog
 from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.jq.program import Jq
@@ -73,12 +72,12 @@ class Bench:
         streams = Streams(self.cluster.watch, self.background, self.metrics)
         self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
-        self.executions = Executions(
-            HookProcesses(settings, children), applier, self.monitors, Measures(self.metrics, clock), None
+        self.executions = HookExecutor(
+            HookProcesses(settings, children), applier, self.monitors, RunMetrics(self.metrics, clock), None
         )
-        self.hook_runs = HookRuns(self.executions, Rates(), self.metrics, clock)
-        self.queues = Queues(lambda order: readings.obstacle(self.monitors, order), clock, self.metrics, 100)
-        self.enabling = Enabling(self.monitors, self.schedules, jq, self.metrics, clock)
+        self.hook_runs = QueueRuns(self.executions, Rates(), self.metrics, clock)
+        self.queues = Queues(lambda order: snapshot_obstacle(self.monitors, order), clock, self.metrics, 100)
+        self.enabling = BindingActivator(self.monitors, self.schedules, jq, self.metrics, clock)
         self.engine = Engine(self.hook_runs, self.enabling, self.queues, self.background)
         self.status = Status(self.engine, self.queues, self.executions, self.hook_runs, clock)
         loaded = await catalog.load(settings, children, jq)

@@ -5,9 +5,8 @@ import asyncio
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.engine.outages import retry_after
-from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Queue
+from hookrunner.engine.workers import Queues, retry_after
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType

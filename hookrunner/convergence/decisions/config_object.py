@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hookrunner import log
-from hookrunner.engine.progress import Progress
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
@@ -47,7 +47,7 @@ class Grace:
         self.seconds = seconds
         self.until = 0.0
         self._deadline = 0.0
-        self._changed = Progress()
+        self._changed = Notifier()
 
     @property
     def running(self) -> bool:
@@ -59,12 +59,12 @@ class Grace:
         if self.seconds and not self.running:
             self._deadline = _now() + self.seconds
             self.until = time.time() + self.seconds
-            self._changed.happened()
+            self._changed.notify()
 
     def end(self) -> None:
         """The object exists again, or nothing depends on it."""
         self.until = 0.0
-        self._changed.happened()
+        self._changed.notify()
 
     async def wait_until_over(self) -> None:
         """Wait until a grace has run to its end."""
@@ -97,7 +97,7 @@ class ConfigObject:
         self.contents = Contents()
         self.grace = grace
         self.unseen, self.is_known = "not read yet", False
-        self.adopted = Progress()
+        self.adopted = Notifier()
         self.writing = asyncio.Lock()
         self._written = 0
         self.namespace, self.name = key
@@ -122,7 +122,7 @@ class ConfigObject:
                     is_news = self._take_in(state)
                 if is_news:
                     yield self.contents
-                    self.adopted.happened()
+                    self.adopted.notify()
 
     async def ends(self) -> AsyncIterator[Contents]:
         """Yields its contents, which are empty then, each time that its grace is over; never ends."""
@@ -133,7 +133,7 @@ class ConfigObject:
                     self.grace.end()
                     self._drop()
             yield self.contents
-            self.adopted.happened()
+            self.adopted.notify()
 
     def expect(self) -> None:
         """It should exist: if it does not, its grace begins."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.engine.progress import Progress
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import Conflict
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.operations import Answer
@@ -28,7 +28,7 @@ class HookValues:
 
     def __init__(self, store: SectionStore, config_map: ConfigObject, keys: Mapping[str, str]) -> None:
         self.flags: dict[str, bool] = {}
-        self.flagged = Progress()
+        self.flagged = Notifier()
         self._store = store
         self._config_map = config_map
         self._keys = {**keys, GLOBAL: GLOBAL}
@@ -77,4 +77,4 @@ class HookValues:
             else:
                 self.flags[key] = enabled
         if self.flags != before:
-            self.flagged.happened()
+            self.flagged.notify()

@@ -11,9 +11,9 @@ from hookrunner.background import Background
 from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine import dispatch
-from hookrunner.engine.direct import DirectRuns
-from hookrunner.engine.enabling import Enabling
+from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.engine import Engine
+from hookrunner.engine.hook_runs import InlineRuns
 from hookrunner.errors import BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import BindingType
@@ -38,7 +38,7 @@ class ModuleHooks:
     """The hooks of all modules, run on behalf of their modules."""
 
     def __init__(
-        self, load: LoadHooks, engine: Engine, enabling: Enabling, direct: DirectRuns, compiled: "CompiledHooks"
+        self, load: LoadHooks, engine: Engine, enabling: BindingActivator, direct: InlineRuns, compiled: "CompiledHooks"
     ) -> None:
         self.compiled = compiled
         self._load = load

@@ -6,8 +6,8 @@ from hookrunner import log
 from hookrunner.convergence.notices import Notice
 from hookrunner.convergence.runs.module_runner import ModuleRemover, ModuleRunner
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.direct import SnapshotMissing
-from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.hook_runs import SnapshotMissing
+from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, internal
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
@@ -81,7 +81,7 @@ class ModuleTasks:
                 return await self._attempt(state, order)
             else:  # it waits for its turn, which brings another task
                 state.postpone()
-            self._states.changed.happened()
+            self._states.changed.notify()
             return Done()
 
     async def _attempt(self, state: ModuleState, order: ModuleTask) -> Outcome:
@@ -104,7 +104,7 @@ class ModuleTasks:
                 self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
             state.end_attempt(self.now())
             self._publish_adopted(state)
-            self._states.changed.happened()
+            self._states.changed.notify()
 
     def _publish_adopted(self, state: ModuleState) -> None:
         if state.adopted:

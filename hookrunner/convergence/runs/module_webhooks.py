@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from hookrunner import log
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.reviews.reviewer import Declared, OfModules
+from hookrunner.engine.reviews.reviewer import ModuleDeclarations, ReviewDeclarations
 from hookrunner.errors import HookrunnerError, KubeError, RegistrationFailed
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.model.modules import Choice
@@ -62,7 +62,12 @@ class ModuleWebhooks:
     module under another name."""
 
     def __init__(
-        self, states: ModuleStates, hooks: ReviewHooks, declared: Declared, registrar: WebhookRegistrar, certain: bool
+        self,
+        states: ModuleStates,
+        hooks: ReviewHooks,
+        declared: ReviewDeclarations,
+        registrar: WebhookRegistrar,
+        certain: bool,
     ) -> None:
         self._states = states
         self._hooks = hooks
@@ -148,7 +153,7 @@ class ModuleWebhooks:
     def _declare(self) -> None:
         """Declare what modules want at this moment."""
         known = [state for state in self._states if self._is_known(state)]
-        modules = OfModules(
+        modules = ModuleDeclarations(
             answering=tuple(hook for state in self._states for hook in state.hooks),
             asked=tuple(hook for state in self._states for hook in _only(state.hooks, self._due(state))),
             sure=frozenset(state.module.name for state in known),

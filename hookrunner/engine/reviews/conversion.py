@@ -17,8 +17,10 @@ from typing import TypeAlias
 
 from hookrunner.engine.reviews.chains import Chains, Leg, Step, plan
 from hookrunner.errors import ReviewFailed
+from hookrunner.model.bindings import Hook, Kubernetes
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import DENIED, ConversionReview, Converted
+from hookrunner.model.tasks import HookRun
 
 Run: TypeAlias = Callable[[Step, Sequence[JSON], ConversionReview], Awaitable[Converted]]
 """Runs the hook of a step on these objects; the review's `desiredAPIVersion` is for the hook too. Raises ReviewFailed
@@ -173,3 +175,31 @@ def _metadata(old: JSON, new: JSON) -> JSON:
         if new.get(key):
             metadata[key] = new[key]
     return metadata
+
+
+def find_cycle(hook: Hook, order: HookRun, review: ConversionReview) -> str:
+    """What a person should know if the order may wait for ever, else empty.
+
+    It need not: if the wanted version is the stored one, the list may come without any conversion.
+    """
+    names = [binding.name for binding in _read(hook, order) if _lists(binding, review)]
+    if not names:
+        return ""
+    return (
+        f"it needs the snapshot of '{names[0]}', which lists its own objects in {review.request['desiredAPIVersion']}, "
+        "for which the API server needs this conversion: have that binding watch the stored version, or leave it out "
+        "of includeSnapshotsFrom"
+    )
+
+
+def _read(hook: Hook, order: HookRun) -> Iterator[Kubernetes]:
+    """The bindings whose snapshots the run reads."""
+    for context in order.contexts:
+        for include in context.includes:
+            yield hook.config.kubernetes[include.index]
+
+
+def _lists(binding: Kubernetes, review: ConversionReview) -> bool:
+    """Without a version the API's preferred one is watched, which may be this."""
+    kinds = {str(obj.get("kind")).lower() for obj in review.request["objects"]} | {review.definition.partition(".")[0]}
+    return binding.api_version in ("", review.request["desiredAPIVersion"]) and binding.kind.lower() in kinds

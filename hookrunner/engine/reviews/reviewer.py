@@ -14,8 +14,8 @@ from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.reviews import conversion
 from hookrunner.engine.reviews.chains import Chains, Step
-from hookrunner.engine.reviews.circles import circle
-from hookrunner.engine.reviews.runs import Asked, ReviewRuns
+from hookrunner.engine.reviews.conversion import find_cycle
+from hookrunner.engine.reviews.review_runs import ReviewRun, ReviewRuns
 from hookrunner.errors import HookFailed, NoAnswer, PatchFailed, ReviewFailed
 from hookrunner.hooks import verdicts
 from hookrunner.hooks.hook_process import ExitedBadly
@@ -41,7 +41,7 @@ class Webhook:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownHooks:
     """What the hooks of a moment answer: webhooks by id, conversions by definition."""
 
     hooks: Mapping[str, Hook]
@@ -50,7 +50,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class OfModules:
+class ModuleDeclarations:
     """What modules have to do with reviews at a moment: `answering` are the hooks that can be asked, `asked` those that
     are to be, without the webhooks whose time has not come. `incomplete`: of some modules it is not known what their
     hooks declare; of `sure` it is."""
@@ -61,7 +61,7 @@ class OfModules:
     incomplete: bool = False
 
 
-class Declared:
+class ReviewDeclarations:
     """What hooks declare, and the reviewer that asks them. `own` are the hooks of no module, which never change;
     `lacking`: some of them could not be asked what they declare."""
 
@@ -69,14 +69,14 @@ class Declared:
         self.own = own
         self.reviewer = reviewer
         self.lacking = lacking
-        self._modules = OfModules()
+        self._modules = ModuleDeclarations()
 
     @property
-    def modules(self) -> OfModules:
+    def modules(self) -> ModuleDeclarations:
         """What the hooks of modules declare at this moment."""
         return self._modules
 
-    def declare_modules(self, modules: OfModules) -> None:
+    def declare_modules(self, modules: ModuleDeclarations) -> None:
         """From now on the hooks of modules declare this."""
         self._modules = modules
 
@@ -107,7 +107,7 @@ class HookReviewer:
     def __init__(self, engine: Engine, runs: ReviewRuns) -> None:
         self._engine = engine
         self._runs = runs
-        self._known = Known({}, {}, Chains(()))
+        self._known = KnownHooks({}, {}, Chains(()))
 
     def unknown(self, kind: ReviewKind, name: str) -> str:
         """Why no hook answers reviews of this webhook or definition; empty if one does."""
@@ -143,7 +143,7 @@ class HookReviewer:
         order = dispatch.for_admission(webhook.hook, webhook.type, webhook.place, extra)
         labels = ("admission", review.webhook)
         with self._told(webhook.hook, order):
-            answer = await self._runs.run(Asked(webhook.hook, order, review.deadline, labels, dry_run))
+            answer = await self._runs.run(ReviewRun(webhook.hook, order, review.deadline, labels, dry_run))
             return verdicts.decided(answer, order.contexts[0].type)
 
     async def _step(self, step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
@@ -152,9 +152,9 @@ class HookReviewer:
         order = dispatch.for_conversion(step.hook, step.place, extra)
         labels = ("conversion", review.definition)
         with self._told(step.hook, order):
-            if (told := circle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
+            if (told := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
                 raise HookFailed(told)
-            return verdicts.converted(await self._runs.run(Asked(step.hook, order, review.deadline, labels)))
+            return verdicts.converted(await self._runs.run(ReviewRun(step.hook, order, review.deadline, labels)))
 
     @contextmanager
     def _told(self, hook: Hook, order: HookRun) -> Iterator[None]:
@@ -168,13 +168,13 @@ class HookReviewer:
             code = HTTPStatus.INTERNAL_SERVER_ERROR if isinstance(error, NoAnswer) else HTTPStatus.FORBIDDEN
             raise ReviewFailed(f"Hook failed: {hook.name}: {told}", code) from error
 
-    def _current(self) -> Known:
+    def _current(self) -> KnownHooks:
         """What is known of the hooks that there are now."""
         hooks = self._engine.hooks
         if self._known.hooks is not hooks:
             found = _webhooks(hooks.values())
             webhooks = {webhook_id(webhook.binding.name, webhook.hook.addon): webhook for webhook in found}
-            self._known = Known(hooks, webhooks, Chains(hooks.values()))
+            self._known = KnownHooks(hooks, webhooks, Chains(hooks.values()))
         return self._known
 
     def _orders(self) -> Iterator[HookRun]:

@@ -10,8 +10,8 @@ from hookrunner.convergence.notices import Notices
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
-from hookrunner.engine.direct import DirectRuns
-from hookrunner.engine.rates import Rates
+from hookrunner.engine.hook_runs import InlineRuns
+from hookrunner.engine.run_gate import Rates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
@@ -53,7 +53,7 @@ async def test_a_module_turned_on_and_off_a_thousand_times_is_registered_once(
         load,
         bench.engine,
         bench.enabling,
-        DirectRuns(bench.executions, Rates(), bench.engine.progress, now),
+        InlineRuns(bench.executions, Rates(), bench.engine.progress, now),
         CompiledHooks(Notices()),
     )
     state = ModuleState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
@@ -77,7 +77,7 @@ async def test_a_rate_limit_holds_back_runs_on_behalf_of_the_module_too(bench: B
     await bench.start(jq, client)
     await bench.ran("h.sh", 1)
     hook, now = bench.engine.hooks["h.sh"], asyncio.get_running_loop().time
-    direct, began = DirectRuns(bench.executions, Rates(), bench.engine.progress, now), now()
+    direct, began = InlineRuns(bench.executions, Rates(), bench.engine.progress, now), now()
     for order in dispatch.startup_runs([hook]) * 3:
         await direct.run(hook, order)
     assert now() - began >= 1

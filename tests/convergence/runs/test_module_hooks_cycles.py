@@ -8,8 +8,8 @@ import pytest
 from hookrunner.convergence.notices import Notices
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
-from hookrunner.engine.direct import DirectRuns
-from hookrunner.engine.rates import Rates
+from hookrunner.engine.hook_runs import InlineRuns
+from hookrunner.engine.run_gate import Rates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
@@ -43,7 +43,7 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
         load,
         bench.engine,
         bench.enabling,
-        DirectRuns(bench.executions, Rates(), bench.engine.progress, clock),
+        InlineRuns(bench.executions, Rates(), bench.engine.progress, clock),
         CompiledHooks(Notices()),
     )
 

@@ -11,8 +11,8 @@ from hookrunner.background import Background
 from hookrunner.convergence.runs.module_runner import ModuleRemover, ModuleRunner
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.direct import SnapshotMissing
-from hookrunner.engine.queue_set import Queues
+from hookrunner.engine.hook_runs import SnapshotMissing
+from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision

@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.reviews.reviewer import Declared
+from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
 from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind
 from hookrunner.model.modules import Choice, Decision, Module, Phase
@@ -61,7 +61,7 @@ class Hooks:
 class Cluster:
     """What is registered: `module kind`. `standing_` is of an earlier life, and goes when it is certain that it may."""
 
-    def __init__(self, declared: Declared, *standing: str) -> None:
+    def __init__(self, declared: ReviewDeclarations, *standing: str) -> None:
         self.there = set(standing)
         self.refuses = False
         self._declared = declared
@@ -84,7 +84,7 @@ def put_together(
     states = ModuleStates([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
     for state in states:
         state.decide(Decision(Choice.ON, "", ""))
-    declared = Declared((), Nobody(), lacking=False)
+    declared = ReviewDeclarations((), Nobody(), lacking=False)
     cluster = Cluster(declared, *standing)
     return ModuleWebhooks(states, hooks or Hooks(), declared, cluster, True), states, cluster
 

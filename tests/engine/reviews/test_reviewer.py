@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hookrunner.engine.rates import Rates
+from hookrunner.engine.reviews.review_runs import ReviewRuns
 from hookrunner.engine.reviews.reviewer import HookReviewer
-from hookrunner.engine.reviews.runs import ReviewRuns
+from hookrunner.engine.run_gate import Rates
 from hookrunner.errors import ReviewFailed
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client

@@ -1,16 +1,23 @@
 """All queues by name, each with a worker of its own (shell-operator.md §6.1)."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.engine.queues import Clock, Lacks, Queue
-from hookrunner.engine.worker import Run, work
+from hookrunner.errors import internal
+from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.tasks import HookRun, ModuleTask, Order, Task
+from hookrunner.model.tasks import Failed, HookRun, ModuleTask, Order, Outcome, Task
 
-_log = log.get("queues")
+Run: TypeAlias = Callable[[Queue, Task], Awaitable[Outcome]]
+
+_MARGIN = 5.0
+"""Seconds by which a hook may notice an outage before hookrunner, which learns of it by its own next request."""
+
+_log, _worker_log = log.get("queues"), log.get("worker")
 
 
 class Queues:
@@ -87,3 +94,24 @@ class Queues:
 
 def _runs_a_hook(queue: Queue) -> bool:
     return queue.running is not None and isinstance(queue.running.order, HookRun | ModuleTask)
+
+
+async def work(queue: Queue, run: Run) -> None:
+    """Work on a queue until it is closed. Whatever goes wrong inside a task is that task's failure."""
+    while (task := await queue.take()) is not None:
+        queue.settle(task, await _outcome(queue, task, run))
+
+
+async def _outcome(queue: Queue, task: Task, run: Run) -> Outcome:
+    try:
+        return await run(queue, task)
+    except Exception as error:
+        _worker_log.exception("A task failed in an unforeseen way and will be tried again; please report this.")
+        return Failed(internal(error))
+
+
+async def retry_after(outage: Outage, queues: Queues, clock: Clock) -> None:
+    """Never ends: hurry the tasks that failed in an outage, for whatever reason. What kubectl failed for, only its hook
+    knows; a failure of another kind has one early attempt."""
+    async for seconds in outage.ends():
+        queues.hurry_failed(clock() - seconds - _MARGIN)

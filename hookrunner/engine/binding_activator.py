@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.engine import dispatch
-from hookrunner.engine.measures import Measures
+from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
@@ -19,8 +19,8 @@ from hookrunner.sources.schedule import Schedules
 _log = log.get("enabling")
 
 
-class Enabling:
-    """Enables and disables hooks. Enabling twice changes nothing."""
+class BindingActivator:
+    """Enables and disables hooks. BindingActivator twice changes nothing."""
 
     def __init__(
         self, monitors: Monitors, schedules: Schedules, jq: Jq, metrics: Metrics, clock: Callable[[], float]
@@ -29,7 +29,7 @@ class Enabling:
         self._schedules = schedules
         self._jq = jq
         self._metrics = metrics
-        self._measures = Measures(metrics, clock)
+        self._measures = RunMetrics(metrics, clock)
         self._clock = clock
         self._armed: dict[str, list[tuple[str, str]]] = {}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.engine import dispatch
-from hookrunner.engine.reviews.circles import circle
+from hookrunner.engine.reviews.conversion import find_cycle
 from hookrunner.model.bindings import Conversion, Hook, HookConfig, Kubernetes
 from hookrunner.model.reviews import ConversionReview
 
@@ -17,7 +17,7 @@ def found(watched: Kubernetes, *snapshots: str) -> str:
     hook = Hook("h", Path("/h"), HookConfig("v1", kubernetes=(watched,), conversions=(conversion,)))
     request = {"desiredAPIVersion": "example.com/v2", "objects": [{"kind": "CronTab"}]}
     review = ConversionReview(CRD, "apiextensions.k8s.io/v1", request, 0.0)
-    return circle(hook, dispatch.for_conversion(hook, 0, None), review)
+    return find_cycle(hook, dispatch.for_conversion(hook, 0, None), review)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.engine.direct import PATIENCE, DirectRuns, SnapshotMissing
-from hookrunner.engine.progress import Progress
-from hookrunner.engine.rates import Rates
+from hookrunner.engine.hook_runs import PATIENCE, InlineRuns, SnapshotMissing
+from hookrunner.engine.run_gate import Notifier, Rates
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import HookRun
@@ -22,7 +21,7 @@ def test_a_run_gives_up_on_its_snapshot_where_the_timer_is_early() -> None:
 
 async def without_a_snapshot() -> None:
     nothing_is_watched: Any = SimpleNamespace(monitors={})
-    direct = DirectRuns(nothing_is_watched, Rates(), Progress(), now := asyncio.get_running_loop().time)
+    direct = InlineRuns(nothing_is_watched, Rates(), Notifier(), now := asyncio.get_running_loop().time)
     contexts = (Context("b", ContextType.EVENT),)
     began, order = now(), HookRun("h", "b", BindingType.KUBERNETES, "main", contexts, unlocks=(0,))
     with pytest.raises(SnapshotMissing, match="waiting for the snapshot of binding 0, which nothing watches"):

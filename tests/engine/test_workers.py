@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.engine.queue_set import Queues
 from hookrunner.engine.queues import Queue
+from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType

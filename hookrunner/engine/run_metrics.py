@@ -26,7 +26,7 @@ class Families:
     success: Counter
 
 
-class Measures:
+class RunMetrics:
     """Counts and times runs. `clock` gives monotonic seconds."""
 
     def __init__(self, metrics: Metrics, clock: Callable[[], float]) -> None:

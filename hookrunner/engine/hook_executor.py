@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
-from hookrunner.engine import readings
 from hookrunner.engine.apply import Applier
-from hookrunner.engine.measures import Measures
+from hookrunner.engine.run_gate import read_snapshots
+from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.errors import BadValues, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
@@ -45,7 +45,7 @@ class ValuesChanged:
     order: HookRun
 
 
-class Executions:
+class HookExecutor:
     """Runs hooks and carries out their answers. `running` are the runs of this moment and when they began. `values` is
     None without modules."""
 
@@ -54,7 +54,7 @@ class Executions:
         runner: HookProcesses,
         applier: Applier,
         monitors: Monitors,
-        measures: Measures,
+        measures: RunMetrics,
         values: ValuesStore | None,
     ) -> None:
         self.running: dict[int, tuple[HookRun, float]] = {}
@@ -95,7 +95,7 @@ class Executions:
     async def _executed(self, hook: Hook, order: HookRun, tried: Tried, options: RunOptions, turn: Turn) -> Answer:
         try:
             async with turn:
-                snapshots = readings.snapshots(self.monitors, order)
+                snapshots = read_snapshots(self.monitors, order)
                 values = self._values.files(hook.module) if self._values and hook.module else None
                 result = await self._runner.run(hook, order.contexts, snapshots, options, values)
         except ExitedBadly as failure:

@@ -12,10 +12,8 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
-from hookrunner.engine import readings
-from hookrunner.engine.executions import Executions
-from hookrunner.engine.progress import Progress
-from hookrunner.engine.rates import Rates
+from hookrunner.engine.hook_executor import HookExecutor
+from hookrunner.engine.run_gate import Notifier, Rates, snapshot_obstacle
 from hookrunner.errors import HookFailed, HookrunnerError
 from hookrunner.hooks.hook_process import RunOptions
 from hookrunner.metrics.names import Metrics
@@ -38,7 +36,7 @@ class TooLate(HookFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReviewRun:
     """A run that somebody waits for until `deadline` (event loop's time). `labels` are type and webhook for metrics;
     nothing comes of a dry run but an answer."""
 
@@ -65,7 +63,7 @@ class ReviewRuns:
     """
 
     def __init__(
-        self, executions: Executions, rates: Rates, progress: Progress, metrics: Metrics, concurrency: int
+        self, executions: HookExecutor, rates: Rates, progress: Notifier, metrics: Metrics, concurrency: int
     ) -> None:
         self._executions = executions
         self._rates = rates
@@ -77,7 +75,7 @@ class ReviewRuns:
 
     def obstacle(self, order: HookRun) -> str:
         """What the run would have to wait for, empty if nothing."""
-        found = readings.obstacle(self._executions.monitors, order)
+        found = snapshot_obstacle(self._executions.monitors, order)
         return found.reason if found else ""
 
     async def can_run(self, order: HookRun, within: float) -> bool:
@@ -87,7 +85,7 @@ class ReviewRuns:
                 await self._snapshots(order, _Stage())
         return not self.obstacle(order)
 
-    async def run(self, asked: Asked) -> Answer:
+    async def run(self, asked: ReviewRun) -> Answer:
         """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, PatchFailed."""
         stage, now = _Stage(), asyncio.get_running_loop().time
         if asked.deadline <= now():
@@ -114,7 +112,7 @@ class ReviewRuns:
         if not task.cancelled():
             task.exception()  # it was told by `run`, if anybody was still there
 
-    async def _run(self, asked: Asked, stage: _Stage) -> Answer:
+    async def _run(self, asked: ReviewRun, stage: _Stage) -> Answer:
         hook, order = asked.hook, asked.order
         turns = self._turns[asked.labels[0]]
         with log.bound(**order.fields):
@@ -144,7 +142,7 @@ class ReviewRuns:
                 pause = self._rates.take(hook, clock())
 
     @contextmanager
-    def _measured(self, asked: Asked, stage: str) -> Iterator[None]:
+    def _measured(self, asked: ReviewRun, stage: str) -> Iterator[None]:
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
