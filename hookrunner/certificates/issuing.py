@@ -1,11 +1,11 @@
-"""Issues a webhook server's certificate, by a CA that is made for it and forgotten at once.
+"""Issues a webhook server's certificate, by a CA that is made for it and whose key is dropped at once.
 
     material = issue([*service_names("hooks", "default"), *url_names(url)], now)
     renewal(material)                  # when to make the next one
 
-The CA's key is never kept: nobody can issue a second certificate that API servers would trust, and every renewal is a
+The CA's key is never kept: no second certificate that API servers would trust can be issued, and every renewal is a
 change of the CA, so that the difficult case is the usual one. Hence both live equally long: a year, of which a third is
-left for mending when a renewal at two thirds does not work.
+left for repairs when a renewal at two thirds does not work.
 Source: RFC 5280 (4.1, 4.2), https://pkg.go.dev/crypto/x509#Certificate.Verify
 """
 
@@ -53,7 +53,7 @@ def renewal(material: Material) -> float:
 
 
 def made(material: Material) -> float:
-    """When `issue` was called for it (epoch seconds)."""
+    """When it was issued (epoch seconds)."""
     return material.begins + SKEW.total_seconds()
 
 

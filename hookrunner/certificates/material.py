@@ -1,10 +1,10 @@
-"""What a webhook server shows and what its clients are told to trust, checked when it is made.
+"""What a webhook server shows and what its clients should trust, checked when it is made.
 
     material = checked(Part(pem, "/certs/tls.crt"), Part(key, "/certs/tls.key"), Part(ca, "/certs/ca.crt"))
     overlap(before.trust, material.trust, now)      # for the time in which some still show the old certificate
 
-Pure: whoever asks passes the time in. Where the PEM texts come from, and when they change, is told by `files.py`,
-`secret.py` and `own.py`. An expired certificate can still be used, since refusing it mends nothing: `doubts` names it.
+Pure: callers pass the time in. `provided.py` and `own.py` know where the PEM texts come from and when they change. An
+expired certificate can still be used, since refusing it corrects nothing: `doubts` names it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from hookrunner.errors import BadCertificate
 
 OVERLAP = 3600.0
-"""Seconds for which a replaced CA is still trusted (design.md §4.3)."""
+"""Seconds for which a replaced CA is still trusted."""
 
 _USAGES = frozenset({ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
 
@@ -72,8 +72,8 @@ class Material:
 
 
 def checked(certificate: Part, key: Part, trust: Part) -> Material:
-    """The material of three texts. What is no certificate in `trust`, comments or a key by mistake, is left out: it
-    will be published in the cluster.
+    """The material of three texts. Other content of `trust`, such as comments or a key by mistake, is left out, because
+    it will be published in the cluster.
 
     Raises BadCertificate if one cannot be read, the key is another certificate's, or the chain leads to no CA in
     `trust`.
@@ -116,12 +116,12 @@ def lacking(material: Material, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def overlap(old: bytes, new: bytes, now: float) -> bytes:
-    """All of `new`, then what is left of `old`: each certificate once. What cannot be read in `old` is of no use."""
+    """All of `new`, then the unexpired ones of `old`: each certificate once. Unreadable parts of `old` are dropped."""
     return _pem(dict.fromkeys([*_readable(new), *_unexpired(_readable(old), now)]))
 
 
 def lingering(trust: bytes, since: float, now: float) -> bytes:
-    """What is still to be trusted of something that was replaced at `since`: nothing after `OVERLAP`."""
+    """The certificates still to trust of a bundle that was replaced at `since`: none after `OVERLAP`."""
     return _pem(_unexpired(_readable(trust), now)) if now < since + OVERLAP else b""
 
 

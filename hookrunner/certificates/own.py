@@ -1,13 +1,13 @@
-"""Keeps a certificate of our own in a Secret: made when there is none, renewed at two thirds of its life.
+"""Keeps a certificate of our own in a Secret: created if it is missing, renewed at two thirds of its life.
 
     async with aclosing(own(client, watches, "default", "hookrunner-webhook-certs", names)) as materials: ...
 
 Any number of replicas do this at once, without a leader: every write has to find the Secret as its writer saw it, so
-one succeeds, and the others (409) are told of its result by their watches. What is in the Secret counts, whoever wrote
-it; it is replaced too if it cannot be used or lacks a name, and a deleted one comes back with a new CA.
+one succeeds, and the others (409) see its result in their watches. The content of the Secret counts, whichever client
+wrote it; it is replaced too if it cannot be used or lacks a name, and a deleted Secret is created again with a new CA.
 
-Layout: `tls.crt`, `tls.key` and `ca.crt` as everywhere, and `previous-ca.crt`, the CAs before this one. Others may show
-certificates of those for a while, so they are trusted until an hour after the current certificate was made.
+Layout: `tls.crt`, `tls.key` and `ca.crt` as everywhere, and `previous-ca.crt`, the CAs before this one. Replicas may
+show certificates of those for a while, so they are trusted until an hour after the current certificate was issued.
 """
 
 import asyncio
@@ -20,9 +20,8 @@ from dataclasses import dataclass, replace
 
 from hookrunner import log, pacing
 from hookrunner.certificates.issuing import issue, made, renewal
-from hookrunner.certificates.latest import REMINDER, Latest
 from hookrunner.certificates.material import OVERLAP, Material, checked, doubts, lacking, lingering, overlap
-from hookrunner.certificates.secret import CA, CERTIFICATE, KEY, SecretState, WatchedSecret
+from hookrunner.certificates.provided import CA, CERTIFICATE, KEY, REMINDER, LatestMaterial, SecretState, WatchedSecret
 from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
@@ -37,14 +36,14 @@ LATENESS = 0.002
 does it for all of them."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE, _QUIET = 1.0, 30.0, 600.0
-"""Seconds between attempts to write, also after successful ones, since somebody else may keep undoing them; it begins
-anew after a quiet time."""
+"""Seconds between attempts to write, also after successful ones, since another client may keep undoing them; reset
+after a quiet time."""
 
 _BRIEF_PAUSE = 2.0
 """Seconds at most after an attempt that did not reach the server, or found it busy."""
 
 _ANSWER = 10.0
-"""Seconds in which a watch should have told of what was written."""
+"""Seconds in which a watch should have shown what was written."""
 
 _SHORTEST_SLEEP, _LONGEST_SLEEP = 0.01, 3600.0
 """Seconds until the wall clock is looked at again. The loop's clock does not count while a machine is suspended, and it
@@ -59,9 +58,9 @@ _LOG = log.get("certificates")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What is in the Secret: usable material or none, the CAs that it makes known, why it must be replaced (empty: it
-    must not), and when to look again though nothing happens (epoch seconds)."""
+class SecretJudgement:
+    """What to think of a Secret: its usable material or none, the CAs in it, why it must be replaced (empty: it need
+    not), and when to judge it again even without a change (epoch seconds)."""
 
     material: Material | None
     trust: bytes
@@ -69,21 +68,21 @@ class State:
     until: float = math.inf
 
 
-def judged(secret: SecretState, names: Sequence[str], now: float, late: float = 0.0) -> State:
-    """What to think of the Secret at this time (epoch seconds). `late` is the share of a life by which a renewal waits
-    longer than it must."""
+def judge(secret: SecretState, names: Sequence[str], now: float, late: float = 0.0) -> SecretJudgement:
+    """Judge the Secret at this time (epoch seconds). `late` is the share of a life by which a renewal waits longer than
+    it must."""
     if secret.obj is None:
-        return State(None, b"", "there is none")
+        return SecretJudgement(None, b"", "it is missing")
     try:
         current = checked(secret.part(CERTIFICATE), secret.part(KEY), secret.part(CA))
     except BadCertificate as error:
-        return State(None, secret.part(CA).pem, str(error))
+        return SecretJudgement(None, secret.part(CA).pem, str(error))
     previous = lingering(secret.part(PREVIOUS).pem, made(current), now)
     material = replace(current, trust=overlap(previous, current.trust, now))
     due = renewal(current) + late * (current.expires - current.begins)
     wrong = _defect(current, names, now) or ("two thirds of its life are over" if now >= due else "")
     changes = [at for at in (made(current) + OVERLAP, due) if at > now]
-    return State(material, material.trust, wrong, min(changes, default=math.inf))
+    return SecretJudgement(material, material.trust, wrong, min(changes, default=math.inf))
 
 
 def _defect(material: Material, names: Sequence[str], now: float) -> str:
@@ -93,7 +92,7 @@ def _defect(material: Material, names: Sequence[str], now: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredCertificate:
     """A Secret, and the host names and IP addresses that the certificate in it has to be for."""
 
     namespace: str
@@ -101,14 +100,16 @@ class Wanted:
     names: Sequence[str]
 
 
-def own(latest: Latest, client: Client, watches: Watches, wanted: Wanted) -> AsyncGenerator[Material, None]:
-    """The material in this Secret, and whatever replaces it, for ever. `latest` is told what cannot be done; it is
-    tried again."""
+def own(
+    latest: LatestMaterial, client: Client, watches: Watches, wanted: DesiredCertificate
+) -> AsyncGenerator[Material, None]:
+    """The material in this Secret, and each that replaces it; never ends. Failures are reported to `latest` and tried
+    again."""
     return _Own(latest, client, watches, wanted).materials()
 
 
 class _Own:
-    def __init__(self, latest: Latest, client: Client, watches: Watches, wanted: Wanted) -> None:
+    def __init__(self, latest: LatestMaterial, client: Client, watches: Watches, wanted: DesiredCertificate) -> None:
         self._latest = latest
         self._client = client
         self._namespace = wanted.namespace
@@ -126,8 +127,8 @@ class _Own:
                 if secret.lost or not secret.is_known:
                     await self._hear_first()
                     continue
-                state = judged(secret.state, self._names, time.time(), self._late)
-                if state.wrong and await self._replaced(state):
+                state = judge(secret.state, self._names, time.time(), self._late)
+                if state.wrong and await self._replace(state):
                     await secret.wait(_ANSWER)
                     continue
                 if new := self._new(state):
@@ -141,20 +142,20 @@ class _Own:
             self._latest.complain(self._secret.lost)
         await self._secret.wait(REMINDER)
 
-    def _new(self, state: State) -> Material | None:
-        """What is there is used even if it is to be replaced."""
+    def _new(self, state: SecretJudgement) -> Material | None:
+        """The present material is used even if it must be replaced."""
         if state.material is None or (state.wrong and state.material == self._latest.material):
             return None
         return self._latest.take(state.material)
 
-    def _patience(self, state: State) -> float:
+    def _patience(self, state: SecretJudgement) -> float:
         if state.wrong:
             return max(_SHORTEST_SLEEP, self._next_attempt - _now())
         return max(_SHORTEST_SLEEP, min(state.until - time.time(), _LONGEST_SLEEP))
 
-    async def _replaced(self, state: State) -> bool:
-        """Was the Secret written, by us or somebody who was faster? Then the watch will tell. False if it is not time
-        for an attempt, or if it failed; `_problem` says why."""
+    async def _replace(self, state: SecretJudgement) -> bool:
+        """Replace the Secret; was it written, by us or by a faster client? Then the watch will show it. False if it is
+        not time for an attempt, or if it failed; `_problem` says why."""
         if _now() < self._next_attempt:
             return False
         self._pause()
@@ -163,8 +164,8 @@ class _Own:
             self._problem = await self._write(state)
         return not self._problem
 
-    async def _write(self, state: State) -> str:
-        """Why it cannot be done, or nothing."""
+    async def _write(self, state: SecretJudgement) -> str:
+        """Issue a certificate and write it; why that failed, or ""."""
         known = self._latest.material.trust if self._latest.material else b""
         previous = overlap(state.trust, known, time.time())
         verb = "update" if self._secret.state.obj else "create"
@@ -179,9 +180,9 @@ class _Own:
         _LOG.info("certificate issued", secret=self._secret.state.where, because=state.wrong)
         return ""
 
-    def _wanted(self, state: State) -> list[str]:
+    def _wanted(self, state: SecretJudgement) -> list[str]:
         """Two releases may want different names during an update: neither may take away what the other one needs, or
-        they would replace the certificate in turns. The next renewal forgets names that nobody wants any more."""
+        they would replace the certificate in turns. The next renewal drops names that are no longer wanted."""
         kept = state.material.names if state.material and lacking(state.material, self._names) else ()
         return list(dict.fromkeys([*self._names, *kept]))
 
@@ -208,8 +209,8 @@ def _data(material: Material, previous: bytes) -> dict[str, str]:
     return {key: base64.b64encode(text).decode() for key, text in texts.items()}
 
 
-def _foreign(secret: SecretState, state: State) -> str:
-    """Two that replace a certificate in turns would never end."""
+def _foreign(secret: SecretState, state: SecretJudgement) -> str:
+    """Why we must not replace it: two programs that replace a certificate in turns would never end."""
     annotations = (secret.obj or {"metadata": {}})["metadata"].get("annotations") or {}
     if _CERT_MANAGER not in annotations:
         return ""
@@ -222,7 +223,7 @@ def _advice(verb: str, where: str, error: KubeError) -> str:
     if isinstance(error, Denied):
         return f"{told}: a Role in its namespace must allow to get, list, watch, create and update secrets"
     if isinstance(error, ApiError) and error.status == 422:
-        return f"{told}: delete it, and it will be made anew"
+        return f"{told}: delete it, and it will be created again"
     return told
 
 

@@ -6,8 +6,8 @@
 
 A watch never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
 with bookmarks, resuming after a lost or silent connection, a new list when the server no longer has our version (410),
-and pauses: the watch's own after answers that led nowhere (`back_off.py`), and those of all watches together while the
-server is away (`outage.py`). A watch keeps one version and no objects; `informer.py` knows what a repeated list means.
+and pauses (`back_off.py`): the watch's own after answers that led nowhere, and those of all watches together while the
+server is away. A watch keeps one version and no objects; `informer.py` knows what a repeated list means.
 
 Bookmarks come about once a minute, so a longer silence means a dead connection. A silent watch is resumed without a
 report; it is `WatchLost` only if that fails. A 410 comes as a status or as an event, also after the server has accepted

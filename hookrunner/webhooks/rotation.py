@@ -12,8 +12,8 @@ from contextlib import aclosing
 from typing import TypeAlias
 
 from hookrunner import log
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import OVERLAP, Material, overlap
+from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.errors import BadConfig
 from hookrunner.registration.registrar import SETTLE
 
@@ -36,7 +36,7 @@ class Rotation:
     def __init__(self, server: str, show: Show, publish: Publish, now: Callable[[], float] = time.time) -> None:
         self.shown: Material | None = None
         self.server = server
-        self._latest = Latest("")
+        self._latest = LatestMaterial("")
         self._refused = ""
         self._trusted = b""
         self._show = show
@@ -51,7 +51,7 @@ class Rotation:
             return f"{self.server}: no certificate yet" + (f": {problem}" if problem else "")
         return f"{self.server}: the certificate in use stays: {problem}" if problem else ""
 
-    async def follow(self, latest: Latest, materials: AsyncGenerator[Material, None]) -> None:
+    async def follow(self, latest: LatestMaterial, materials: AsyncGenerator[Material, None]) -> None:
         """Show each certificate in its turn, for ever. `latest` knows why one does not come. A turn takes an hour, or
         for ever if nothing can be published; the next certificate ends it."""
         self._latest = latest

@@ -6,11 +6,9 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
 
 from hookrunner import descriptors, log
-from hookrunner.certificates.files import files
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
-from hookrunner.certificates.own import Wanted, own
-from hookrunner.certificates.secret import from_secret
+from hookrunner.certificates.own import DesiredCertificate, own
+from hookrunner.certificates.provided import LatestMaterial, from_files, from_secret
 from hookrunner.engine.assembly import Kube, Parts
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.reviews import Reviewer
@@ -92,7 +90,7 @@ class Servers:
 
     def _follow(self, server: Server, listener: TlsListener, rotation: Rotation) -> None:
         def shown() -> Coroutine[None, None, None]:
-            latest = Latest(str(server.certificates))
+            latest = LatestMaterial(str(server.certificates))
             return rotation.follow(latest, _materials(latest, server, self._parts.kube))
 
         self._parts.background.keep(f"certificates of {server.name}", shown, ends=True)
@@ -104,11 +102,11 @@ class Servers:
         return (((one.server,), one.shown.expires) for one in self.rotations if one.shown)
 
 
-def _materials(latest: Latest, server: Server, kube: Kube) -> AsyncGenerator[Material, None]:
+def _materials(latest: LatestMaterial, server: Server, kube: Kube) -> AsyncGenerator[Material, None]:
     match server.certificates:
         case Files(cert, key, ca):
-            return files(latest, cert, key, ca)
+            return from_files(latest, cert, key, ca)
         case Secret(namespace, name, True):
-            return own(latest, kube.patcher, kube.watches, Wanted(namespace, name, server.names))
+            return own(latest, kube.patcher, kube.watches, DesiredCertificate(namespace, name, server.names))
         case Secret(namespace, name):
             return from_secret(latest, kube.watches, namespace, name)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.certificates.files import INTERVAL, files
 from hookrunner.certificates.issuing import issue
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
+from hookrunner.certificates.provided import INTERVAL, LatestMaterial, from_files
 from tests.certificates.made import HOST, NOW, Wish, material
 from tests.certificates.reading import Reader, reading
 
@@ -41,7 +40,7 @@ def mount(directory: Path, made: Material, version: str) -> None:
 
 @pytest.fixture
 async def reader(tmp_path: Path) -> AsyncIterator[Reader]:
-    async with reading(files(Latest("files"), *(tmp_path / key for key in KEYS))) as reader:
+    async with reading(from_files(LatestMaterial("files"), *(tmp_path / key for key in KEYS))) as reader:
         yield reader
 
 

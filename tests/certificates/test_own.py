@@ -15,10 +15,9 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from hookrunner.certificates.issuing import issue, renewal, service_names
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import OVERLAP, Material, lacking
-from hookrunner.certificates.own import LATENESS, Wanted, judged, own
-from hookrunner.certificates.secret import SecretState
+from hookrunner.certificates.own import LATENESS, DesiredCertificate, judge, own
+from hookrunner.certificates.provided import LatestMaterial, SecretState
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from kubesandbox.faults import Fault
@@ -58,7 +57,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 async def replicas(client: Client, watches: Watches) -> AsyncIterator[list[Reader]]:
     async with AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(reading(own(Latest(NAME), client, watches, Wanted("default", NAME, NAMES))))
+            await stack.enter_async_context(
+                reading(own(LatestMaterial(NAME), client, watches, DesiredCertificate("default", NAME, NAMES)))
+            )
             for _ in range(10)
         ]
 
@@ -106,7 +107,7 @@ LIFE = THERE.expires - THERE.begins
 def test_a_certificate_is_looked_at_again_when_something_is_due(
     now: float, late: float, wrong: str, until: float
 ) -> None:
-    state = judged(SecretState("here", secret("default", data(THERE))), NAMES, now, late)
+    state = judge(SecretState("here", secret("default", data(THERE))), NAMES, now, late)
     assert (state.material, state.wrong) == (THERE, wrong)
     if not wrong:
         assert state.until == pytest.approx(until, abs=0.1)
@@ -191,7 +192,9 @@ async def test_names_that_nobody_wants_are_forgotten_when_it_is_renewed(api: Api
 async def test_two_releases_with_different_names_come_to_rest(
     api: ApiServer, client: Client, watches: Watches, replica: Reader
 ) -> None:
-    async with reading(own(Latest(NAME), client, watches, Wanted("default", NAME, ["other"]))) as other:
+    async with reading(
+        own(LatestMaterial(NAME), client, watches, DesiredCertificate("default", NAME, ["other"]))
+    ) as other:
         await asyncio.gather(other.next(), replica.next())
         await asyncio.gather(other.quiet(10), replica.quiet(10))
         assert all(await asyncio.gather(other.quiet(40), replica.quiet(40)))

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from hookrunner.certificates.issuing import issue, service_names
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material, lacking
-from hookrunner.certificates.own import Wanted, own
-from hookrunner.certificates.secret import from_secret
+from hookrunner.certificates.own import DesiredCertificate, own
+from hookrunner.certificates.provided import LatestMaterial, from_secret
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
@@ -60,7 +59,9 @@ async def replica_with(credentials: Credentials) -> AsyncIterator[Replica]:
 async def owner(credentials: Credentials, namespace: str) -> AsyncIterator[Reader]:
     async with (
         replica_with(credentials) as replica,
-        reading(own(Latest(NAME), replica.client, replica.watches, Wanted(namespace, NAME, NAMES))) as reader,
+        reading(
+            own(LatestMaterial(NAME), replica.client, replica.watches, DesiredCertificate(namespace, NAME, NAMES))
+        ) as reader,
     ):
         yield reader
 
@@ -206,7 +207,7 @@ async def test_cert_managers_secret_is_followed(cluster: Cluster, namespace: str
     old, new = (issue(NAMES, time.time()) for _ in range(2))
     async with (
         replica_with(await credentials_of(cluster.kubeconfig)) as replica,
-        reading(from_secret(Latest(NAME), replica.watches, namespace, NAME)) as reader,
+        reading(from_secret(LatestMaterial(NAME), replica.watches, namespace, NAME)) as reader,
     ):
         stored.create(old)
         assert await reader.next() == old

@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.certificates.issuing import issue
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import checked
-from hookrunner.certificates.secret import from_secret
+from hookrunner.certificates.provided import LatestMaterial, from_secret
 from hookrunner.kube.watch import Watches
 from kubesandbox.faults import Fault
 from tests.certificates.made import HOST, NOW, authority, certificate, parts
@@ -26,7 +25,7 @@ def write(api: ApiServer, content: dict[str, str]) -> None:
 
 @pytest.fixture
 async def reader(watches: Watches) -> AsyncIterator[Reader]:
-    async with reading(from_secret(Latest(NAME), watches, "default", NAME)) as reader:
+    async with reading(from_secret(LatestMaterial(NAME), watches, "default", NAME)) as reader:
         yield reader
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
-from hookrunner.certificates.own import Wanted, own
+from hookrunner.certificates.own import DesiredCertificate, own
+from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, loaded
 from hookrunner.kube.discovery import Discovery
@@ -104,8 +104,8 @@ class Installation:
         """The first certificate that the program makes for itself, as this kubeconfig's user."""
         async with self._registrar(kubeconfig) as (_, client):
             watches = Watches(client, Discovery(client), Metrics(""), 75)
-            wanted = Wanted(self.namespace, secret, (self.service,))
-            async with aclosing(own(Latest(secret), client, watches, wanted)) as materials:
+            wanted = DesiredCertificate(self.namespace, secret, (self.service,))
+            async with aclosing(own(LatestMaterial(secret), client, watches, wanted)) as materials:
                 return await anext(materials)
 
     def define(self) -> None:

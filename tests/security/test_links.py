@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner import regular_files
-from hookrunner.certificates.files import files
-from hookrunner.certificates.latest import Latest
+from hookrunner.certificates.provided import LatestMaterial, from_files
 from kubetypes.bounds import DOCUMENT
 from tests.fakes.command_line import Command
 from tests.security.attacked import attacked
@@ -104,9 +103,9 @@ def test_a_link_to_itself_among_hooks_refuses_the_start(tmp_path: Path) -> None:
 async def test_no_link_among_certificates_is_read_for_ever(tmp_path: Path, target: str) -> None:
     for name in CERTIFICATES:
         link(tmp_path / name, target)
-    latest = Latest("certificates")
+    latest = LatestMaterial("certificates")
     with watched():
-        following = asyncio.create_task(anext(files(latest, *(tmp_path / name for name in CERTIFICATES))))
+        following = asyncio.create_task(anext(from_files(latest, *(tmp_path / name for name in CERTIFICATES))))
         while not latest.problem:  # noqa: ASYNC110  # nothing tells of it
             await asyncio.sleep(0.02)
     following.cancel()

@@ -12,10 +12,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hookrunner.certificates.issuing import issue
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import OVERLAP, Material
-from hookrunner.certificates.own import judged
-from hookrunner.certificates.secret import SecretState
+from hookrunner.certificates.own import judge
+from hookrunner.certificates.provided import LatestMaterial, SecretState
 from hookrunner.webhooks.rotation import Rotation
 from tests.certificates.secrets import data, secret
 
@@ -62,7 +61,7 @@ async def test_the_old_key_is_good_for_the_hour_and_for_nothing_then_also_after_
 ) -> None:
     """A restart knows nothing but the Secret."""
     old, new = issue([NAME], now - later - 100), issue([NAME], now - later)
-    state = judged(contents(new, old.trust), [NAME], now)
+    state = judge(contents(new, old.trust), [NAME], now)
     assert (accepted(state.trust, old, tmp_path), accepted(state.trust, new, tmp_path)) == (trusted, True)
     assert not accepted(state.trust, old, tmp_path, "kubernetes.default.svc")
     assert state.until == pytest.approx(now - later + OVERLAP) if trusted else state.until > now + OVERLAP
@@ -93,13 +92,13 @@ async def test_a_restart_in_the_middle_takes_the_old_ca_from_the_registrations_w
 
     async def materials() -> AsyncGenerator[Material, None]:
         while True:
-            state = judged(replaced, [NAME], NOW + clock())
+            state = judge(replaced, [NAME], NOW + clock())
             assert state.material is not None
             yield state.material
             await asyncio.sleep(state.until - NOW - clock() + 1)
 
     rotation = Rotation("admission", lambda _certificate, _key: None, publish, lambda: NOW + clock())
-    following = asyncio.create_task(rotation.follow(Latest("a"), materials()))
+    following = asyncio.create_task(rotation.follow(LatestMaterial("a"), materials()))
     await asyncio.sleep(OVERLAP)
     following.cancel()
     assert [(at // 600, old.trust in trust, new.trust in trust) for at, trust in published] == [

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hookrunner.certificates.issuing import issue
-from hookrunner.certificates.latest import Latest
 from hookrunner.certificates.material import Material
+from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.errors import BadConfig
 from hookrunner.registration.registrar import SETTLE
 from hookrunner.webhooks.rotation import Rotation
@@ -68,14 +68,14 @@ async def server() -> AsyncIterator[Server]:
     rotation = Rotation(
         "admission", server.show, server.publish, lambda: server.start + asyncio.get_running_loop().time()
     )
-    following = asyncio.create_task(rotation.follow(Latest("a"), server.given()))
+    following = asyncio.create_task(rotation.follow(LatestMaterial("a"), server.given()))
     yield server
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
 
 
 async def test_why_there_is_none_and_why_there_is_no_newer_one_is_told() -> None:
-    server, latest = Server(), Latest("/certs")
+    server, latest = Server(), LatestMaterial("/certs")
     rotation = Rotation("admission", server.show, server.publish)
     following = asyncio.create_task(rotation.follow(latest, server.given()))
     await until(server, 1)
@@ -210,14 +210,14 @@ async def test_an_error_while_the_old_ca_is_forgotten_is_not_lost() -> None:
 
     server.issue("a")
     with pytest.raises(ExceptionGroup, match="unhandled errors"):
-        await Rotation("admission", server.show, broken).follow(Latest("a"), server.given())
+        await Rotation("admission", server.show, broken).follow(LatestMaterial("a"), server.given())
     assert published == 2
 
 
 async def test_why_a_certificate_cannot_be_shown_is_told() -> None:
     server = Server()
     rotation = Rotation("admission", server.show, server.publish)
-    following = asyncio.create_task(rotation.follow(Latest("a"), server.given()))
+    following = asyncio.create_task(rotation.follow(LatestMaterial("a"), server.given()))
     good = server.issue("a")
     server.names.pop(good.certificate)
     await until(server, 1)
