@@ -66,8 +66,8 @@ def read_ignore_rules(directory: Path) -> tuple[IgnoreRule, ...]:
     if not file.is_file():
         return (DEFAULT,)
     lines = regular_files.read_text(file, "utf-8-sig", "replace").splitlines()
-    found = [_parse_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
-    return (*found, DEFAULT)
+    parsed = [_parse_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
+    return (*parsed, DEFAULT)
 
 
 def _parse_rule(file: Path, line: str) -> IgnoreRule:
@@ -209,14 +209,14 @@ def _walk(directory: Path, prefix: str, ignore: Sequence[IgnoreRule] | None, abo
 
 
 def _file(name: str, entry: os.DirEntry[str]) -> File:
-    found = entry.stat()
-    if not stat.S_ISREG(found.st_mode):
+    status = entry.stat()
+    if not stat.S_ISREG(status.st_mode):
         raise BadChart(f"{entry.path} is neither a file nor a directory, and Helm cannot load it; remove it")
-    if found.st_size > _LARGEST:
+    if status.st_size > _LARGEST:
         raise BadChart(f"{entry.path} is larger than Helm loads ({_LARGEST} bytes): put it in .helmignore")
     if name != name.encode(errors="replace").decode():
         raise BadChart(f"{entry.path!r}: its name is not UTF-8, so a release record cannot hold it; rename it")
-    return name, found.st_size, found.st_ino, found.st_mtime_ns
+    return name, status.st_size, status.st_ino, status.st_mtime_ns
 
 
 _VERSION, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"

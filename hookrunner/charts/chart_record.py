@@ -77,7 +77,7 @@ def _encoded(data: bytes) -> str:
 
 def _document(text: bytes) -> dict[str, Any]:
     try:
-        found = next(documents(text, YAML_1_1), None)
+        document = next(documents(text, YAML_1_1), None)
     except BadDocument:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -127,8 +127,8 @@ def shortened(message: str, values: JSON = None) -> str:
         text = pattern.sub(r"\1: ", text)
     for pattern, replacement in _NOISE:
         text = pattern.sub(replacement, text)
-    place = _PLACE.match(text)
-    start = place.end() if place else 0
+    position = _PLACE.match(text)
+    start = position.end() if position else 0
     return text[:start] + _without_values(text[start:], values)
 
 

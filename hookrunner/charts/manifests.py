@@ -68,7 +68,7 @@ def _text(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """As JSON, except for characters that JSON allows and YAML does not."""
-    return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", orjson.dumps(text).decode())
+    return _UNREADABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", orjson.dumps(text).decode())
 
 
 def _block(text: str, indent: str) -> str:
@@ -143,9 +143,9 @@ def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -
     """`texts` are rendered templates by their path, `chart` is the chart's name. Raises BadManifest, naming template
     and document, for a document that is not an object."""
     tally = Tally(DOCUMENT)
-    found = [source for path in sorted(texts) for source in _sources(path, texts[path], tally)]
-    hooks = [source.labelled(labels) for source in found if source.hook is not None]
-    plain = [source.labelled(labels) for source in found if source.hook is None for source in _split_list(source)]
+    sources = [source for path in sorted(texts) for source in _sources(path, texts[path], tally)]
+    hooks = [source.labelled(labels) for source in sources if source.hook is not None]
+    plain = [source.labelled(labels) for source in sources if source.hook is None for source in _split_list(source)]
     plain.sort(key=lambda source: source.order)
     known = sorted((source for source in hooks if _events(source)), key=lambda source: source.order)
     return Manifests(
@@ -163,13 +163,13 @@ def _sources(path: str, text: str, tally: Tally) -> Iterator[RenderedObject]:
         return
     parts = [f"{part.rstrip()}\n" for part in _BETWEEN.split(text.lstrip()) if part.strip()]
     for number, part in enumerate(parts, start=1):
-        place = f"{path}, document {number}"
+        position = f"{path}, document {number}"
         try:
             values = list(documents(part.encode(errors="replace"), YAML_1_1, tally))
         except BadDocument as error:
-            raise BadManifest(f"{place}: {error} (counted from the start of the document)") from None
+            raise BadManifest(f"{position}: {error} (counted from the start of the document)") from None
         yield from (
-            RenderedObject(path, _checked(place, _with_integers(value))) for value in values if value is not None
+            RenderedObject(path, _checked(position, _with_integers(value))) for value in values if value is not None
         )
 
 
@@ -182,21 +182,21 @@ def _with_integers(value: JSON) -> JSON:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _INTEGERS else value
 
 
-def _checked(place: str, value: JSON) -> dict[str, Any]:
+def _checked(position: str, value: JSON) -> dict[str, Any]:
     """Refuses what every API server refuses, because its template is known only here."""
     if not isinstance(value, dict):
-        raise BadManifest(f"{place}: not an object but {redaction.described(value)}")
+        raise BadManifest(f"{position}: not an object but {redaction.described(value)}")
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(value.get(key), str) or not value[key]]
     if lacking:
-        raise BadManifest(f"{place}: an object needs {' and '.join(lacking)}")
+        raise BadManifest(f"{position}: an object needs {' and '.join(lacking)}")
     if _is_list(value):
         return {"metadata": {}} | value
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
-        raise BadManifest(f"{place}: {value['kind']} has no metadata.name")
+        raise BadManifest(f"{position}: {value['kind']} has no metadata.name")
     for key in ("labels", "annotations"):
         if not isinstance(metadata.get(key) or {}, dict):
-            raise BadManifest(f"{place}: {value['kind']} {metadata.get('name')}: metadata.{key} is not a mapping")
+            raise BadManifest(f"{position}: {value['kind']} {metadata.get('name')}: metadata.{key} is not a mapping")
     return value
 
 

@@ -140,17 +140,17 @@ class ChartRenderer:
         options = _options(order, scan.looks_up)
         self._check(record["metadata"], options)
         texts = self._engine.render(archive, order["values"], options)
-        return {"found": manifests(texts, record["metadata"]["name"], order["labels"]), "chart": record}
+        return {"rendered": manifests(texts, record["metadata"]["name"], order["labels"]), "chart": record}
 
     def _load(self, directory: Path, name: str, fingerprint: str) -> tuple[bytes, dict[str, Any]]:
-        found = dict(unpack_subcharts(chart_files.contents(directory)))
-        if chart_files.CHART not in found:
-            found[chart_files.CHART] = chart_record.synthetic(name)
-        record = chart_record.chart(found)
-        if missing := chart_record.missing(found, record["metadata"]):
+        files = dict(unpack_subcharts(chart_files.contents(directory)))
+        if chart_files.CHART not in files:
+            files[chart_files.CHART] = chart_record.synthetic(name)
+        record = chart_record.chart(files)
+        if missing := chart_record.missing(files, record["metadata"]):
             names = ", ".join(missing)
             raise BadChart(f"found in Chart.yaml, but missing in charts/ directory: {names}; run helm dependency build")
-        return pack(found, self._built_in), record
+        return pack(files, self._built_in), record
 
     def _check(self, metadata: dict[str, Any], options: RenderOptions) -> None:
         """The checks that Helm makes outside its engine, before it renders. Raises BadChart."""

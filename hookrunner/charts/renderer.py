@@ -174,18 +174,18 @@ def request(order: RenderRequest, lookup: bool) -> dict[str, Any]:
     }
 
 
-def _rendered(order: RenderRequest, found: dict[str, Any], chart: JSON) -> RenderedChart:
-    for hook in found["ignored"]:
+def _rendered(order: RenderRequest, rendered: dict[str, Any], chart: JSON) -> RenderedChart:
+    for hook in rendered["ignored"]:
         _log.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
     return RenderedChart(
-        manifest=found["manifest"],
-        objects=tuple(found["objects"]),
-        hooks=tuple(_hook(hook) for hook in found["hooks"]),
-        notes=found["notes"],
+        manifest=rendered["manifest"],
+        objects=tuple(rendered["objects"]),
+        hooks=tuple(_hook(hook) for hook in rendered["hooks"]),
+        notes=rendered["notes"],
         chart=chart,
     )
 
 
-def _hook(found: dict[str, Any]) -> HelmHook:
-    tuples = {key: tuple(found[key]) for key in ("events", "delete_policies")}
-    return HelmHook(**found | tuples)
+def _hook(stored: dict[str, Any]) -> HelmHook:
+    tuples = {key: tuple(stored[key]) for key in ("events", "delete_policies")}
+    return HelmHook(**stored | tuples)

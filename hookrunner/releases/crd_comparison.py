@@ -30,8 +30,8 @@ def merged(existing: JSON, wanted: JSON) -> JSON | None:
     ):
         return None
     metadata = dict(existing["metadata"])
-    for place in ("labels", "annotations"):
-        metadata[place] = (metadata.get(place) or {}) | (wanted["metadata"].get(place) or {})
+    for part in ("labels", "annotations"):
+        metadata[part] = (metadata.get(part) or {}) | (wanted["metadata"].get(part) or {})
     return existing | {"metadata": metadata, "spec": _spec(existing, wanted)}
 
 
@@ -45,9 +45,9 @@ def _spec(existing: JSON, wanted: JSON) -> JSON:
 def _lacks_metadata(existing: JSON, wanted: JSON) -> bool:
     """Does it lack a label or an annotation?"""
     return any(
-        (existing["metadata"].get(place) or {}).get(key) != value
-        for place in ("labels", "annotations")
-        for key, value in (wanted["metadata"].get(place) or {}).items()
+        (existing["metadata"].get(part) or {}).get(key) != value
+        for part in ("labels", "annotations")
+        for key, value in (wanted["metadata"].get(part) or {}).items()
     )
 
 
@@ -97,6 +97,6 @@ def _schema(schema: JSON) -> JSON:
     kept = {key: below for key in _RAW if (below := schema.get(key)) is not None}
     kept |= _without_empty({key: schema[key] for key in _OTHERS & schema.keys()})
     kept |= _without_empty({key: _schema(schema[key]) for key in _SCHEMAS & schema.keys()})
-    kept |= {key: [_schema(one) for one in schema[key]] for key in _LISTS & schema.keys() if schema[key]}
+    kept |= {key: [_schema(inner) for inner in schema[key]] for key in _LISTS & schema.keys() if schema[key]}
     maps = {key: schema[key] for key in _MAPS & schema.keys() if schema[key]}
-    return kept | {key: {name: _schema(one) for name, one in below.items()} for key, below in maps.items()}
+    return kept | {key: {name: _schema(inner) for name, inner in below.items()} for key, below in maps.items()}

@@ -45,7 +45,7 @@ async def wait_until_served(client: Client, crd: JSON, deadline: float) -> None:
 
 def pending_reason(crd: JSON) -> str:
     """Why a definition is not established; empty if it is."""
-    conditions = {one["type"]: one for one in (crd.get("status") or {}).get("conditions") or ()}
+    conditions = {entry["type"]: entry for entry in (crd.get("status") or {}).get("conditions") or ()}
     for kind in ("NamesAccepted", "Established"):
         condition = conditions.get(kind, {})
         if condition.get("status") != "True":
@@ -62,7 +62,7 @@ async def _discovery_lag(client: Client, crd: JSON) -> str:
             listed = (await client.get(f"/apis/{resource.api_version}"))["resources"]
         except NotFound:
             listed = []
-        hashes = {one["name"]: one.get("storageVersionHash", stored) for one in listed}
+        hashes = {entry["name"]: entry.get("storageVersionHash", stored) for entry in listed}
         if hashes.get(resource.plural) != stored:
             return f"{resource.api_version} is not in its list of kinds yet"
     return ""
@@ -106,7 +106,7 @@ class Crds:
             lines = [f"{len(failed)} of {len(wanted)} CRDs could not be installed:"]
             lines += [f"{name}: {error}" for name, error in failed.items()]
             raise ReleaseFailed("\n".join(lines), any(error.brief for error in failed.values()))
-        return sorted({f"{one.api_version}/{one.kind}" for crd in wanted for one in resources(crd)})
+        return sorted({f"{resource.api_version}/{resource.kind}" for crd in wanted for resource in resources(crd)})
 
     async def _attempt(self, crd: JSON) -> KubeError | ReleaseFailed | None:
         try:
@@ -167,15 +167,15 @@ class Crds:
 
     async def _set_stored_versions(self, crd: JSON, stored: Sequence[str]) -> dict[str, JSON]:
         """Set the stored versions in the status; the definition afterwards."""
-        found = await writes.read(self._client, _ref(crd))
+        live = await writes.read(self._client, _ref(crd))
         ref, status = replace(_ref(crd), subresource="status"), {"storedVersions": stored}
         try:
-            body = found | {"status": found["status"] | status}
+            body = live | {"status": live["status"] | status}
             answer = await writes.replace(self._client, ref, body, _OPTIONS)
         except Denied as error:
             if not refusals.is_forbidden(error):
                 raise
-            body = {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "status": status}
+            body = {"metadata": {"resourceVersion": live["metadata"]["resourceVersion"]}, "status": status}
             answer = await writes.merge_patch(self._client, ref, body, _OPTIONS)
         cleaned: dict[str, JSON] = answer.json
         return cleaned
@@ -183,7 +183,7 @@ class Crds:
     async def _rewrite_objects(self, crd: JSON) -> int:
         """Write every object unchanged; how many there were. A write of another client in between does the same."""
         storage = next(version["name"] for version in crd["spec"]["versions"] if version["storage"])
-        resource = next(one for one in resources(crd) if one.api_version.endswith(f"/{storage}"))
+        resource = next(candidate for candidate in resources(crd) if candidate.api_version.endswith(f"/{storage}"))
         turn, page_token, count = asyncio.Semaphore(_AT_ONCE), "", 0
 
         async def rewrite(obj: JSON) -> None:

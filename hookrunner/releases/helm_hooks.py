@@ -106,11 +106,11 @@ class HelmHooks:
 
     async def _create(self, step: "_Step") -> None:
         """Create the object by POST, as Helm does: a role made for Helm's hooks may lack `patch`."""
-        one = object_id(step.hook.obj, step.identity)
-        resource = await self._discovery.resolve(one.api_version, one.kind)
+        target = object_id(step.hook.obj, step.identity)
+        resource = await self._discovery.resolve(target.api_version, target.kind)
         options = WriteOptions(ownership.MANAGER, strict=True)
         try:
-            await writes.create(self._client, ObjectRef(resource, one.namespace), step.hook.obj, options)
+            await writes.create(self._client, ObjectRef(resource, target.namespace), step.hook.obj, options)
         except Denied as error:
             raise refusals.explain_rights(error, f"run {step}", refusals.rbac_rule(resource, _VERBS)) from error
 
@@ -134,9 +134,9 @@ class HelmHooks:
             await self._readiness.wait_until([step.hook.obj], step.identity.namespace, step.timeout, is_gone)
 
     async def _ref(self, step: "_Step") -> ObjectRef:
-        one = object_id(step.hook.obj, step.identity)
-        resource = await self._discovery.resolve(one.api_version, one.kind, exact=True)
-        return ObjectRef(resource, one.namespace, one.name)
+        target = object_id(step.hook.obj, step.identity)
+        resource = await self._discovery.resolve(target.api_version, target.kind, exact=True)
+        return ObjectRef(resource, target.namespace, target.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,20 +50,20 @@ def status_of(obj: JSON) -> JSON:
 def condition(obj: JSON, name: str) -> JSON:
     """The condition of this type, empty without one."""
     conditions = status_of(obj).get("conditions")
-    for one in conditions if isinstance(conditions, list) else ():
-        if isinstance(one, dict) and one.get("type") == name:
-            return one
+    for entry in conditions if isinstance(conditions, list) else ():
+        if isinstance(entry, dict) and entry.get("type") == name:
+            return entry
     return {}
 
 
-def holds(found: JSON) -> bool:
+def holds(entry: JSON) -> bool:
     """Is a condition true?"""
-    return bool(found.get("status") == "True")
+    return bool(entry.get("status") == "True")
 
 
-def words(found: JSON) -> str:
+def words(entry: JSON) -> str:
     """Reason and message of a condition, or of a container's state."""
-    return ": ".join(filter(None, (found.get("reason"), found.get("message")))) or "no reason is given"
+    return ": ".join(filter(None, (entry.get("reason"), entry.get("message")))) or "no reason is given"
 
 
 def ended(obj: JSON) -> ObjectStatus:
@@ -105,17 +105,21 @@ def _pod_ended(obj: JSON) -> ObjectStatus | None:
 
 def _exit(status: JSON) -> str:
     """Which containers failed, and their exit codes."""
-    last = [(one["name"], (one.get("state") or {}).get("terminated") or {}) for one in _containers(status)]
+    states = [
+        (container["name"], (container.get("state") or {}).get("terminated") or {}) for container in _containers(status)
+    ]
     return ", ".join(
-        f"container {name} ended with {end['exitCode']} ({words(end)})" for name, end in last if end.get("exitCode")
+        f"container {name} ended with {end['exitCode']} ({words(end)})" for name, end in states if end.get("exitCode")
     )
 
 
 def _pod_message(obj: JSON) -> str:
     """Why a Pod is not ready: a container that cannot start, the scheduler's message, or its phase."""
     status = status_of(obj)
-    held = [(one["name"], (one.get("state") or {}).get("waiting") or {}) for one in _containers(status)]
-    stuck = [f"container {name}: {words(waiting)}" for name, waiting in held if waiting.get("reason")]
+    waiting_states = [
+        (container["name"], (container.get("state") or {}).get("waiting") or {}) for container in _containers(status)
+    ]
+    stuck = [f"container {name}: {words(waiting)}" for name, waiting in waiting_states if waiting.get("reason")]
     scheduled = condition(obj, "PodScheduled")
     if scheduled.get("status") == "False":
         stuck.append(words(scheduled))
@@ -135,14 +139,14 @@ def deployment(obj: JSON) -> ObjectStatus:
     if progressing.get("reason") == "ProgressDeadlineExceeded":
         return fails(words(progressing))
     wanted = spec.get("replicas", 1)
-    found = _all_of(wanted, {"created": status.get("replicas"), "updated": status.get("updatedReplicas")})
-    if not found.ready:
-        return found
+    counts = _all_of(wanted, {"created": status.get("replicas"), "updated": status.get("updatedReplicas")})
+    if not counts.ready:
+        return counts
     if status.get("replicas", 0) > wanted:
         return waits(f"{status['replicas'] - wanted} old replicas are still there")
-    found = _all_of(wanted, {"available": status.get("availableReplicas"), "ready": status.get("readyReplicas")})
-    if not found.ready:
-        return found
+    counts = _all_of(wanted, {"available": status.get("availableReplicas"), "ready": status.get("readyReplicas")})
+    if not counts.ready:
+        return counts
     available = condition(obj, "Available")
     return READY if holds(available) else waits(f"is not available: {words(available)}")
 
@@ -161,9 +165,9 @@ def stateful_set(obj: JSON) -> ObjectStatus:
     spec, status = spec_of(obj), status_of(obj)
     strategy = spec.get("updateStrategy") or {}
     wanted = spec.get("replicas", 1)
-    found = _all_of(wanted, {"created": status.get("replicas"), "ready": status.get("readyReplicas")})
-    if not found.ready:
-        return found
+    counts = _all_of(wanted, {"created": status.get("replicas"), "ready": status.get("readyReplicas")})
+    if not counts.ready:
+        return counts
     if status.get("replicas", 0) > wanted:
         return waits(f"{status['replicas'] - wanted} replicas too many are still there")
     if strategy.get("type") == "OnDelete":
@@ -240,8 +244,8 @@ def _generic(obj: JSON) -> ObjectStatus:
 
 def _by_ready_condition(obj: JSON) -> ObjectStatus:
     """By the condition `Ready`; a kind without it is ready."""
-    found = condition(obj, "Ready")
-    return READY if not found or holds(found) else waits(f"is not ready: {words(found)}")
+    ready = condition(obj, "Ready")
+    return READY if not ready or holds(ready) else waits(f"is not ready: {words(ready)}")
 
 
 def _claim(obj: JSON) -> ObjectStatus:

@@ -89,20 +89,22 @@ class ManifestApplier:
 
         Raises ReleaseFailed, which names the objects that could not be written; of many only some.
         """
-        before = {one.lasting: obj for one, obj in last.items()}
+        before = {target.lasting: obj for target, obj in last.items()}
         wanted = {object_id(obj, identity): obj for obj in objects}
         if len(wanted) < len(objects):
             _LOG.warn("duplicate objects in manifest, the last one is used", release=str(identity))
-        pending = [one for one, obj in wanted.items() if one in repair or not _same(before.get(one.lasting), obj)]
+        pending = [
+            target for target, obj in wanted.items() if target in repair or not _same(before.get(target.lasting), obj)
+        ]
         self._kinds.learn(objects)
 
-        async def write(one: ObjectId) -> WriteResult:
-            return await self.create_or_update(wanted[one], identity, before.get(one.lasting), options)
+        async def write(target: ObjectId) -> WriteResult:
+            return await self.create_or_update(wanted[target], identity, before.get(target.lasting), options)
 
         outcomes: list[str] = []
         for stage in stages(pending):
             outcomes += await self._write_stage(stage, write, _FailureReport("applied", len(pending), len(outcomes)))
-            await self._wait_until_served([wanted[one] for one in stage if one.kind == CRD])
+            await self._wait_until_served([wanted[target] for target in stage if target.kind == CRD])
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
 
@@ -116,13 +118,13 @@ class ManifestApplier:
         by a namespace that does not matter. Does not wait until objects are gone. Raises ReleaseFailed, which names
         the objects that were not deleted.
         """
-        spared = {one.lasting for one in spare}
-        pending = {one: None for one in ids if one.lasting not in spared}
+        spared = {target.lasting for target in spare}
+        pending = {target: None for target in ids if target.lasting not in spared}
         removed: list[ObjectId] = []
 
-        async def delete(one: ObjectId) -> str:
-            if await self._delete(one, identity, spare):
-                removed.append(one)
+        async def delete(target: ObjectId) -> str:
+            if await self._delete(target, identity, spare):
+                removed.append(target)
             return "done"
 
         for stage in reversed(stages(pending)):
@@ -132,10 +134,10 @@ class ManifestApplier:
     async def _write_stage(self, stage: Sequence[ObjectId], work: _Work, report: "_FailureReport") -> list[str]:
         """Write the objects of a stage at the same time; the result of each. Raises ReleaseFailed."""
 
-        async def attempt(one: ObjectId) -> str | KubeError | ReleaseFailed:
+        async def attempt(target: ObjectId) -> str | KubeError | ReleaseFailed:
             async with self._turn:
                 try:
-                    return await work(one)
+                    return await work(target)
                 except (KubeError, ReleaseFailed) as error:
                     return error
 
@@ -148,20 +150,20 @@ class ManifestApplier:
     async def _wait_until_served(self, crds: Sequence[JSON]) -> None:
         await asyncio.gather(*(wait_until_served(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
-    async def _delete(self, one: ObjectId, identity: ReleaseId, spare: Collection[ObjectId]) -> bool:
+    async def _delete(self, target: ObjectId, identity: ReleaseId, spare: Collection[ObjectId]) -> bool:
         """Delete one object; did it exist?"""
         try:
-            resource = await self._kinds.resolve(one.api_version, one.kind)
-            if not resource.namespaced and any(_same_in_cluster(one, other) for other in spare):
+            resource = await self._kinds.resolve(target.api_version, target.kind)
+            if not resource.namespaced and any(_same_in_cluster(target, other) for other in spare):
                 return False
-            ref = ObjectRef(resource, one.namespace, one.name)
+            ref = ObjectRef(resource, target.namespace, target.name)
             metadata = await writes.read_metadata(self._client, ref)
         except (UnknownKind, NotFound):
             return False
         except Denied as error:
             raise _explained(error, resource) from error
         if reason := _reason_to_stay(metadata, identity):
-            _LOG.info("object is not deleted", object=str(one), reason=reason)
+            _LOG.info("object is not deleted", object=str(target), reason=reason)
             return False
         if not metadata.get("deletionTimestamp"):
             try:
@@ -182,12 +184,12 @@ class _FailureReport:
     def failure(self, results: Mapping[ObjectId, str | KubeError | ReleaseFailed]) -> ReleaseFailed:
         """Names each kind of failure, because each may need another remedy, and all others unless there are many: the
         message is in logs, at `/readyz`, in `module list` and in the release's record."""
-        failed = {one: result for one, result in results.items() if not isinstance(result, str)}
-        done = [str(one) for one in results if one not in failed]
+        failed = {target: result for target, result in results.items() if not isinstance(result, str)}
+        done = [str(target) for target in results if target not in failed]
         rest = self.total - self.done - len(results)
         lines = [f"{len(failed)} of {self.total} objects could not be {self.what}:"]
-        shown = _chosen({one: str(error) for one, error in failed.items()})
-        lines += [f"{one}: {failed[one]}" for one in shown]
+        shown = _chosen({target: str(error) for target, error in failed.items()})
+        lines += [f"{target}: {failed[target]}" for target in shown]
         lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
         others = {f"{self.what} before that": self.done, "beside it": some(done), "not tried yet": rest}
         lines.append("; ".join(f"{which}: {what}" for which, what in others.items() if what))
@@ -197,10 +199,10 @@ class _FailureReport:
 def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
     """Some of the failed objects in their order: first those that fail in another way than those before."""
     reasons: dict[tuple[str, str], ObjectId] = {}
-    for one, error in failed.items():
-        reasons.setdefault((one.kind, error.replace(one.name, "")), one)
+    for target, error in failed.items():
+        reasons.setdefault((target.kind, error.replace(target.name, "")), target)
     chosen = {*[*dict.fromkeys([*reasons.values(), *failed])][:MOST]}
-    return [one for one in failed if one in chosen]
+    return [target for target in failed if target in chosen]
 
 
 def _explained(error: Denied, resource: Resource) -> Denied:

@@ -80,10 +80,10 @@ def stage_of(kind: str) -> int:
 
 def stages(ids: Iterable[ObjectId]) -> list[list[ObjectId]]:
     """The stages to write one after another; objects of a stage may be written at once."""
-    found: dict[int, list[ObjectId]] = {}
-    for one in ids:
-        found.setdefault(stage_of(one.kind), []).append(one)
-    return [found[number] for number in sorted(found)]
+    by_stage: dict[int, list[ObjectId]] = {}
+    for target in ids:
+        by_stage.setdefault(stage_of(target.kind), []).append(target)
+    return [by_stage[number] for number in sorted(by_stage)]
 
 
 _VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
@@ -101,7 +101,7 @@ class KindResolver:
         """Remember the kinds that the CRDs among the objects define. Raises ReleaseFailed if a CRD is invalid."""
         for obj in objects:
             if obj.get("kind") == CRD:
-                self._defined |= {(one.api_version, one.kind): one for one in resources(obj)}
+                self._defined |= {(resource.api_version, resource.kind): resource for resource in resources(obj)}
 
     async def resolve(self, api_version: str, kind: str) -> Resource:
         """The resource of a kind in a manifest. Raises UnknownKind, or another KubeError if the server cannot be

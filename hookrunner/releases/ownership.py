@@ -154,7 +154,7 @@ class ReleaseOwners:
 
     def adopted(self, identity: ReleaseId) -> tuple[Adoption, ...]:
         """The objects that this release has adopted since the last call, in the order of names."""
-        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda one: one.object))
+        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda adoption: adoption.object))
 
     async def _record(self, owner: ReleaseId) -> str:
         """Find a record of a release, of either kind, as `Secret <namespace>/<name>`; empty without one. Raises Denied

@@ -61,7 +61,8 @@ class Readiness:
         awaited = [_Awaited(keys, rule) for keys in selected.values()]
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._read(selection, one)) for selection, one in zip(selected, awaited, strict=True)
+                group.create_task(self._read(selection, watched))
+                for selection, watched in zip(selected, awaited, strict=True)
             ]
             logging = group.create_task(_log_not_ready(awaited, timeout))
             await _wait_for_results(tasks, awaited, timeout)
@@ -74,8 +75,8 @@ class Readiness:
         groups: defaultdict[tuple[str, str, str], list[JSON]] = defaultdict(list)
         for obj in objects:
             resource = await self._discovery.resolve(obj["apiVersion"], obj["kind"])
-            place = obj["metadata"].get("namespace") or namespace if resource.namespaced else ""
-            groups[resource.api_version, resource.kind, place].append(obj)
+            object_namespace = obj["metadata"].get("namespace") or namespace if resource.namespaced else ""
+            groups[resource.api_version, resource.kind, object_namespace].append(obj)
         return {
             _selection(*where, members): {ObjectKey(where[2], where[1], obj["metadata"]["name"]) for obj in members}
             for where, members in groups.items()
@@ -104,10 +105,10 @@ class _Awaited:
 
     @property
     def failed(self) -> bool:
-        return any(found.failed for found in self._found.values())
+        return any(status.failed for status in self._found.values())
 
     def not_ready(self) -> list[tuple[ObjectKey, ObjectStatus]]:
-        return [(key, found) for key, found in sorted(self._found.items(), key=itemgetter(0)) if not found.ready]
+        return [(key, status) for key, status in sorted(self._found.items(), key=itemgetter(0)) if not status.ready]
 
     def read(self, reports: Iterable[Report]) -> None:
         """Take in a batch of the watch."""
@@ -126,7 +127,7 @@ async def _wait_for_results(tasks: list[asyncio.Task[None]], awaited: list[_Awai
     """Wait until all are ready, one has failed, or the time is up."""
     deadline = asyncio.get_running_loop().time() + timeout
     waiting = set(tasks)
-    while waiting and not any(one.failed for one in awaited):
+    while waiting and not any(watched.failed for watched in awaited):
         left = deadline - asyncio.get_running_loop().time()
         done, waiting = await asyncio.wait(waiting, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
         if not done:
@@ -136,17 +137,17 @@ async def _wait_for_results(tasks: list[asyncio.Task[None]], awaited: list[_Awai
 async def _log_not_ready(awaited: list[_Awaited], timeout: float) -> None:
     """Log once which objects are not ready. Their messages are left out, because they may contain secrets."""
     await asyncio.sleep(_LOG_AFTER)
-    left = some([str(key) for one in awaited for key, _ in one.not_ready()])
+    left = some([str(key) for watched in awaited for key, _ in watched.not_ready()])
     _LOG.warn("objects are not ready yet, kubectl describe says why", objects=left, timeout=f"{timeout:g} s")
 
 
 def _check(awaited: list[_Awaited], timeout: float) -> None:
     """Raise ReleaseFailed with the objects that failed, or else with those that are not ready."""
-    left = [pair for one in awaited for pair in one.not_ready()]
+    left = [pair for watched in awaited for pair in watched.not_ready()]
     failed = [pair for pair in left if pair[1].failed]
     late = "" if failed else f" (waited {timeout:g} s)"
     if left:
-        raise ReleaseFailed(some([f"{key} {found.message}" for key, found in failed or left], "; ") + late)
+        raise ReleaseFailed(some([f"{key} {status.message}" for key, status in failed or left], "; ") + late)
 
 
 def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON]) -> Selection:

@@ -135,7 +135,7 @@ class Releases:
             record = (await release.read_previous()).deployed
             if record is None:
                 raise ReleaseFailed(f"release {namespace}/{name}: no revision of it is deployed")
-            missing = {(one.kind, one.namespace, one.name) for one in findings}
+            missing = {(finding.kind, finding.namespace, finding.name) for finding in findings}
             everything = (await rollout.by_id([record])).values()
             objects = [obj for obj in everything if _key(obj, namespace) in missing or _key(obj, "") in missing]
             with _naming_release(release):

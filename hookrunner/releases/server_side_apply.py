@@ -72,8 +72,8 @@ def _owned_fields(fields: JSON, value: JSON) -> JSON:
     for key, below in fields.items():
         if key == ".":
             kept[key] = below
-        elif found := list(_part(value, key)):
-            left = _owned_fields(below, found[0])
+        elif parts := list(_part(value, key)):
+            left = _owned_fields(below, parts[0])
             whole = not below.keys() - {"."}
             if key.startswith("f:"):
                 left.pop(".", None)
@@ -146,7 +146,7 @@ def items(value: list[JSON], inside: str) -> Iterator[JSON]:
 
 def immutable(message: str) -> list[str]:
     """The fields in the refusal of an update that cannot change after creation."""
-    problems = [found.span() for found in _PROBLEM.finditer(message)]
+    problems = [match.span() for match in _PROBLEM.finditer(message)]
     ends = [start for start, _ in problems[1:]] + [len(message)]
     befores = [0] + [end for _, end in problems[:-1]]
     fields = []
@@ -161,8 +161,8 @@ def _last_field(text: str) -> str:
     """The path at the end of a text, "" without one. One pattern for the whole message would try each character
     as the beginning of a path."""
     words = text.split()
-    found = _FIELD.search(words[-1].rpartition(":")[2]) if words else None
-    return found[0] if found else ""
+    match = _FIELD.search(words[-1].rpartition(":")[2]) if words else None
+    return match[0] if match else ""
 
 
 _UNTYPED = re.compile(r"^failed to create typed patch object \(.*?\): (?:errors:\n)?(.*)$", re.DOTALL)
@@ -183,10 +183,10 @@ class TemplateFault(NamedTuple):
 def faults(message: str) -> list[TemplateFault]:
     """The tolerated faults in a refusal; empty if it names others as well: a wrong type, for example, must be
     corrected."""
-    found = _UNTYPED.match(message)
-    lines = found[1].split("\n") if found else []
+    match = _UNTYPED.match(message)
+    lines = match[1].split("\n") if match else []
     known = [_UNKNOWN.fullmatch(line) or _DUPLICATE.fullmatch(line) for line in lines]
-    return [TemplateFault(*one.groups()) for one in known if one] if all(known) else []
+    return [TemplateFault(*fault.groups()) for fault in known if fault] if all(known) else []
 
 
 def without_faults(obj: JSON, found: list[TemplateFault]) -> JSON:
@@ -222,5 +222,5 @@ def _ways(value: JSON, path: str, key: str) -> Iterator[tuple[str, JSON, str | N
 def _without_earlier(value: list[JSON], key: str) -> list[JSON]:
     """The list with only the last of the items of this key."""
     chosen = {id(item) for item in items(value, key[1:-1])}
-    places = [place for place, item in enumerate(value) if id(item) in chosen]
-    return [item for place, item in enumerate(value) if place not in places[:-1]]
+    indexes = [index for index, item in enumerate(value) if id(item) in chosen]
+    return [item for index, item in enumerate(value) if index not in indexes[:-1]]

@@ -78,7 +78,7 @@ def old_words(data: Mapping[str, str]) -> Iterator[str]:
     for name, text in data.items():
         if not _taken_apart(name)[1]:
             with suppress(BadDocument):
-                yield from (pointers.text((name, *place)) for place in yaml_values.old_words(text))
+                yield from (pointers.text((name, *pointer)) for pointer in yaml_values.old_words(text))
 
 
 def dialect(key: str, as_addon: bool) -> re.Pattern[str]:

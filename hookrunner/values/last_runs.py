@@ -58,7 +58,10 @@ class LastRuns:
     def hold_recorded(self, key: str, values: JSON, config: tuple[JSON, JSON]) -> None:
         """The same for a module that an earlier process ran. `values` are those of its release, by section; `config` is
         what users set now for `global` and for the module."""
-        shared, own = (_recorded(section, values, said) for section, said in zip(("global", key), config, strict=True))
+        shared, own = (
+            _recorded(section, values, user_config)
+            for section, user_config in zip(("global", key), config, strict=True)
+        )
         self.held[key] = LastRun(shared, own)
 
     def forget(self, key: str) -> None:

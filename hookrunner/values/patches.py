@@ -133,11 +133,11 @@ class Patches:
     def operations(self) -> tuple[PatchOperation, ...]:
         """In an order in which they may be applied."""
         by_path = sorted(self.settled.values(), key=lambda operation: operation.path)
-        return (*by_path, *(one.operation for one in self.in_lists))
+        return (*by_path, *(entry.operation for entry in self.in_lists))
 
     def places(self) -> Iterable[Pointer]:
         """The places that they have set or removed; a list counts as a whole."""
-        return (*self.settled, *(one.place for one in self.in_lists))
+        return (*self.settled, *(entry.place for entry in self.in_lists))
 
     def then(self, document: JSON, operations: Iterable[PatchOperation], key: str) -> tuple[JSON, "Patches"]:
         """Apply further operations and remember them. `document` is the result of the operations remembered so far.
@@ -174,7 +174,7 @@ class _Draft:
         self.settled = settled
         self.in_lists = in_lists
         self._above = {above for place in settled for above in _above(place)}
-        self._above.update(above for one in in_lists for above in _above(one.pointer))
+        self._above.update(above for entry in in_lists for above in _above(entry.pointer))
 
     def remember(self, operation: PatchOperation, before: JSON) -> None:
         """Add an operation; `before` is the document to which it was applied."""
@@ -204,15 +204,17 @@ class _Draft:
     def _add_in_list(self, new: InList) -> None:
         """Add an operation inside a list. It replaces those on the same place since the list's elements last moved."""
         if not new.moves:
-            moves = [number for number, one in enumerate(self.in_lists, 1) if one.moves and one.place == new.place]
+            moves = [
+                number for number, entry in enumerate(self.in_lists, 1) if entry.moves and entry.place == new.place
+            ]
             start = max(moves, default=0)
-            stay = [one for one in self.in_lists[start:] if not _below(one.pointer, new.pointer)]
+            stay = [entry for entry in self.in_lists[start:] if not _below(entry.pointer, new.pointer)]
             self.in_lists[start:] = stay
         self.in_lists.append(new)
 
     def _drop_below(self, pointer: Pointer) -> None:
-        self.settled = {place: one for place, one in self.settled.items() if not _below(place, pointer)}
-        self.in_lists = [one for one in self.in_lists if not _below(one.place, pointer)]
+        self.settled = {place: entry for place, entry in self.settled.items() if not _below(place, pointer)}
+        self.in_lists = [entry for entry in self.in_lists if not _below(entry.place, pointer)]
 
 
 def _above(pointer: Pointer) -> Iterator[Pointer]:

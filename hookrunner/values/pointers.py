@@ -45,8 +45,8 @@ def added(document: JSON, pointer: Pointer, value: JSON) -> JSON:
     def change(held: JSON) -> JSON:
         if isinstance(held, dict):
             return held | {pointer[-1]: value}
-        place = len(held) if pointer[-1] == "-" else _index(pointer, len(held) + 1)
-        return [*held[:place], value, *held[place:]]
+        index = len(held) if pointer[-1] == "-" else _index(pointer, len(held) + 1)
+        return [*held[:index], value, *held[index:]]
 
     return _changed(document, pointer, change)
 
@@ -58,8 +58,8 @@ def removed(document: JSON, pointer: Pointer) -> JSON:
         _child(held, pointer)
         if isinstance(held, dict):
             return {key: value for key, value in held.items() if key != pointer[-1]}
-        place = _index(pointer, len(held))
-        return [*held[:place], *held[place + 1 :]]
+        index = _index(pointer, len(held))
+        return [*held[:index], *held[index + 1 :]]
 
     return _changed(document, pointer, change)
 
@@ -86,8 +86,8 @@ def _changed(document: JSON, pointer: Pointer, change: Callable[[JSON], JSON]) -
         if isinstance(container, dict):
             made = container | {pointer[depth - 1]: made}
         else:
-            place = _index(pointer[:depth], len(container))
-            made = [*container[:place], made, *container[place + 1 :]]
+            index = _index(pointer[:depth], len(container))
+            made = [*container[:index], made, *container[index + 1 :]]
     return made
 
 
@@ -106,7 +106,7 @@ def _index(pointer: Pointer, count: int) -> int:
     """A position among `count`."""
     if not _NUMBER.fullmatch(pointer[-1]):
         raise Misfit(f"{text(pointer[:-1])} is a list, and '{pointer[-1]}' is not a position in it")
-    place = int(pointer[-1])
-    if not -count <= place < count:
+    index = int(pointer[-1])
+    if not -count <= index < count:
         raise Misfit(f"{text(pointer)} is outside of the list")
-    return place % count
+    return index % count

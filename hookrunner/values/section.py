@@ -117,18 +117,18 @@ def _both(plain: JSON, secret: JSON) -> JSON:
     return layers.merged(plain, secret)
 
 
-def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, place: Pointer) -> JSON:
+def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, pointer: Pointer) -> JSON:
     """The ConfigMap's section that gives `wanted` under the Secret, whose values it must not repeat. Raises Misfit if
     no ConfigMap can give that."""
     old = plain if isinstance(plain, dict) else {}
     kept = {name: value for name, value in wanted.items() if name not in secret}
     for name, hidden in secret.items():
-        there = wanted.get(name)
-        if isinstance(hidden, dict) and isinstance(there, dict):
-            inner = _less(there, hidden, old.get(name), (*place, name))
+        wanted_value = wanted.get(name)
+        if isinstance(hidden, dict) and isinstance(wanted_value, dict):
+            inner = _less(wanted_value, hidden, old.get(name), (*pointer, name))
             kept |= {name: inner} if inner or name in old else {}
-        elif name not in wanted or not json_values.equal(there, hidden):
-            raise Misfit(f"{pointers.text((*place, name))} is set in the Secret, which hooks cannot change")
+        elif name not in wanted or not json_values.equal(wanted_value, hidden):
+            raise Misfit(f"{pointers.text((*pointer, name))} is set in the Secret, which hooks cannot change")
         elif name in old:
             kept[name] = old[name]
     return kept
@@ -159,28 +159,30 @@ def origins(section: Section) -> list[Origin]:
     """All values of a section, in the order of their pointers."""
     static, below, _, _ = layers.stages(section.static, section.config, section.schemas)
     patched = set(section.patches.places())
-    said = ((SECRET, section.secret), (CONFIG_MAP, section.plain), (STATIC, static), (CONFIG_DEFAULT, below))
+    sources = ((SECRET, section.secret), (CONFIG_MAP, section.plain), (STATIC, static), (CONFIG_DEFAULT, below))
 
-    def layer(place: Pointer) -> str:
-        whole = (section.key, *place)
+    def layer(pointer: Pointer) -> str:
+        whole = (section.key, *pointer)
         if any(whole[: depth + 1] in patched for depth in range(len(whole))):
             return PATCH
-        return next((name for name, document in said if _has(document, place)), VALUES_DEFAULT)
+        return next((name for name, document in sources if _has(document, pointer)), VALUES_DEFAULT)
 
     leaves = sorted(_leaves(section.effective, ()), key=lambda leaf: leaf[0])
-    return [Origin(pointers.text((section.key, *place)), value, layer(place)) for place, value in leaves if place]
+    return [
+        Origin(pointers.text((section.key, *pointer)), value, layer(pointer)) for pointer, value in leaves if pointer
+    ]
 
 
-def _leaves(value: JSON, place: Pointer) -> Iterator[tuple[Pointer, JSON]]:
+def _leaves(value: JSON, pointer: Pointer) -> Iterator[tuple[Pointer, JSON]]:
     if not isinstance(value, dict) or not value:
-        yield place, value
+        yield pointer, value
         return
     for key, inner in value.items():
-        yield from _leaves(inner, (*place, key))
+        yield from _leaves(inner, (*pointer, key))
 
 
-def _has(document: JSON, place: Pointer) -> bool:
+def _has(document: JSON, pointer: Pointer) -> bool:
     with suppress(Misfit):
-        pointers.found(document, place)
+        pointers.found(document, pointer)
         return True
     return False

@@ -86,7 +86,7 @@ class SectionStore:
     def patches(self, key: str) -> JSON:
         """What hooks have patched in memory, as dumps show it."""
         operations = self._shown(key).patches.operations()
-        return [{"Operations": [patches.document_of(one) for one in operations]}] if operations else []
+        return [{"Operations": [patches.document_of(operation) for operation in operations]}] if operations else []
 
     def explain(self, key: str) -> list[Origin]:
         """Which layer has set each value of the section, by JSON pointer."""
@@ -215,9 +215,9 @@ class SectionStore:
 
 def _configured(section: Section, config: Config, secret: Config, validated: bool) -> Section:
     problems = [
-        f"{source}: {found.problems[section.key]}"
-        for source, found in (("ConfigMap", config), ("Secret", secret))
-        if section.key in found.problems
+        f"{source}: {source_config.problems[section.key]}"
+        for source, source_config in (("ConfigMap", config), ("Secret", secret))
+        if section.key in source_config.problems
     ]
     if problems:
         raise BadValues(section.key, problems)

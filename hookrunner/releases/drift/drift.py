@@ -154,7 +154,9 @@ class Drift:
     def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None:
         """Note that these objects are in sync again."""
         if release := self._tracked.release(identity):
-            release.found = {object_id: found for object_id, found in release.found.items() if found not in findings}
+            release.found = {
+                object_id: finding for object_id, finding in release.found.items() if finding not in findings
+            }
 
     async def findings(self) -> AsyncGenerator[ObjectDrift, None]:
         """Yield drift when it is detected, until cancelled; for one reader. A change is reported once, until it differs
@@ -249,8 +251,10 @@ class Drift:
             namespaced = (await self._kinds.resolve(object_id.api_version, object_id.kind)).namespaced
         except KubeError:
             namespaced = True
-        place = object_id.namespace if namespaced else ""
-        return ObjectDrift(release.identity.name, place, object_id.api_version, object_id.kind, object_id.name, fields)
+        namespace = object_id.namespace if namespaced else ""
+        return ObjectDrift(
+            release.identity.name, namespace, object_id.api_version, object_id.kind, object_id.name, fields
+        )
 
 
 def _now() -> float:

@@ -119,9 +119,9 @@ def _edited(applied: JSON, ours: JSON, live: JSON, path: _Path) -> Iterator[_Pat
         for key, value in applied.items():
             yield from _edited(value, ours.get(f"f:{key}", {}), _field(live, key), (*path, key))
     elif isinstance(applied, list) and ours.keys() - {_PERHAPS}:
-        for place, item in enumerate(applied):
+        for index, item in enumerate(applied):
             fields, below = _item(item, ours, live)
-            yield from _edited(item, fields, below, (*path, str(place)))
+            yield from _edited(item, fields, below, (*path, str(index)))
     elif _PERHAPS in ours and not (isinstance(applied, dict | list) and applied):
         return
     elif live is _UNSEEN or not is_equivalent(applied, live, path):
@@ -140,10 +140,10 @@ def _item(item: JSON, ours: JSON, live: JSON) -> tuple[JSON, JSON]:
     fields: JSON = next((below for wanted, below in keys if _matches(item, wanted)), {})
     if live is _UNSEEN:
         return fields, live
-    there = live if isinstance(live, list) else []
+    live_items = live if isinstance(live, list) else []
     names = {name for wanted, _ in keys if isinstance(wanted, dict) for name in wanted}
     wanted = {name: item[name] for name in names if name in item} if isinstance(item, dict) else item
-    return fields, next((one for one in there if _matches(one, wanted)), None)
+    return fields, next((candidate for candidate in live_items if _matches(candidate, wanted)), None)
 
 
 def _matches(item: JSON, wanted: JSON) -> bool:

@@ -117,7 +117,7 @@ class ReleaseRecord:
 
     def _read(self, manifest: str) -> list[JSON]:
         try:
-            return [found for found in documents(manifest.encode(), YAML_1_1) if found]
+            return [document for document in documents(manifest.encode(), YAML_1_1) if document]
         except BadDocument as error:
             raise ReleaseFailed(
                 f"revision {self.revision} of release {self.name}: document {error.number}: {error}"
@@ -197,14 +197,14 @@ def _hook_as_json(hook: HelmHook) -> JSON:
     }
 
 
-def _hook(stored: JSON, found: list[JSON]) -> HelmHook:
+def _hook(stored: JSON, documents: list[JSON]) -> HelmHook:
     """Fields that Helm leaves out of a hook are empty or 0; one without a policy has the default policy."""
     return HelmHook(
         name=stored["name"],
         kind=stored["kind"],
         path=stored.get("path", ""),
         text=stored["manifest"],
-        obj=found[0] if found else {},
+        obj=documents[0] if documents else {},
         events=tuple(stored.get("events") or ()),
         weight=stored.get("weight", 0),
         delete_policies=tuple(stored.get("delete_policies") or ("before-hook-creation",)),

@@ -76,12 +76,12 @@ class RecordStorage:
         An object with Helm's label that is not a record is named in the log.
         """
         page = await self._list_by_labels(namespace, "owner=helm")
-        found = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
-        for metadata, revision in found:
+        records = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
+        for metadata, revision in records:
             if revision is None:
                 name = f"{namespace}/{metadata['name']}"
                 _LOG.warn("not a release record: its labels `name` and `version` are missing or invalid", record=name)
-        return [revision for _, revision in found if revision], int(page["metadata"]["resourceVersion"])
+        return [revision for _, revision in records if revision], int(page["metadata"]["resourceVersion"])
 
     async def list_strays(self) -> list[ReleaseRevision]:
         """Read the labels of records of this `home` in other namespaces. Raises Denied without the right to list
@@ -95,24 +95,24 @@ class RecordStorage:
         of_type = {"fieldSelector": f"type={_TYPE}"} if self._driver == "secret" else {}
         page = await self._client.get(self._resource.path(namespace), of_type, METADATA_LIST)
         names = [str(item["metadata"]["name"]) for item in page["items"] or ()]
-        found = next((one for one in names if _is_record(one, name)), "")
-        return found and f"{self.kind} {namespace}/{found}"
+        record_name = next((candidate for candidate in names if _is_record(candidate, name)), "")
+        return record_name and f"{self.kind} {namespace}/{record_name}"
 
     async def read(self, revision: ReleaseRevision) -> ReleaseRecord:
         """Read the whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             return ReleaseRecord(await _unpack(kept.text), revision.labels, kept.objects)
         with self._explain_rights():
-            found = await writes.read(self._client, self._ref(revision.namespace, revision.name, revision.number))
+            stored = await writes.read(self._client, self._ref(revision.namespace, revision.name, revision.number))
         try:
-            text = (found.get("data") or {})["release"]
+            text = (stored.get("data") or {})["release"]
             text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
             record = ReleaseRecord(await _unpack(text), revision.labels)
         except (KeyError, ValueError, ReleaseFailed) as error:
             raise ReleaseFailed(
                 f"{self.kind} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
             ) from None
-        if known := revision_of(found["metadata"]):
+        if known := revision_of(stored["metadata"]):
             self._remember(_Kept(known, text, b""))
         return record
 

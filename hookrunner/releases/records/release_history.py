@@ -62,8 +62,8 @@ class PreviousRevisions:
     @property
     def latest(self) -> ReleaseRecord | None:
         """The head's record, None if it cannot be read."""
-        found = self.records[-1] if self.records else None
-        return found if found and found.revision == self.history[-1].number else None
+        record = self.records[-1] if self.records else None
+        return record if record and record.revision == self.history[-1].number else None
 
     @property
     def deployed(self) -> ReleaseRecord | None:
@@ -110,8 +110,8 @@ class ReleaseHistory:
     async def read_previous(self) -> PreviousRevisions:
         """Read its history with the records whose objects may be in the cluster. Objects that only unreadable records
         name are left in the cluster."""
-        found = await asyncio.gather(*map(self.read_or_report, revisions.live_revisions(self.history)))
-        return PreviousRevisions(self.history, tuple(record for record in found if record))
+        records = await asyncio.gather(*map(self.read_or_report, revisions.live_revisions(self.history)))
+        return PreviousRevisions(self.history, tuple(record for record in records if record))
 
     async def read_or_report(self, revision: ReleaseRevision) -> ReleaseRecord | None:
         """Read a record; None if it cannot be read, which is reported once."""
@@ -159,21 +159,21 @@ class ReleaseHistory:
         others = [replace(revision, version=0) for revision in other.history]
         return all(replace(revision, version=0) in others for revision in self.history)
 
-    async def migrate_from(self, there: "ReleaseHistory") -> None:
+    async def migrate_from(self, other: "ReleaseHistory") -> None:
         """Copy the records of the other kind to ours, the latest last, then delete them: wherever the process dies, one
         history is a part of the other. If neither is, both were written independently, and ours counts."""
-        kind, release = there.kind, f"{self.namespace}/{self.name}"
-        if not (self.is_part_of(there) or there.is_part_of(self)):
+        kind, release = other.kind, f"{self.namespace}/{self.name}"
+        if not (self.is_part_of(other) or other.is_part_of(self)):
             hint = f"kubectl delete {kind.lower()} -n {self.namespace} -l owner=helm,name={self.name}"
             _LOG.warn(f"a release has a second history, of {kind}s, which is ignored", release=release, hint=hint)
             return
         _LOG.info(f"release records are moved from {kind}s to {self.kind}s", release=release)
         present = {revision.number for revision in self.history}
         readable = [
-            (revision, record) for revision in there.history if (record := await there.read_or_report(revision))
+            (revision, record) for revision in other.history if (record := await other.read_or_report(revision))
         ]
         for revision, record in readable:
             if revision.number not in present:
                 await self.create(record)
         for revision, _ in readable:
-            await there.delete(revision)
+            await other.delete(revision)

@@ -69,8 +69,8 @@ class ReleaseStore:
             await self._ensure_fresh(namespace)
             release = self._release(name, namespace)
             try:
-                if there := self._of_other_kind[namespace].get(name):
-                    await release.migrate_from(there)
+                if other := self._of_other_kind[namespace].get(name):
+                    await release.migrate_from(other)
                     del self._of_other_kind[namespace][name]
                 yield release
             except BaseException:
@@ -80,8 +80,8 @@ class ReleaseStore:
     async def get_for_reading(self, name: str, namespace: str) -> ReleaseHistory:
         """A release for reading; another task may hold it."""
         await self._ensure_fresh(namespace)
-        here, there = self._release(name, namespace), self._of_other_kind[namespace].get(name)
-        return there if there and here.is_part_of(there) else here
+        release, other = self._release(name, namespace), self._of_other_kind[namespace].get(name)
+        return other if other and release.is_part_of(other) else release
 
     async def has_other_kind(self, name: str, namespace: str) -> bool:
         """Does the release have records of the other kind?"""

@@ -220,6 +220,6 @@ def find_earlier(history: Sequence[ReleaseRevision], name: str, number: int | No
     for revision in reversed(history):
         if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
             return revision
-    there = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
+    existing = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
     desired = f"revision {number}" if number else "earlier revision that was deployed"
-    raise ReleaseFailed(f"release {name} has no {desired}; it has: {there}")
+    raise ReleaseFailed(f"release {name} has no {desired}; it has: {existing}")

@@ -68,9 +68,9 @@ def _value(rule: CompiledRule, variables: dict[str, JSON]) -> JSON:
 
 def _doubles(value: JSON) -> JSON:
     if isinstance(value, dict):
-        return {key: _doubles(one) for key, one in value.items()}
+        return {key: _doubles(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_doubles(one) for one in value]
+        return [_doubles(item) for item in value]
     return float(value) if type(value) is int else value
 
 

@@ -41,8 +41,8 @@ def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
     if raw.keys() <= _NOT_TESTED:
         return {}
     every = list(_enumeration(raw))
-    found = {kind: [*every, *make(raw)] for kind, make in _MAKERS.items()}
-    return {kind: tuple(made) for kind, made in found.items() if made}
+    made_by_type = {kind: [*every, *make(raw)] for kind, make in _MAKERS.items()}
+    return {kind: tuple(made) for kind, made in made_by_type.items() if made}
 
 
 def same(value: JSON) -> bytes:
@@ -52,9 +52,9 @@ def same(value: JSON) -> bytes:
 
 def suggestion(word: str, known: Sequence[str]) -> str:
     """`; did you mean 'x'?` if a known word is close, else ""."""
-    near = get_close_matches(word.lower(), [one.lower() for one in known], n=1)
-    found = next((one for one in known if near and one.lower() == near[0]), "")
-    return f"; did you mean '{found}'?" if found else ""
+    near = get_close_matches(word.lower(), [name.lower() for name in known], n=1)
+    nearest = next((name for name in known if near and name.lower() == near[0]), "")
+    return f"; did you mean '{nearest}'?" if nearest else ""
 
 
 def text_format(name: str) -> Format | None:
@@ -74,17 +74,17 @@ def text_format(name: str) -> Format | None:
 
 def _whole(value: JSON) -> JSON:
     if isinstance(value, dict):
-        return {key: _whole(one) for key, one in value.items()}
+        return {key: _whole(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(one) for one in value]
+        return [_whole(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
 
 
 def _enumeration(raw: Mapping[str, JSON]) -> Iterator[Test]:
     if not raw.get("enum"):
         return
-    known = {same(one) for one in raw["enum"]}
-    words = [one if isinstance(one, str) else orjson.dumps(one).decode() for one in raw["enum"]]
+    known = {same(item) for item in raw["enum"]}
+    words = [item if isinstance(item, str) else orjson.dumps(item).decode() for item in raw["enum"]]
 
     def complaint(value: JSON) -> str:
         if same(value) in known:
@@ -158,8 +158,8 @@ def _of_lists(raw: Mapping[str, JSON]) -> Iterator[Test]:
 
 def _repeated(value: list[JSON]) -> str:
     seen: dict[bytes, int] = {}
-    for index, one in enumerate(value):
-        first = seen.setdefault(same(one), index)
+    for index, item in enumerate(value):
+        first = seen.setdefault(same(item), index)
         if first != index:
             return f"must not have an item twice; [{first}] and [{index}] are equal"
     return ""

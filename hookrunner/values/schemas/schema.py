@@ -149,11 +149,11 @@ def _child_path(path: str, key: str) -> str:
 def _list(node: Node, value: Sequence[JSON], path: str, mode: CheckMode) -> Iterator[str]:
     items, inside = node.items, CheckMode(mode.closed)
     first = items if isinstance(items, tuple) else (items,) * len(value) if items else ()
-    for index, (inner, one) in enumerate(zip(first, value, strict=False)):
-        yield from problems(inner, one, f"{path}[{index}]", inside)
+    for index, (inner, item) in enumerate(zip(first, value, strict=False)):
+        yield from problems(inner, item, f"{path}[{index}]", inside)
     if isinstance(items, tuple):
         rest = ((f"{path}[{index}]", value[index]) for index in range(len(items), len(value)))
-        yield from (line for place, one in rest for line in _extra(node, node.more_items, one, place))
+        yield from (line for item_path, item in rest for line in _extra(node, node.more_items, item, item_path))
 
 
 def _extra(node: Node, allowed: Allowed, value: JSON, path: str) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _chosen(node: Node, keyword: str, ways: Sequence[Node], value: JSON, path: s
     fitting = [str(number) for number, wrong in enumerate(complaints, 1) if not wrong]
     if not fitting:
         number, nearest = min(
-            enumerate(complaints, 1), key=lambda one: (_has_other_type(one[1], ways[one[0] - 1]), len(one[1]))
+            enumerate(complaints, 1), key=lambda entry: (_has_other_type(entry[1], ways[entry[0] - 1]), len(entry[1]))
         )
         yield _line(path, f"fits none of {len(ways)} ways; the nearest is number {number}", node, keyword)
         yield from nearest
@@ -212,12 +212,12 @@ class SectionSchema:
         `old` is the previous section, for rules about changes. Rules in CEL are checked only if the rest is valid.
         """
         try:
-            found = list(problems(self.node, value, "", self.mode))
-            found = found or list(expressions.problems(self.node, value, old))
+            lines = list(problems(self.node, value, "", self.mode))
+            lines = lines or list(expressions.problems(self.node, value, old))
         except RecursionError:
             return ["the section is nested too deep"]
-        more = [f"and {len(found) - _MOST_LINES} more"] if len(found) > _MOST_LINES else []
-        return [" ".join(line.split()) for line in found[:_MOST_LINES]] + more
+        more = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+        return [" ".join(line.split()) for line in lines[:_MOST_LINES]] + more
 
     def defaults(self, value: JSON) -> JSON:
         """The section with the defaults of absent keys; the section itself if no default applies. It is not changed."""

@@ -84,14 +84,18 @@ def _uncheckable(nodes: Sequence[Node]) -> list[str]:
 
 def _raw(path: Path) -> JSON:
     try:
-        read = [one for one in yaml_values.documents(regular_files.read(path), yaml_values.YAML_1_1) if one is not None]
+        read = [
+            document
+            for document in yaml_values.documents(regular_files.read(path), yaml_values.YAML_1_1)
+            if document is not None
+        ]
     except FileNotFoundError:
         return None
     except OSError as error:
         raise BadModule(f"{path}: cannot be read: {error.strerror}") from None
     except yaml_values.BadDocument as error:
         raise BadModule(f"{path}: {error}") from None
-    if len(read) > 1 or not all(isinstance(one, dict) for one in read):
+    if len(read) > 1 or not all(isinstance(document, dict) for document in read):
         raise BadModule(f"{path}: must hold one schema, which is an object such as `type: object`")
     return read[0] if read else None
 
