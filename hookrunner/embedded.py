@@ -1,4 +1,4 @@
-"""The sandbox as the settings want it: checked, served, its kubeconfig written, its address told on standard output.
+"""Runs the sandbox as the settings say: checks them, serves it, writes its kubeconfig, prints its address.
 
 For `hookrunner sandbox`, which serves nothing else, and for `start --sandbox`, which then uses it like any cluster.
 """
@@ -19,7 +19,7 @@ from kubesandbox.sandbox import Options, Sandbox, serving
 
 @asynccontextmanager
 async def embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sandbox]:
-    """A sandbox that serves inside the `with`, whose kubeconfig is written and told. Raises BadSetting, BadConfig for
+    """A sandbox that serves inside the `with`; its kubeconfig is written and printed. Raises BadSetting, BadConfig for
     seeds, StartRefused."""
     kubeconfig = settings.kubeconfig or tmp_dir / "sandbox.kubeconfig"
     if not settings.kubeconfig:
@@ -72,7 +72,7 @@ def _options(settings: SandboxSettings) -> Options:
 
 def _tell(sandbox: Sandbox, settings: SandboxSettings, kubeconfig: Path) -> None:
     """The one line on standard output that a shell can run; what a person wants to know goes to standard error."""
-    who = "whoever has the token" if settings.token else "only this machine"
+    who = "every client with the token" if settings.token else "only this machine"
     print(
         f"sandbox: a Kubernetes API at {sandbox.url}, for {who}; objects are kept in "
         f"{settings.data or 'memory'}. In another terminal:",

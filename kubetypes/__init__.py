@@ -1,1 +1,2 @@
-"""What hookrunner and the sandbox both know of the Kubernetes API: documents, patterns, CEL. It imports neither."""
+"""What hookrunner and the sandbox share: values and documents of the Kubernetes API within bounds, patterns, CEL, names
+of kinds, sets of managed fields, and bounded HTTP connections. It imports neither."""

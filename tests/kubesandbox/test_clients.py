@@ -222,7 +222,7 @@ def test_helm_brings_the_chart_to_life_changes_it_and_takes_it_away(served: Api,
     hook = f"hooks.pod-security\\.sh={ROOT / 'hooks' / 'pod-security.sh'}"
 
     def levels() -> list[str]:
-        """The log levels that the one Deployment is told."""
+        """The log levels in the one Deployment."""
         (deployed,) = apps.list_namespaced_deployment(ns).items
         told = deployed.spec.template.spec.containers[0].env
         return [variable.value for variable in told if variable.name == "HOOKRUNNER_LOG_LEVEL"]

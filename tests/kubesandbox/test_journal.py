@@ -1,4 +1,4 @@
-"""Objects survive a restart in a file; bad files are told, and nothing is half written."""
+"""Objects survive a restart in a file; bad files are refused, and nothing is half written."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Built-in kinds: what the data says, that a real API server says the same, and that nobody pays for what is unused."""
+"""Built-in kinds: what the data says, that a real API server says the same, and that unused data costs nothing."""
 
 import gzip
 import re

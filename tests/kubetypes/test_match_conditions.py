@@ -102,7 +102,7 @@ def test_who_is_no_master_is_allowed_nothing() -> None:
 
 @pytest.fixture
 def oracle(cluster: Cluster) -> Iterator[Oracle]:
-    """One with a webhook for each case, told apart by a label, that nobody answers."""
+    """A configuration with a webhook for each case, selected by a label; no server answers."""
     with oracle_of(cluster) as oracle:
         hooks = [
             {

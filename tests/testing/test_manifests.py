@@ -1,4 +1,4 @@
-"""Object files as people have them, and what is said of those that are none."""
+"""Object files as users have them, and the errors for other files."""
 
 import io
 from pathlib import Path

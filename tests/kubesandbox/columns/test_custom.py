@@ -163,7 +163,7 @@ async def real_rows(cluster: Cluster, group: str) -> list[dict[str, Any]]:
 
 
 async def _served(cluster: Cluster, where: str, accept: str = "application/json", **asked: Any) -> bytes:
-    """The answer, once it is none that the kind is not served yet."""
+    """The answer, as soon as the kind is served."""
     for _ in range(600):
         try:
             return fetch(cluster.access, where, accept, **asked)

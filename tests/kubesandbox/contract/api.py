@@ -29,7 +29,7 @@ DEADLINE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the server answered; `body` is decoded JSON, or text if it is none."""
+    """What the server answered; `body` is decoded JSON, or else text."""
 
     status: int
     body: Any

@@ -165,7 +165,7 @@ def _path(path: str, namespace: str, kinds: dict[str, CustomKind]) -> str:
 def answer(reply: Reply, picked: list[str]) -> str:
     """A reply as text: the code, its warnings and what was asked for of the body.
 
-    Warnings in which the sandbox speaks of itself are none of the API's.
+    Warnings of the sandbox about itself are left out.
     """
     warnings = (f"Warning: {warning}" for warning in reply.warnings if "the sandbox" not in warning)
     head = [str(reply.status), *warnings]

@@ -1,4 +1,4 @@
-"""Webhooks that give no answer, or one that is none: what a request comes to, by the `failurePolicy`."""
+"""Webhooks without an answer, or with a bad one: the outcome of the request, by the `failurePolicy`."""
 
 import base64
 import json

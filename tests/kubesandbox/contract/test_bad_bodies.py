@@ -1,4 +1,4 @@
-"""Bodies that nobody should send: each is refused by a Status that says so, and the server goes on."""
+"""Malformed bodies: each is refused by a Status that says so, and the server goes on."""
 
 import pytest
 

@@ -194,7 +194,7 @@ def test_admission_in_another_version_is_converted_there_and_back(cats: Converti
 
 
 def test_a_namespace_is_emptied_without_the_webhook(cats: Convertible, name: str) -> None:
-    """What only changes metadata needs no other version, whoever may be unreachable."""
+    """A write of metadata alone needs no other version, even if the webhook is unreachable."""
     ns = cats.api.namespace()
     cats.api.post(cats.kind.path(ns, version="v1"), cats.kind.object(name, version="v1", spec={}))
     cats.api.delete(at("namespaces", name=ns))

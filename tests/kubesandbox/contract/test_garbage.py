@@ -15,7 +15,7 @@ def maps(api: Api, ns: str) -> str:
 
 @pytest.fixture
 def owner(api: Api, maps: str, name: str) -> JSON:
-    """An owner that nobody else has."""
+    """An owner of no other object."""
     made: JSON = api.post(maps, config_map(name))
     return made
 

@@ -1,4 +1,4 @@
-"""A webhook as somebody would run one: HTTPS on this machine, remembers what it was asked, answers as it is told.
+"""A webhook as a user would run one: HTTPS on this machine, remembers its reviews, gives the answers that a test sets.
 
 It knows nothing of hookrunner. Both servers reach it at 127.0.0.1.
 """
@@ -98,7 +98,7 @@ def reviewed(review: JSON, response: JSON) -> JSON:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one connection as its server's webhook was told."""
+    """Answers one connection with the answer of its server's webhook."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

@@ -31,7 +31,7 @@ class Replay:
         self.live: JSON = None
 
     def create(self, manager: str, obj: JSON, allocated: Sequence[str] = ()) -> JSON:
-        """POST. What the server gives to the `spec` by itself, not as a default, is owned by nobody."""
+        """POST. What the server adds to the `spec` by itself, not as a default, has no owner."""
         code, body = self._oracle.ask("POST", self._collection, obj, fieldManager=manager)
         spec = {key: value for key, value in body.get("spec", {}).items() if key not in allocated}
         self._wrote(manager, "", obj, (code, {**body, "spec": spec} if spec else body))

@@ -1,4 +1,4 @@
-"""Path elements: how they are told, written, read and shown."""
+"""Path elements: how they are distinguished, written, read and shown."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Test files of modules: what may be in them, and what is told of each case."""
+"""Test files of modules: their format, and the report of each case."""
 
 import json
 import re
@@ -56,7 +56,7 @@ CASES = """
   expect: {failure: "replicas must be at most 3"}
 - name: nothing fails
   expect: {failure: anything}
-- name: a failure that nobody expects
+- name: an unexpected failure
   given: {values: {dns: {replicas: many}}}
 - name: a wrong section
   given: {configValues: {dnss: {}}}
@@ -98,11 +98,11 @@ async def test_each_case_tells_what_is_not_as_expected(module: Path) -> None:
         "with everything that can be given": "",
         "more than allowed": "",
         "nothing fails": ["failure"],
-        "a failure that nobody expects": ["failure"],
+        "an unexpected failure": ["failure"],
         "a wrong section": f"{module}/tests/dns.test.yaml:26: dnss: values are by section, here global and dns",
         "other objects": ["objects", "objects", "count"],
     }
-    assert "dns: replicas must be of type integer" in found["a failure that nobody expects"].report.lines[1]
+    assert "dns: replicas must be of type integer" in found["an unexpected failure"].report.lines[1]
 
 
 async def test_a_module_that_cannot_be_loaded_fails_every_case(module: Path) -> None:
