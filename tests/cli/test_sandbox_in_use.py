@@ -57,7 +57,7 @@ async def test_two_hundred_clients_at_once_each_see_everything(tmp_path: Path) -
 
 
 @pytest.mark.slow
-async def test_of_many_who_count_at_once_nobody_is_lost(tmp_path: Path) -> None:
+async def test_no_write_of_many_counting_clients_is_lost(tmp_path: Path) -> None:
     """Each reads, adds one, and writes what it has read with its resourceVersion; a conflict means again."""
     async with sandbox(tmp_path), connected(tmp_path) as session:
         assert await create(session, "counter", "0") == 201
@@ -128,7 +128,7 @@ async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path
         assert (await child.stderr.read()).count(b"\n") == 1  # what it said when it began
 
 
-async def test_a_watcher_that_never_reads_costs_no_memory_and_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_watcher_that_never_reads_costs_no_memory_and_delays_no_client(tmp_path: Path) -> None:
     """What it has not taken yet waits in the history, which everybody shares, and not for it alone."""
     async with sandbox(tmp_path) as (child, _), connected(tmp_path) as session, AsyncExitStack() as stack:
         url = f"{CONFIGMAPS}?watch=1"

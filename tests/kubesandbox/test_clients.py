@@ -243,7 +243,7 @@ def test_helm_brings_the_chart_to_life_changes_it_and_takes_it_away(served: Api,
     assert apps.list_namespaced_deployment(ns).items == []
 
 
-def test_helm_waits_for_nothing_that_nobody_does(served: Api, ns: str) -> None:
+def test_helm_waits_only_for_what_the_sandbox_does(served: Api, ns: str) -> None:
     """Without `--simulate` no Pod becomes ready: `--wait` ends with its timeout, as on a cluster without nodes."""
     with pytest.raises(AssertionError, match=r"(?s)deadline|timed out|not ready"):
         helm(served, ns, "install", "waits", str(ROOT / "charts" / "hookrunner"), "--wait", "--timeout", "1s")

@@ -85,7 +85,7 @@ def test_groups_are_in_the_real_servers_order(kinds: Kinds, cluster: Cluster) ->
     assert [one["name"] for one in told["groups"]] == [one["name"] for one in real if one["name"] in GROUPS]
 
 
-def test_one_group_is_told_alone_and_only_if_it_is_there(kinds: Kinds, cluster: Cluster) -> None:
+def test_one_group_is_described_alone_and_only_if_served(kinds: Kinds, cluster: Cluster) -> None:
     assert discovery.group(kinds, "apps") == cluster.request("GET", "/apis/apps").body
     assert discovery.group(kinds, "nothing.example.com") is None
     assert discovery.resources(kinds, "apps", "v2") is None
@@ -110,7 +110,7 @@ def test_custom_groups_come_last_by_name_and_go_with_their_definition(kinds: Kin
     assert discovery.group(kinds, "a.example.com") is None
 
 
-def test_a_custom_kind_is_told_with_its_names_and_subresources(kinds: Kinds) -> None:
+def test_a_custom_kind_is_listed_with_its_names_and_subresources(kinds: Kinds) -> None:
     kinds.replace("example.com", "things", [thing("v1")])
     told: Any = discovery.resources(kinds, "example.com", "v1")
     resource, scale = told["resources"]
@@ -164,7 +164,7 @@ def test_every_path_of_the_index_is_one_that_a_real_server_has_too(kinds: Kinds,
         ("/health", False, None),
     ],
 )
-def test_health_is_told_in_the_real_servers_words(path: str, verbose: bool, text: str | None) -> None:
+def test_health_has_the_real_servers_words(path: str, verbose: bool, text: str | None) -> None:
     assert discovery.health(path, verbose=verbose) == text
 
 

@@ -99,7 +99,7 @@ def test_every_served_kind_has_a_schema_with_metadata() -> None:
     assert [kind.stored for kind in builtin() if "metadata" not in kind.schema.properties] == []
 
 
-def test_a_reference_nobody_looks_at_is_not_resolved() -> None:
+def test_an_unused_reference_is_not_resolved() -> None:
     schema = Schema({"properties": {"broken": {"$ref": "#/components/schemas/missing"}}}, {})
     assert schema.properties["broken"].name == "missing"
     with pytest.raises(KeyError):

@@ -30,7 +30,7 @@ def test_a_rule_takes_the_good_and_says_what_is_wrong_with_the_bad(
     assert [text for text in bad if not rule(text)] == []
 
 
-def test_a_rule_is_told_with_its_examples_and_its_expression() -> None:
+def test_a_rule_is_reported_with_its_examples_and_expression() -> None:
     assert names.subdomain("A") == [
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start"
         " and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"

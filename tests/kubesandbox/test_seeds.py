@@ -53,7 +53,7 @@ async def test_an_owner_that_is_not_in_the_seeds_is_kept(tmp_path: Path) -> None
     assert metadata(store, "owned")["ownerReferences"][0]["uid"] == "1-2-3"
 
 
-async def test_owners_in_a_circle_are_planted_all_the_same(tmp_path: Path) -> None:
+async def test_owners_in_a_cycle_are_planted(tmp_path: Path) -> None:
     circle = config_map("a", owner("b", "old-b")), config_map("b", owner("a", "old-a"))
     store = await planted(tmp_path / "a.yaml", *circle)
     assert len(store.select("configmaps")) == 2
@@ -68,6 +68,6 @@ async def test_owners_in_a_circle_are_planted_all_the_same(tmp_path: Path) -> No
         {"kind": "Pod", "apiVersion": "v1", "metadata": "a"},
     ],
 )
-async def test_what_is_no_object_is_told_with_its_file(tmp_path: Path, said: object) -> None:
+async def test_a_bad_object_is_reported_with_its_file(tmp_path: Path, said: object) -> None:
     with pytest.raises(BadFile, match=r"seed\.yaml: a document is no Kubernetes object"):
         await planted(tmp_path / "seed.yaml", said)

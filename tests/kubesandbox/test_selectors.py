@@ -271,6 +271,6 @@ def test_custom_kinds_have_the_fields_that_their_version_lists() -> None:
         field_selectors.fields("spec.size=3", second)
 
 
-def test_a_watch_on_one_object_can_be_told() -> None:
+def test_a_watch_on_one_object_is_recognised() -> None:
     assert field_selectors.fields("metadata.name=a", CONFIG_MAPS).exactly("metadata.name") == "a"
     assert field_selectors.fields("metadata.name!=a", CONFIG_MAPS).exactly("metadata.name") is None

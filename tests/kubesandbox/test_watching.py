@@ -35,14 +35,14 @@ async def test_a_bookmark_comes_every_minute_though_nothing_happens() -> None:
     assert [(event.type, version(event)) for event in found] == [("BOOKMARK", str(store.revision))] * 3
 
 
-async def test_a_bookmark_tells_how_far_others_have_come() -> None:
+async def test_a_bookmark_has_the_revision_of_other_kinds() -> None:
     store = Store()
     asyncio.get_running_loop().call_later(70, store.put, Key("pods", "x", "a"), {"metadata": {}})
     first, second = await told(store, 2 * BOOKMARK_SECONDS)
     assert int(version(second)) == int(version(first)) + 1
 
 
-async def test_who_wants_no_bookmarks_gets_none() -> None:
+async def test_a_watch_without_bookmarks_gets_none() -> None:
     assert await told(Store(), 3 * BOOKMARK_SECONDS, bookmarks=False) == []
 
 

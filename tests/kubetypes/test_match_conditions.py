@@ -90,7 +90,7 @@ def test_a_condition_decides(expressions: list[str], outcome: str | None) -> Non
 
 
 @pytest.mark.parametrize("expression", WRONG)
-def test_an_expression_that_cannot_be_used_is_told_apart(expression: str) -> None:
+def test_an_expression_that_cannot_be_used_is_recognised(expression: str) -> None:
     with pytest.raises(WrongExpression):
         failing(named([expression]), request())
 

@@ -63,14 +63,14 @@ def test_a_pattern_means_what_it_means_in_go(pattern: str, found: list[str], not
         ("a\\", "trailing backslash at end of expression", ""),
     ],
 )
-def test_what_go_does_not_take_is_told_in_its_words(pattern: str, what: str, part: str) -> None:
+def test_patterns_that_go_refuses_are_reported_in_its_words(pattern: str, what: str, part: str) -> None:
     with pytest.raises(InvalidInGo) as error:
         compiled(pattern)
     assert str(error.value) == f"error parsing regexp: {what}: `{part}`"
 
 
 @pytest.mark.parametrize("pattern", [r"\pL{1000}", r"(\pL{0,500}){2}"])
-def test_a_pattern_that_takes_much_memory_is_told_apart_from_a_wrong_one(pattern: str) -> None:
+def test_a_pattern_that_takes_much_memory_is_distinguished_from_a_wrong_one(pattern: str) -> None:
     with pytest.raises(NotDoneHere, match="use smaller repetitions"):
         compiled(pattern)
 

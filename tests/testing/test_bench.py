@@ -135,7 +135,7 @@ async def test_a_hook_that_lies_in_a_module_has_values_and_may_change_its_own_on
     assert "unacceptable patch operation for path 'other' (only 'myDns' accepted)" in result.failure
 
 
-async def test_config_values_that_nobody_gave_are_empty_sections(tools: Bench, write_hook: Author) -> None:
+async def test_missing_config_values_are_empty_sections(tools: Bench, write_hook: Author) -> None:
     result = await ran(tools, write_hook, "cat $CONFIG_VALUES_PATH", Given(values={"global": {"a": 1}, "m": {}}))
     assert result.logs == ('{"global":{},"m":{}}',)
 
@@ -168,7 +168,7 @@ async def test_a_hook_that_would_not_run_is_not_run(tools: Bench, write_hook: Au
     assert (tmp_path / "ran").exists()
 
 
-async def test_a_bad_configuration_is_told_as_at_the_start(tools: Bench, write_hook: Author) -> None:
+async def test_a_bad_configuration_is_reported_as_at_the_start(tools: Bench, write_hook: Author) -> None:
     with pytest.raises(BadHookConfig, match=r"schedule\[0\].crontab"):
         await tools.load(write_hook({"schedule": [{"crontab": "x"}]}))
     path = write_hook(CONFIG)

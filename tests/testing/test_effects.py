@@ -26,7 +26,7 @@ def names(found: Effects) -> list[str]:
     return [f"{obj['kind']}/{obj['metadata']['name']}" for obj in found.objects]
 
 
-async def test_each_change_is_told_with_its_before_and_after(tools: Bench) -> None:
+async def test_each_change_is_reported_with_its_before_and_after(tools: Bench) -> None:
     found = await done(
         tools,
         [A, B],
@@ -87,7 +87,7 @@ async def test_what_is_missing_of_half_an_object_excuses_nothing_else(tools: Ben
     assert "spec.selector" not in refusal
 
 
-async def test_what_the_api_refuses_is_told_and_the_rest_is_done(tools: Bench) -> None:
+async def test_a_refused_operation_is_reported_and_the_rest_is_done(tools: Bench) -> None:
     patch = {"operation": "MergePatch", "kind": "Secret", "namespace": "n", "name": "no", "mergePatch": {"data": {}}}
     found = await done(tools, [A], {"operation": "Create", "object": A}, patch, {"operation": "Create", "object": B})
     assert names(found) == ["ConfigMap/a", "ConfigMap/b"]
@@ -95,7 +95,7 @@ async def test_what_the_api_refuses_is_told_and_the_rest_is_done(tools: Bench) -
     assert 'secrets "no" not found' in found.refusal
 
 
-async def test_a_custom_kind_that_nobody_defined_takes_any_fields(tools: Bench) -> None:
+async def test_an_undefined_custom_kind_takes_any_fields(tools: Bench) -> None:
     status = {"operation": "MergePatch", "kind": "Mouse", "namespace": "z", "name": "m", "subresource": "status"}
     found = await done(
         tools,

@@ -78,7 +78,7 @@ def test_words_mean_a_happening(words: HappeningOptions, meant: Happening) -> No
         (hook(kubernetes=(PODS, PODS)), Synchronization()),
     ],
 )
-def test_a_hook_that_hears_of_one_kind_of_thing_needs_no_words(alone: Hook, meant: Happening) -> None:
+def test_a_hook_with_bindings_of_one_kind_needs_no_options(alone: Hook, meant: Happening) -> None:
     assert parse_happening(alone, HappeningOptions()) == meant
 
 

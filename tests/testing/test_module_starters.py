@@ -36,7 +36,7 @@ def test_a_new_module_tests_clean_and_renders(tmp_path: Path, command: Command) 
         (["030-a"], "5-dns", None, "5-dns"),
     ],
 )
-def test_it_comes_behind_the_others_unless_it_is_told(
+def test_it_comes_behind_the_others_by_default(
     there: list[str], name: str, weight: int | None, directory: str, tmp_path: Path
 ) -> None:
     for one in there:

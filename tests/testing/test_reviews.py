@@ -188,7 +188,7 @@ async def test_a_namespace_is_chosen_by_its_own_labels(tools: Bench, write_hook:
         await contexts(tools, write_hook, config, Review("CREATE", namespace("x", t="b")))
 
 
-async def test_nobody_is_asked_about_webhooks(tools: Bench, write_hook: Author) -> None:
+async def test_no_webhook_is_asked_about_webhooks(tools: Bench, write_hook: Author) -> None:
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
     kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
     config = {"kubernetesValidating": [binding(rules=[rule])]}
@@ -222,7 +222,7 @@ async def test_match_conditions_that_hold_change_nothing(tools: Bench, write_hoo
     assert (result.ok, result.notes) == (True, ())
 
 
-async def test_match_conditions_that_cannot_be_evaluated_are_told(
+async def test_match_conditions_that_cannot_be_evaluated_are_reported(
     tools: Bench, write_hook: Author, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = await tools.load(write_hook(conditional('quantity("1").isInteger()'), ALLOW))

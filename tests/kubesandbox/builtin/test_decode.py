@@ -126,7 +126,7 @@ def test_fields_that_a_text_has_twice_are_found_with_their_paths() -> None:
     assert decode.duplicates(b'{"a":{"b":1},"c":{"b":1}}') == []
 
 
-def test_duplicates_inside_an_unknown_field_are_not_told() -> None:
+def test_duplicates_inside_an_unknown_field_are_not_reported() -> None:
     with pytest.raises(Refused, match=r'strict decoding error: duplicate field "data", unknown field "foo"$'):
         decode.decoded("v1", "ConfigMap", {"foo": {"a": 1}}, "Strict", ["foo.a", "data"])
 

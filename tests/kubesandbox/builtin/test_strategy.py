@@ -24,7 +24,7 @@ def custom(*subresources: str) -> Kind:
     ("stored", "propagation"),
     [("jobs.batch", "Orphan"), ("replicationcontrollers", "Orphan"), ("cronjobs.batch", "Background")],
 )
-def test_dependents_of_old_kinds_stay_unless_told_otherwise(stored: str, propagation: str) -> None:
+def test_dependents_of_old_kinds_stay_by_default(stored: str, propagation: str) -> None:
     assert strategy.default_propagation(kind(stored)) == propagation
 
 

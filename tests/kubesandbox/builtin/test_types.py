@@ -27,5 +27,5 @@ def test_a_field_of_an_embedded_struct_is_found_with_its_way() -> None:
     assert probe.fields["httpGet"].path == "ProbeHandler.httpGet"
 
 
-def test_a_kind_that_nobody_knows_has_no_type() -> None:
+def test_an_unknown_kind_has_no_type() -> None:
     assert type_of("v1", "Gadget") is None

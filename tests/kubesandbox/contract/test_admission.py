@@ -50,7 +50,7 @@ def test_details_of_a_refusal_are_handed_on(case: Case) -> None:
     assert case.create().body["details"] == details
 
 
-def test_of_several_refusals_one_is_told_and_all_are_asked(case: Case) -> None:
+def test_one_of_several_refusals_is_reported_and_all_webhooks_are_asked(case: Case) -> None:
     hooks = [case.hook(case.path(which), name=f"{which}.example.com") for which in ("one", "two")]
     for which in ("one", "two"):
         case.answers(denied(message=which), which)
@@ -91,7 +91,7 @@ def test_a_patch_changes_what_is_written(case: Case) -> None:
     assert case.send("GET", f"configmaps/{case.name}").body["data"] == {"color": "red"}
 
 
-def test_what_a_patch_adds_belongs_to_nobody(case: Case) -> None:
+def test_fields_that_a_patch_adds_have_no_manager(case: Case) -> None:
     case.answers(patching({"op": "add", "path": "/data", "value": {"color": "red"}}))
     case.register("Mutating", case.hook())
     (entry,) = case.create(case.map(size="3")).body["metadata"]["managedFields"]
@@ -162,7 +162,7 @@ def _appending(letter: str) -> Decides:
     return answer
 
 
-def test_nobody_is_asked_again_if_nothing_has_changed(case: Case) -> None:
+def test_no_webhook_is_asked_again_without_a_change(case: Case) -> None:
     hooks = [
         case.hook(case.path(which), name=f"{which}.example.com", reinvocationPolicy="IfNeeded") for which in ("a", "b")
     ]
@@ -244,14 +244,14 @@ def test_defaults_are_filled_in_after_a_patch(case: Case) -> None:
 
 @each_kind
 @pytest.mark.parametrize("effects", ["None", "NoneOnDryRun"])
-def test_a_dry_run_is_told_to_webhooks_without_side_effects(case: Case, kind: Kind, effects: str) -> None:
+def test_a_dry_run_is_sent_to_webhooks_without_side_effects(case: Case, kind: Kind, effects: str) -> None:
     case.register(kind, case.hook(sideEffects=effects))
     assert case.create(query="?dryRun=All").status == 201
     assert [(one["dryRun"], one["options"]["dryRun"]) for one in case.asked()] == [(True, ["All"])]
     assert case.send("GET", f"configmaps/{case.name}").status == 404
 
 
-def test_configurations_are_told_to_no_webhook(case: Case) -> None:
+def test_configurations_are_sent_to_no_webhook(case: Case) -> None:
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}
     labels = {"case": case.name}
     case.answers(denied())

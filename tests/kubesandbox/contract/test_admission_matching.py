@@ -185,7 +185,7 @@ VERSIONS = [
         ("Exact", ["v2"], "v2"),
     ],
 )
-def test_a_request_in_another_version_is_told_in_the_one_that_is_wanted(
+def test_a_request_in_another_version_is_sent_in_the_version_of_the_rule(
     case: Case, policy: str, versions: list[str], told: str | None
 ) -> None:
     kind = case.api.kind("toys", versions=VERSIONS)

@@ -121,7 +121,7 @@ def test_a_patch_that_changes_nothing_is_asked_about_too(both: Case) -> None:
     assert after == before
 
 
-def test_a_stale_update_is_told_to_mutating_webhooks_only(both: Case) -> None:
+def test_a_stale_update_is_sent_to_mutating_webhooks_only(both: Case) -> None:
     both.create()
     both.webhook.asked.clear()
     stale = both.map()
@@ -137,14 +137,14 @@ def test_an_object_that_is_there_already_is_refused_last(both: Case) -> None:
     assert both.order() == ["m", "v"]
 
 
-def test_what_is_invalid_is_not_told_to_validating_webhooks(both: Case) -> None:
+def test_an_invalid_object_is_not_sent_to_validating_webhooks(both: Case) -> None:
     obj = both.map()
     obj["metadata"]["labels"]["a b"] = "c"
     assert both.create(obj).status == 422
     assert both.order() == ["m"]
 
 
-def test_a_namespace_that_is_missing_is_told_to_nobody(case: Case) -> None:
+def test_a_request_in_a_missing_namespace_is_sent_to_no_webhook(case: Case) -> None:
     case.register("Validating", case.hook(namespaceSelector={}))
     assert case.api.request("POST", at("configmaps", f"{case.ns}-none"), case.map()).status == 404
     assert case.asked() == []
@@ -335,7 +335,7 @@ def test_a_namespace_is_in_itself(case: Case) -> None:
     assert (asked["name"], asked["namespace"]) == (name, name)
 
 
-def test_somebody_else_may_write_while_a_webhook_thinks(case: Case) -> None:
+def test_another_client_may_write_while_a_webhook_thinks(case: Case) -> None:
     """The patch begins anew on what the other has written."""
     case.create(case.map(a="1"))
     path, written = at("configmaps", case.ns, case.name), list[Any]()

@@ -53,7 +53,7 @@ WRONG: list[tuple[JSON, list[str]]] = [
 
 
 @pytest.mark.parametrize(("said", "causes"), WRONG)
-def test_what_is_wrong_with_a_conversion_is_told(api: Api, said: JSON, causes: list[str]) -> None:
+def test_problems_of_a_conversion_are_reported(api: Api, said: JSON, causes: list[str]) -> None:
     body = crd(f"g{secrets.token_hex(4)}.example.com", "cats", conversion={"strategy": "Webhook", **said})
     answer = api.request("POST", at("customresourcedefinitions") + "?dryRun=All", body)
     told = sorted(f"{one['field']}: {one['message']}" for one in answer.body.get("details", {}).get("causes", []))

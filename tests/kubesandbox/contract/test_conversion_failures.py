@@ -112,7 +112,7 @@ def test_an_object_that_cannot_be_converted_is_not_shown(
     assert cats.get(name, "v2")["spec"] == {"via": "v2"}
 
 
-def test_nobody_listens(api: Api, ns: str, webhook: Webhook, name: str) -> None:
+def test_no_server_listens(api: Api, ns: str, webhook: Webhook, name: str) -> None:
     made = define(api, ns, webhook, [version("v1", stored=True), version("v2")])
     cats = next(made)
     client = {"conversion": {"webhook": {"clientConfig": {"url": "https://127.0.0.1:1/c"}}}}

@@ -38,7 +38,7 @@ def test_a_kind_that_is_taken_in_its_group_is_not_served(api: Api) -> None:
     api.delete(at("customresourcedefinitions", name=name))
 
 
-def test_a_short_name_that_is_taken_is_told(api: Api) -> None:
+def test_a_taken_short_name_is_reported(api: Api) -> None:
     names = {"plural": "cats", "singular": "cat", "kind": "Cat", "listKind": "CatList", "shortNames": ["fur"]}
     first = api.crd("cats", names=names)
     second = {"plural": "dogs", "singular": "dog", "kind": "Dog", "listKind": "DogList", "shortNames": ["fur"]}

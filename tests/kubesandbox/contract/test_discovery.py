@@ -93,7 +93,7 @@ def test_the_list_of_groups(api: Api) -> None:
 
 
 @pytest.mark.parametrize("version", WANTED[1:])
-def test_a_group_tells_its_versions(api: Api, version: str) -> None:
+def test_a_group_lists_its_versions(api: Api, version: str) -> None:
     group = version.partition("/")[0]
     told = api.get(f"/apis/{group}")
     preferred = {"groupVersion": version, "version": "v1"}

@@ -30,7 +30,7 @@ def assert_expired(reply: Reply) -> None:
     assert (reply.status, reply.body["reason"], reply.body["code"]) == (410, "Expired", 410)
 
 
-def test_a_watch_from_a_revision_that_is_gone_tells_so_in_an_event(api: Api, templates: str) -> None:
+def test_a_watch_from_a_compacted_revision_gets_an_error_event(api: Api, templates: str) -> None:
     old = changed(api, templates)
     api.forget()
     with api.watch(f"{templates}?watch=1&resourceVersion={old}") as events:
@@ -41,7 +41,7 @@ def test_a_watch_from_a_revision_that_is_gone_tells_so_in_an_event(api: Api, tem
     assert event["object"]["message"].startswith("The resourceVersion for the provided watch is too old.")
 
 
-def test_a_watch_ends_after_it_told_so(api: Api, templates: str) -> None:
+def test_a_watch_ends_after_the_error_event(api: Api, templates: str) -> None:
     old = changed(api, templates)
     api.forget()
     with api.watch(f"{templates}?watch=1&resourceVersion={old}") as events:

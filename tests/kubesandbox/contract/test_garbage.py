@@ -94,7 +94,7 @@ def test_what_is_made_for_an_owner_that_is_not_there_goes(api: Api, maps: str, o
     assert not gone(api, f"{maps}/{name}")
 
 
-def test_what_is_owned_by_a_kind_that_nobody_knows_stays(api: Api, maps: str, owner: JSON, name: str) -> None:
+def test_an_object_owned_by_an_unknown_kind_stays(api: Api, maps: str, owner: JSON, name: str) -> None:
     """It may be served again some day. What is made after it, for an owner that could be found, goes meanwhile."""
     unknown = {"apiVersion": "none.example.com/v1", "kind": "None", "name": name, "uid": f"{name}-unknown"}
     child = owned(api, maps, f"{name}-child", unknown)
@@ -117,7 +117,7 @@ def test_a_cluster_scoped_owner(api: Api, maps: str, name: str) -> None:
     until(lambda: gone(api, child))
 
 
-def test_an_owner_in_another_namespace_is_none(api: Api, ns: str, name: str) -> None:
+def test_an_owner_in_another_namespace_does_not_count(api: Api, ns: str, name: str) -> None:
     elsewhere = at("configmaps", api.namespace())
     owner = api.post(at("configmaps", ns), config_map(name))
     child = owned(api, elsewhere, name, owned_by(owner))
@@ -181,14 +181,14 @@ def test_with_another_owner_it_leaves_the_one_that_goes_in_the_foreground(
 
 
 @pytest.mark.parametrize("asked", ["Background", "Foreground"])
-def test_a_circle_of_owners_goes(api: Api, maps: str, owner: JSON, name: str, asked: str) -> None:
+def test_a_cycle_of_owners_is_collected(api: Api, maps: str, owner: JSON, name: str, asked: str) -> None:
     child = owned(api, maps, f"{name}-child", owned_by(owner, block=True))
     api.patch(f"{maps}/{name}", {"metadata": {"ownerReferences": [owned_by(api.get(child), block=True)]}})
     api.delete(f"{maps}/{name}?propagationPolicy={asked}")
     until(lambda: gone(api, f"{maps}/{name}") and gone(api, child))
 
 
-def test_an_owner_by_the_uid_of_an_object_of_another_kind_is_none(api: Api, maps: str, owner: JSON, name: str) -> None:
+def test_an_owner_with_the_uid_of_another_kind_does_not_count(api: Api, maps: str, owner: JSON, name: str) -> None:
     wrong = owned_by(owner) | {"kind": "Secret"}
     child = owned(api, maps, f"{name}-child", wrong)
     until(lambda: gone(api, child))

@@ -34,7 +34,7 @@ def test_yaml_is_the_same_object(api: Api, maps: str) -> None:
     }
 
 
-def test_a_refusal_is_told_in_yaml_too(api: Api, maps: str) -> None:
+def test_a_refusal_is_sent_as_yaml_too(api: Api, maps: str) -> None:
     reply = api.request("GET", maps + "-none", headers={"Accept": "application/yaml"})
     assert (reply.status, yaml.safe_load(reply.body)["reason"]) == (404, "NotFound")
 

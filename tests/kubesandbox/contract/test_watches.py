@@ -201,7 +201,7 @@ def test_a_watch_by_its_old_path_is_a_watch(api: Api, maps: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["1", "true"])
-def test_watch_may_be_said_in_two_ways(api: Api, maps: str, value: str) -> None:
+def test_a_watch_can_be_requested_in_two_ways(api: Api, maps: str, value: str) -> None:
     api.post(maps, config_map("a"))
     with api.watch(f"{maps}?watch={value}") as events:
         assert events.take(1) == [("ADDED", "a")]
@@ -219,7 +219,7 @@ def test_a_custom_kind_is_watched(api: Api, ns: str, name: str) -> None:
         assert next(events) == {"type": "ADDED", "object": made}
 
 
-def test_a_table_tells_its_columns_only_once(api: Api, maps: str) -> None:
+def test_a_table_sends_its_columns_only_once(api: Api, maps: str) -> None:
     api.post(maps, config_map("a"))
     with api.watch(f"{maps}?watch=1", accept=TABLE) as events:
         first = next(events)["object"]

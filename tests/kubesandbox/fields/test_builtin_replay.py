@@ -115,14 +115,14 @@ CREATED: list[tuple[str, str, JSON]] = [
 
 
 @pytest.mark.parametrize(("group", "plural", "rest"), CREATED, ids=lambda one: one if isinstance(one, str) else "")
-def test_what_stands_in_an_empty_object_is_nobodys(
+def test_fields_of_an_empty_object_have_no_manager(
     oracle: Oracle, kinds: Kinds, group: str, plural: str, rest: JSON
 ) -> None:
     replay, kind = replay_of(oracle, kinds, group, plural, "created")
     assert "managedFields" in replay.create("m", stated(kind, "created", **rest))["metadata"] or not rest
 
 
-def test_events_have_times_that_nobody_owns(oracle: Oracle, kinds: Kinds) -> None:
+def test_times_of_events_have_no_manager(oracle: Oracle, kinds: Kinds) -> None:
     replay, kind = replay_of(oracle, kinds, "", "events", "e")
     about = {"kind": "Pod", "name": "x", "namespace": oracle.namespace}
     replay.create("m", stated(kind, "e", {"namespace": oracle.namespace}, involvedObject=about, reason="a"))

@@ -76,7 +76,7 @@ def test_writing_what_is_there_changes_nothing(replay: Replay, stated: Stated) -
     assert {one["manager"] for one in fields_of(replay.patch("a", {"spec": {"text": "x"}}))} == {"a", "m"}
 
 
-def test_what_nobody_tracked_is_owned_before_the_first_apply(replay: Replay, stated: Stated) -> None:
+def test_untracked_fields_are_owned_before_the_first_apply(replay: Replay, stated: Stated) -> None:
     replay.create("m", stated({"text": "x", "struct": {"a": "b"}}, labels={"a": "b"}, finalizers=["a/b"]))
     replay.patch("s", {"status": {"phase": "x"}}, "status")
     replay.patch("m", {"metadata": {"managedFields": [{}]}})

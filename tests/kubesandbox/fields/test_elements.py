@@ -22,7 +22,7 @@ SET = Shape(Schema(SPEC["properties"]["set"]))
         ({}, 'k:{"protocol":"TCP"}'),
     ],
 )
-def test_an_element_is_told_by_its_keys_and_their_defaults(port: JSON, key: str) -> None:
+def test_an_element_is_identified_by_its_keys_and_their_defaults(port: JSON, key: str) -> None:
     assert element(port, PORTS) == key
 
 

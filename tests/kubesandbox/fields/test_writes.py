@@ -73,7 +73,7 @@ def test_force_takes_what_is_fought_for() -> None:
     assert owners(live) == {"a": {"f:spec": {"f:flag": {}}}, "b": {"f:spec": {"f:text": {}}}}
 
 
-def test_what_is_no_longer_stated_goes_unless_somebody_else_owns_it() -> None:
+def test_a_field_no_longer_stated_goes_unless_another_manager_owns_it() -> None:
     live = applied_by("a", None, stated(text="x", flag=True, set=["a", "b"]))
     live = applied_by("b", live, stated(flag=True, set=["b"]))
     assert applied_by("a", live, stated(replicas=1))["spec"] == {"flag": True, "set": ["b"], "replicas": 1}

@@ -21,7 +21,7 @@ async def test_who_asks_is_an_administrator(client: Client, webhook: Webhook) ->
     assert asked["userInfo"] == {"username": "kubernetes-admin", "groups": groups}
 
 
-async def test_who_asks_may_be_somebody_else(client: Client, webhook: Webhook) -> None:
+async def test_a_request_may_impersonate_another_user(client: Client, webhook: Webhook) -> None:
     await configure(client, "validating", webhook)
     await client.send("POST", MAPS, config_map(), Impersonate_User="jane", Impersonate_Group="devs")
     assert webhook.at("/hook")[0]["userInfo"] == {"username": "jane", "groups": ["devs", "system:authenticated"]}
@@ -81,7 +81,7 @@ async def test_old_reviews_are_not_checked_for_uid_and_patch_type(client: Client
     assert webhook.asked[0].review["apiVersion"] == "admission.k8s.io/v1beta1"
 
 
-async def test_what_somebody_else_creates_meanwhile_is_there_already(client: Client, webhook: Webhook) -> None:
+async def test_an_object_that_another_client_creates_meanwhile_exists_already(client: Client, webhook: Webhook) -> None:
     def slow(review: JSON) -> JSON:
         body = b'{"metadata": {"name": "a"}, "data": {"by": "another"}}'
         another = Request(client.sandbox.url + MAPS, body, {"Content-Type": "application/json"})
@@ -94,7 +94,7 @@ async def test_what_somebody_else_creates_meanwhile_is_there_already(client: Cli
     assert (await client.send("GET", f"{MAPS}/a")).body["data"] == {"by": "another"}
 
 
-async def test_an_apply_to_what_somebody_else_creates_meanwhile_begins_anew(client: Client, webhook: Webhook) -> None:
+async def test_an_apply_starts_over_when_another_client_creates_the_object(client: Client, webhook: Webhook) -> None:
     def slow(review: JSON) -> JSON:
         if review["request"]["operation"] == "CREATE":
             body = b'{"metadata": {"name": "a"}, "data": {"by": "another"}}'

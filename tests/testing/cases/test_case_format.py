@@ -106,13 +106,13 @@ def test_a_bad_file_is_refused_with_its_line(text: str, said: str, tmp_path: Pat
     assert str(found.value).startswith(f"{path}:{said}")
 
 
-def test_every_problem_is_told(tmp_path: Path) -> None:
+def test_every_problem_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as found:
         read(case_file(tmp_path, "- nam: a\n- name: b\n  when: {evnt: Added}\n"))
     assert len(str(found.value).splitlines()) == 4
 
 
-def test_every_object_that_is_none_is_told(tmp_path: Path) -> None:
+def test_every_bad_object_is_reported(tmp_path: Path) -> None:
     text = "- name: a\n  given:\n  - {kind: Pod}\n  - no.yaml\n  when: {event: Added, object: 1}\n"
     with pytest.raises(BadInput) as found:
         read(case_file(tmp_path, text))

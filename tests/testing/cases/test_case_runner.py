@@ -57,7 +57,9 @@ async def test_the_objects_in_the_end(tools: Bench, write_hook: Author) -> None:
     assert 'configmaps "no" not found' in "".join(found.report.lines)
 
 
-async def test_cases_run_side_by_side_and_are_told_in_order(tools: Bench, write_hook: Author, tmp_path: Path) -> None:
+async def test_cases_run_side_by_side_and_are_reported_in_order(
+    tools: Bench, write_hook: Author, tmp_path: Path
+) -> None:
     """Each waits for the other."""
     script = f"""
 mine=$(grep -o '"binding":"..' "$BINDING_CONTEXT_PATH"); touch {tmp_path}/"${{mine: -2}}"
@@ -95,7 +97,7 @@ def test_paths_that_lead_to_no_tests_are_refused(tmp_path: Path) -> None:
         case_runner.find([tmp_path / "a.sh"])
 
 
-def test_the_problems_of_all_files_are_told(tmp_path: Path) -> None:
+def test_the_problems_of_all_files_are_reported(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.sh.test.yaml").write_text("{}")
     with pytest.raises(BadInput) as found:

@@ -90,7 +90,7 @@ async def outcomes(module: Path, named: str = "") -> list[ModuleOutcome]:
         return [one async for one in run(settings(), renderer, module_case_files.read_all([module]), named, 4)]
 
 
-async def test_each_case_tells_what_is_not_as_expected(module: Path) -> None:
+async def test_each_case_reports_its_differences(module: Path) -> None:
     found = {one.case.name: one for one in await outcomes(module)}
     told = {name: [one.key for one in found[name].wrong] or found[name].problem for name in found}
     assert told == {
@@ -182,7 +182,7 @@ def test_a_golden_file_is_compared_as_text(text: str | None, line: str, tmp_path
         ("[{name: a", "not YAML"),
     ],
 )
-def test_problems_of_a_file_are_told_with_their_place(raw: str, said: str, tmp_path: Path) -> None:
+def test_problems_of_a_file_are_reported_with_their_line(raw: str, said: str, tmp_path: Path) -> None:
     (path := tmp_path / "a.test.yaml").write_text(raw)
     with pytest.raises(BadInput) as refused:
         module_case_files.read(path, tmp_path)
