@@ -41,8 +41,8 @@ from hookrunner.process.children import Children
 from hookrunner.settings import Settings, WebSettings
 from hookrunner.signals import Signals
 from hookrunner.web import debug, listen, server
-from hookrunner.web.modules import Modules
-from hookrunner.web.over_tcp import OverTcp
+from hookrunner.web.debug import OverTcp
+from hookrunner.web.module_routes import Modules
 from hookrunner.web.parameters import Parameters, log_level
 from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.needed import Needed

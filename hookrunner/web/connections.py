@@ -10,7 +10,7 @@ from contextlib import suppress
 from aiohttp import StreamReader, web
 
 from hookrunner import log
-from hookrunner.web.limits import Limits
+from hookrunner.web.review_limits import ReviewLimits
 from kubetypes import http_connections
 from kubetypes.http_connections import Answer
 
@@ -23,7 +23,7 @@ class Connections(http_connections.Server):
     A review whose client goes away is cancelled: the API server has given up, and its hook is to be ended.
     """
 
-    def __init__(self, answer: Answer, limits: Limits) -> None:
+    def __init__(self, answer: Answer, limits: ReviewLimits) -> None:
         super().__init__(self._answered, handler_cancellation=True)
         self._answer = answer
         self._limits = limits
@@ -73,7 +73,7 @@ class Connections(http_connections.Server):
 
     async def part(self) -> None:
         """Wait until the clients of closed connections have hung up in their turn, and cut those that do not within
-        `Limits.parting`: an event loop that ends meanwhile would leave their sockets open."""
+        `ReviewLimits.parting`: an event loop that ends meanwhile would leave their sockets open."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.parting):
                 await self._all_left()
@@ -101,7 +101,7 @@ class Connection(http_connections.Connection):
 
     __slots__ = ("_arrival", "_body", "_connections", "_stands", "_timer", "answers")
 
-    def __init__(self, connections: Connections, limits: Limits) -> None:
+    def __init__(self, connections: Connections, limits: ReviewLimits) -> None:
         super().__init__(
             connections,
             access_log=None,  # as documented for `AppRunner`

@@ -1,25 +1,81 @@
 """The debug endpoint: queues, hooks, snapshots, modules and runtime parameters, for a person beside the process
-(shell-operator.md §11.4). Meant for a Unix socket that only its user can open; over TCP only if asked for, and then
-`over_tcp.py` says what is refused.
+(docs/operations.md). Meant for a Unix socket that only its user can open; over TCP only if asked for, then `OverTcp`
+says what is refused.
 
-Everything shown comes from the functions of `Views`; asking changes nothing (§15.4 no. 15).
+Everything shown comes from the functions of `Views`; asking changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 
 from hookrunner import log, options
 from hookrunner.errors import BadConfig
 from hookrunner.model.status import QueueDump, SnapshotDump
-from hookrunner.web import dumps
-from hookrunner.web.discovery import discovery
-from hookrunner.web.formats import FORMAT, answer, format_of
-from hookrunner.web.modules import Find, module_routes, value_routes
-from hookrunner.web.over_tcp import OverTcp
+from hookrunner.web.formats import (
+    FORMAT,
+    answer,
+    format_of,
+    list_routes,
+    main_queue,
+    queue_json,
+    queue_text,
+    queues_json,
+    queues_text,
+    snapshots_json,
+)
+from hookrunner.web.module_routes import Find, module_routes, value_routes
 from hookrunner.web.parameters import Parameters
+from kubetypes import foreign_pages
+
+WITHHELD = (
+    "not shown over TCP (--debug-http-addr), since it may hold values of --config-secret: ask over the debug socket, "
+    "with 'hookrunner module' or 'hookrunner raw {path}' beside the program"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OverTcp:
+    """What the debug endpoint does differently over TCP than on its socket, which only its user can open.
+
+    Other users of the machine reach it there, and so do web pages in a browser: foreign ones are refused. If values
+    come from a Secret (`--config-secret`), it shows neither values nor what is made of them: hooks may have put any
+    value into any other, templates into any manifest, and the Secret itself may be in a snapshot.
+
+    `host` is the host of `--debug-http-addr`; `secret` says whether values may come from a Secret.
+    """
+
+    host: str
+    secret: bool
+
+    def guard(self) -> Middleware:
+        """A middleware that answers 403 to what a foreign web page has sent."""
+
+        @web.middleware
+        async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+            arrived = request.transport.get_extra_info("sockname") if request.transport else None
+            ours = {self.host.lower(), *(arrived[:1] if arrived else ())}
+            if objection := foreign_pages.objection(request.headers, request.host, ours):
+                raise web.HTTPForbidden(
+                    text=f"the debug endpoint does not answer {objection}: ask as localhost, or as the host of "
+                    "--debug-http-addr"
+                )
+            return await handler(request)
+
+        return check
+
+    def shown(self, private: Iterable[web.RouteDef]) -> list[web.RouteDef]:
+        """Routes that show values, or refuse to."""
+        if not self.secret:
+            return list(private)
+        return [web.route(route.method, route.path, _withhold) for route in private]
+
+
+async def _withhold(request: web.Request) -> web.StreamResponse:
+    raise web.HTTPForbidden(text=WITHHELD.format(path=request.path))
+
 
 _log = log.get("web.debug")
 
@@ -55,7 +111,7 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
             web.post("/config/set", routes.set_parameter),
             *(tcp.shown(private) if tcp else private),
             *module_routes(views.modules),
-            web.get("/discovery", discovery),
+            web.get("/discovery", list_routes),
         ]
     )
     return app
@@ -69,12 +125,12 @@ class _Routes:
         return web.Response(text="debug endpoint is alive")
 
     async def main_queue(self, request: web.Request) -> web.Response:
-        form, queue = format_of(request.match_info["format"]), dumps.main_queue(self._views.queues())
-        return answer(dumps.queue_text(queue) if form == "text" else dumps.queue_json(queue), form)
+        form, queue = format_of(request.match_info["format"]), main_queue(self._views.queues())
+        return answer(queue_text(queue) if form == "text" else queue_json(queue), form)
 
     async def all_queues(self, request: web.Request) -> web.Response:
         form, show_empty = format_of(request.match_info["format"]), request.query.get("showEmpty") == "true"
-        shown = dumps.queues_text if form == "text" else dumps.queues_json
+        shown = queues_text if form == "text" else queues_json
         return answer(shown(self._views.queues(), show_empty), form)
 
     async def hooks(self, request: web.Request) -> web.Response:
@@ -87,7 +143,7 @@ class _Routes:
         found = self._views.snapshots(name)
         if found is None:
             raise web.HTTPNotFound(text=f"hook '{name}' is not exist")
-        return answer(dumps.snapshots_json(found), format_of(request.match_info["format"]))
+        return answer(snapshots_json(found), format_of(request.match_info["format"]))
 
     async def parameters(self, request: web.Request) -> web.Response:
         form, parameters = format_of(request.match_info["format"]), self._views.parameters

@@ -1,6 +1,6 @@
 """Where servers listen, and how they start and stop. A place that cannot be had refuses the start (StartRefused).
 
-The predecessor only logged a failed bind and went on without its server (shell-operator.md §10.1). Sockets are opened
+The predecessor only logged a failed bind and went on without its server. Sockets are opened
 here and given to the servers, so that a test or `--listen-port 0` can ask the socket for its port.
 """
 

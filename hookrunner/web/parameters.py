@@ -1,4 +1,4 @@
-"""What can be changed while the program runs: `log.level` and nothing else (shell-operator.md §11.4).
+"""What can be changed while the program runs: `log.level` and nothing else.
 
 A change may be for a time; a timer ends it and the last lasting value comes back.
 """

@@ -25,9 +25,9 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import SHOWN, AdmissionReview, ConversionReview, Reviewer, Verdict
-from hookrunner.web import bodies, envelopes
-from hookrunner.web.bodies import Most
-from hookrunner.web.limits import MEBIBYTE, TREE, Bound, Limits
+from hookrunner.web import review_answers, review_bodies
+from hookrunner.web.review_bodies import Most
+from hookrunner.web.review_limits import MEBIBYTE, TREE, ReviewBound, ReviewLimits
 from kubetypes.pieces import Pieces
 
 Outcome: TypeAlias = tuple[web.Response, str]
@@ -36,7 +36,7 @@ Outcome: TypeAlias = tuple[web.Response, str]
 DEFAULT_TIMEOUT: dict[ReviewKind, float] = {"admission": 10.0, "conversion": 30.0}
 LONGEST_TIMEOUT = 30.0
 MARGIN = 0.2
-"""Seconds before the API server's own timeout at which the answer is due: it has to travel (design.md §4.3)."""
+"""Seconds before the API server's own timeout at which the answer is due: it has to travel."""
 GUARD = 0.1
 """Seconds that a reviewer may be late."""
 
@@ -50,11 +50,11 @@ class Reviews:
         self,
         reviewer: Reviewer,
         kinds: Iterable[ReviewKind],
-        bound: Bound,
+        bound: ReviewBound,
         metrics: Metrics,
-        limits: Limits | None = None,
+        limits: ReviewLimits | None = None,
     ) -> None:
-        limits = limits or Limits()
+        limits = limits or ReviewLimits()
         self._reviewer = reviewer
         self._kinds = frozenset(kinds)
         self._bound = bound
@@ -98,21 +98,21 @@ class Reviews:
         began, most = asyncio.get_running_loop().time(), self._most[kind]
         self._check_known(kind, name, began)
         _only(request, "POST")
-        bodies.check(request, most.size)
+        review_bodies.check(request, most.size)
         try:
             with self._bound.taking() as take:
                 deadline = began + allowance(request.query.get("timeout", ""), DEFAULT_TIMEOUT[kind])
-                body, cost = await bodies.read(request, most, take)
+                body, cost = await review_bodies.read(request, most, take)
                 async with AsyncExitStack() as room:
                     room.enter_context(self._bound.admitted())
                     if kind == "conversion":
-                        await self._bound.room(room, cost, deadline)
+                        await self._bound.take_room(room, cost, deadline)
                     review = _review(kind, name, body, deadline)
                     del body  # an admission's is there once more, and a conversion's is needed no more
                     return await self._counted(kind, name, review, began)
         except web.HTTPTooManyRequests:
             self._count(kind, name, "limit", began)
-            await bodies.drain(request)
+            await review_bodies.drain(request)
             raise
 
     def _check_known(self, kind: ReviewKind, name: str, began: float) -> None:
@@ -184,15 +184,15 @@ def _only(request: web.BaseRequest, *methods: str) -> None:
 def _review(kind: ReviewKind, name: str, body: bytearray, deadline: float) -> AdmissionReview | ConversionReview:
     """Raises HTTPBadRequest."""
     if kind == "admission":
-        return AdmissionReview(name, *bodies.admission(body), deadline)
-    return ConversionReview(name, *bodies.conversion(body), deadline)
+        return AdmissionReview(name, *review_bodies.admission(body), deadline)
+    return ConversionReview(name, *review_bodies.conversion(body), deadline)
 
 
 def _decided(review: AdmissionReview, verdict: Verdict) -> Outcome:
     if not verdict.allowed:
         subject = review.request.subject
         _log.info("review denied", webhook=review.webhook, reason=verdict.message[:SHOWN], **subject)
-    return _json(envelopes.verdict(review, verdict)), "allowed" if verdict.allowed else "denied"
+    return _json(review_answers.verdict(review, verdict)), "allowed" if verdict.allowed else "denied"
 
 
 def _without_verdict(review: AdmissionReview | ConversionReview, failure: ReviewFailed) -> web.Response:
@@ -200,22 +200,22 @@ def _without_verdict(review: AdmissionReview | ConversionReview, failure: Review
     reason = str(failure)[:SHOWN]
     if isinstance(review, ConversionReview):
         _log.warn("review failed", webhook=review.definition, reason=reason)
-        return _json(envelopes.unconverted(review, str(failure)))
+        return _json(review_answers.unconverted(review, str(failure)))
     _log.warn("review failed", webhook=review.webhook, reason=reason, **review.request.subject)
-    return _failed(str(failure)) if failure.ignorable else _json(envelopes.refused(review, failure))
+    return _failed(str(failure)) if failure.ignorable else _json(review_answers.refused(review, failure))
 
 
 async def _converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:
     """Large answers are made piece by piece, so that other reviews come in between."""
     pieces = []
-    for piece in envelopes.converted(review, objects):
+    for piece in review_answers.converted(review, objects):
         pieces.append(piece)
         await asyncio.sleep(0)
     return _json(*pieces)
 
 
 def _json(*pieces: bytes) -> web.Response:
-    body = pieces[0] if len(pieces) == 1 and len(pieces[0]) <= envelopes.PIECE else Pieces(pieces)
+    body = pieces[0] if len(pieces) == 1 and len(pieces[0]) <= review_answers.PIECE else Pieces(pieces)
     return web.Response(body=body, headers={"Content-Type": "application/json"})
 
 

@@ -1,14 +1,13 @@
-"""The public HTTP server: metrics, and whether the program is alive and ready (shell-operator.md §10.1, design.md §2).
+"""The public HTTP server: metrics, and whether the program is alive and ready.
 
-With modules `/readyz` answers in the words that addon-operator's users look for, and `/status/converge` is there
-(addon-operator.md §8.3, design.md §4.2).
+With modules `/readyz` answers in the words that addon-operator's users look for, and `/status/converge` is there.
 
 It knows nothing of the engine: what it shows comes from the functions of `Pages`. It is started before hooks are
 loaded, so that probes get an answer from the first second on; then it is alive, and not ready.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,9 +18,7 @@ from hookrunner import __version__
 from hookrunner.metrics.exposition import CONTENT_TYPE
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import Condition, ConvergeDump
-from hookrunner.web import converging
-from hookrunner.web.discovery import discovery
-from hookrunner.web.formats import rfc3339
+from hookrunner.web.formats import list_routes, rfc3339
 
 SCRAPES = 8
 """Scrapes at once. Each is work for the event loop, which probes and reviews wait for."""
@@ -50,7 +47,7 @@ def application(pages: Pages) -> web.Application:
             web.get("/healthz", _alive),
             web.get("/readyz", routes.readyz),
             *([web.get("/status/converge", routes.converge)] if pages.converge else []),
-            web.get("/discovery", discovery),
+            web.get("/discovery", list_routes),
         ]
     )
     return app
@@ -83,8 +80,8 @@ class _Routes:
     async def converge(self, request: web.Request) -> web.Response:
         found = self._pages.converge() if self._pages.converge else ConvergeDump()
         if _wanted(request) == "json":
-            return _json(converging.states(found))
-        return web.Response(text=converging.text(found))
+            return _json(converge_states(found))
+        return web.Response(text=converge_text(found))
 
 
 _INDEX = f"""<!DOCTYPE html>
@@ -138,7 +135,7 @@ def _readiness(pages: Pages, request: web.Request) -> web.Response:
     ready = all(condition.ready for condition in conditions) and (converge is None or converge.done)
     status, wanted = 200 if ready else pages.unready, _wanted(request)
     if converge and wanted != "json" and "output" not in request.query:
-        return web.Response(text=converging.words(converge, ready) or _text(conditions, ready), status=status)
+        return web.Response(text=converge_words(converge, ready) or _text(conditions, ready), status=status)
     if wanted == "text":
         return web.Response(text=_text(conditions, ready), status=status)
     shown = [{"name": c.name, "ready": c.ready, "message": c.message, "since": rfc3339(c.since)} for c in conditions]
@@ -165,3 +162,43 @@ def _wanted(request: web.Request) -> str:
     """`text`, `json`, or anything: `?output=` decides, else what is asked for by name, which probes don't."""
     accept = request.headers.get("Accept", "")
     return request.query.get("output", "json" if "json" in accept else "text" if "text/" in accept else "")
+
+
+DONE, IN_PROGRESS = "Startup converge done.\n", "Startup converge in progress\n"
+
+
+def converge_words(converge: ConvergeDump, ready: bool) -> str:
+    """The text of `/readyz`; empty if something else keeps the program from being ready.
+
+    These are addon-operator's words, which probes and deployment scripts read.
+    """
+    if not converge.done:
+        return IN_PROGRESS
+    return DONE if ready else ""
+
+
+def converge_text(converge: ConvergeDump) -> str:
+    """For `/status/converge`: a line for the first converge, and when it is done one for the present."""
+    return "".join(f"{line}\n" for line in _lines(converge))
+
+
+def converge_states(converge: ConvergeDump) -> JSON:
+    """The same as JSON."""
+    first, later = (0, converge.tasks) if converge.done else (converge.tasks, 0)
+    return {
+        "CONVERGE_IN_PROGRESS": later,
+        "CONVERGE_WAIT_TASK": converge.done and not later,
+        "STARTUP_CONVERGE_DONE": converge.done,
+        "STARTUP_CONVERGE_IN_PROGRESS": first,
+        "STARTUP_CONVERGE_NOT_STARTED": not converge.begun,
+    }
+
+
+def _lines(converge: ConvergeDump) -> Iterator[str]:
+    if not converge.begun:
+        yield "STARTUP_CONVERGE_NOT_STARTED"
+    elif not converge.done:
+        yield f"STARTUP_CONVERGE_IN_PROGRESS: {converge.tasks} tasks"
+    else:
+        yield "STARTUP_CONVERGE_DONE"
+        yield f"CONVERGE_IN_PROGRESS: {converge.tasks} tasks" if converge.tasks else "CONVERGE_WAIT_TASK"

@@ -8,20 +8,21 @@ cannot forget a client CA, and would be left with half of a pair if the key does
 """
 
 import asyncio
+import os
 import socket
 import ssl
+import tempfile
 from asyncio import sslproto
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from aiohttp import web
 
 from hookrunner import log
 from hookrunner.errors import BadConfig, StartRefused
-from hookrunner.web import handshakes
 from hookrunner.web.connections import Connections
-from hookrunner.web.limits import Limits
+from hookrunner.web.review_limits import ReviewLimits
 from kubetypes.http_connections import Answer
 
 BACKLOG = 4096
@@ -42,7 +43,7 @@ class _Tls(sslproto.SSLProtocol):
     max_size = 32 * 1024
 
     def __init__(
-        self, protocol: asyncio.Protocol, context: ssl.SSLContext, greeted: "asyncio.Future[None]", limits: Limits
+        self, protocol: asyncio.Protocol, context: ssl.SSLContext, greeted: "asyncio.Future[None]", limits: ReviewLimits
     ) -> None:
         super().__init__(
             greeted.get_loop(),
@@ -63,17 +64,17 @@ class TlsListener:
     """
 
     def __init__(
-        self, sock: socket.socket, answer: Answer, client_cas: Sequence[Path] = (), limits: Limits | None = None
+        self, sock: socket.socket, answer: Answer, client_cas: Sequence[Path] = (), limits: ReviewLimits | None = None
     ) -> None:
         self._sock = sock
         self._answer = answer
-        self._limits = limits or Limits()
+        self._limits = limits or ReviewLimits()
         self._client_cas = tuple(client_cas)
         self._connections = Connections(self._answered, self._limits)
         self._greeting = dict[asyncio.Task[None], socket.socket]()
         self._pair: tuple[bytes, bytes] | None = None
         try:
-            self._trusted = handshakes.read(self._client_cas)
+            self._trusted = read_client_cas(self._client_cas)
         except BadConfig as error:
             raise StartRefused(str(error)) from error
         self._complaint = ""
@@ -129,7 +130,7 @@ class TlsListener:
 
     def _follow(self) -> None:
         try:
-            trusted, complaint = handshakes.read(self._client_cas), ""
+            trusted, complaint = read_client_cas(self._client_cas), ""
         except BadConfig as error:
             trusted, complaint = self._trusted, str(error)
         if complaint and complaint != self._complaint:
@@ -142,7 +143,7 @@ class TlsListener:
                 self._show(self._pair)
 
     def _show(self, pair: tuple[bytes, bytes]) -> None:
-        context, first = handshakes.context(*pair, self._trusted), self._context is None
+        context, first = tls_context(*pair, self._trusted), self._context is None
         if self._sock.fileno() < 0:
             return  # the end came first
         self._pair, self._context = pair, context
@@ -214,7 +215,7 @@ class TlsListener:
 
 @asynccontextmanager
 async def listening(
-    sock: socket.socket, answer: Answer, client_cas: Sequence[Path] = (), limits: Limits | None = None
+    sock: socket.socket, answer: Answer, client_cas: Sequence[Path] = (), limits: ReviewLimits | None = None
 ) -> AsyncIterator[TlsListener]:
     """A `TlsListener` that is closed at the end of the `with`."""
     listener = TlsListener(sock, answer, client_cas, limits)
@@ -222,3 +223,59 @@ async def listening(
         yield listener
     finally:
         await listener.close()
+
+
+def read_client_cas(client_cas: Sequence[Path]) -> str:
+    """The texts of all files as one. Raises BadConfig if one of them holds no certificates."""
+    return "\n".join(_certificates(path) for path in client_cas)
+
+
+def _certificates(path: Path) -> str:
+    try:
+        text = path.read_text("ascii")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=text)
+    except (OSError, ValueError) as error:  # the errors of ssl and of decoding are such
+        raise BadConfig(f"client CA {path} cannot be used: {error}; it has to be a PEM file of certificates") from error
+    return text
+
+
+def tls_context(certificate: bytes, key: bytes, trusted: str) -> ssl.SSLContext:
+    """A context with a PEM chain and its key. `trusted` are the CAs whose clients are let in; empty if all clients are.
+
+    Raises BadConfig.
+    """
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    # The API server offers h2 to local addresses. A client that offers nothing else is refused in the handshake.
+    made.set_alpn_protocols(["http/1.1"])
+    # A resumed session is not judged again: its client's certificate may have expired. Go's client resumes none.
+    made.options |= ssl.OP_NO_TICKET
+    made.num_tickets = 0
+    try:
+        with _file(certificate + b"\n" + key) as path:
+            # Without the password OpenSSL would ask for one on the terminal and block the program.
+            made.load_cert_chain(path, password="")
+    except (ssl.SSLError, ValueError) as error:
+        raise BadConfig(f"the server certificate and its key cannot be used together: {error}") from error
+    if trusted:
+        made.load_verify_locations(cadata=trusted)
+        made.verify_mode = ssl.CERT_REQUIRED
+        # As in Go: what the file names is trusted, also a CA that another one has signed.
+        made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return made
+
+
+@contextmanager
+def _file(content: bytes) -> Iterator[str]:
+    """A path for OpenSSL, which takes keys from files only: in memory where the system has that, else a file that only
+    we can read and that is gone at the end."""
+    if hasattr(os, "memfd_create"):
+        with os.fdopen(os.memfd_create("certificate"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        yield file.name

@@ -14,9 +14,7 @@ from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.reviews import Reviewer
 from hookrunner.settings import Settings
 from hookrunner.web import listen
-from hookrunner.web.budget import Budget
-from hookrunner.web.limits import CONNECTIONS, Bound, Limits
-from hookrunner.web.memory_limit import bytes_of
+from hookrunner.web.review_limits import CONNECTIONS, MemoryBudget, ReviewBound, ReviewLimits, bytes_of
 from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
 from hookrunner.webhooks.plan import Files, Plan, Secret, Server, Where, plan
@@ -44,8 +42,10 @@ class Servers:
         self._stack = stack
         self._part = part
         webhooks = settings.webhooks
-        self._bound = Bound(webhooks.concurrency + webhooks.queue, Budget(bytes_of(webhooks.memory)), parts.metrics)
-        self._limits = Limits(
+        self._bound = ReviewBound(
+            webhooks.concurrency + webhooks.queue, MemoryBudget(bytes_of(webhooks.memory)), parts.metrics
+        )
+        self._limits = ReviewLimits(
             connections=min(CONNECTIONS, descriptors.limit() // 2),
             admission_body=webhooks.admission_body,
             conversion_body=webhooks.conversion_body,

@@ -19,7 +19,7 @@ from hookrunner.testing import manifests as given
 from hookrunner.values import config_sections
 from hookrunner.values.patches import applied
 from hookrunner.values.schemas import schema_files
-from hookrunner.web import bodies as reviews
+from hookrunner.web import review_bodies as reviews
 from kubesandbox import bodies, seeds, selectors
 from kubesandbox.builtin import protobuf
 from kubesandbox.columns import jsonpath

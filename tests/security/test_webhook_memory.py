@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.web.limits import Limits
+from hookrunner.web.review_limits import ReviewLimits
 from tests.flows.scripts import HOLD, hook
 from tests.flows.waiting import until
 from tests.security.attacked import ALLOW, VALIDATING, admission, attacked
@@ -13,7 +13,7 @@ from tests.web.connecting import connected, head
 from tests.web.reviewing import Setup, Told, conversion, served
 
 MIB = 1 << 20
-PARSED = 4 * Limits().admission_body // MIB
+PARSED = 4 * ReviewLimits().admission_body // MIB
 """MiB that parsing may take at any moment."""
 
 

@@ -14,9 +14,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
-from hookrunner.web.budget import Budget
-from hookrunner.web.limits import Bound, Limits
 from hookrunner.web.listen import on_port
+from hookrunner.web.review_limits import MemoryBudget, ReviewBound, ReviewLimits
 from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
 from tests.web.certificates import Authority
@@ -101,7 +100,7 @@ class Setup:
     """How a server differs from the usual."""
 
     kinds: Sequence[ReviewKind] = BOTH
-    limits: Limits = field(default_factory=Limits)
+    limits: ReviewLimits = field(default_factory=ReviewLimits)
     most: int = 1000
     memory: int = 512 << 20
     client_cas: Sequence[Path] = ()
@@ -111,7 +110,9 @@ class Setup:
 async def served(reviewer: Told, setup: Setup | None = None) -> AsyncIterator[Served]:
     setup = setup or Setup()
     metrics, ca = Metrics(), Authority()
-    reviews = Reviews(reviewer, setup.kinds, Bound(setup.most, Budget(setup.memory), metrics), metrics, setup.limits)
+    reviews = Reviews(
+        reviewer, setup.kinds, ReviewBound(setup.most, MemoryBudget(setup.memory), metrics), metrics, setup.limits
+    )
     sock = on_port("127.0.0.1", 0, "--webhook-port")
     port = sock.getsockname()[1]
     pair = ca.server()

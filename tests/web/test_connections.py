@@ -13,8 +13,8 @@ import pytest
 
 from hookrunner.model.reviews import Verdict
 from hookrunner.web import tls
-from hookrunner.web.limits import Limits
 from hookrunner.web.listen import on_port
+from hookrunner.web.review_limits import ReviewLimits
 from hookrunner.web.tls import listening
 from tests.web.connecting import WHOLE, connected, head
 from tests.web.reviewing import Setup, Told, admission, served
@@ -23,7 +23,7 @@ from tests.web.reviewing import Setup, Told, admission, served
 
 PATIENCE = 60.0
 """Seconds after which what a test waits for is given up, however busy the machine is."""
-PATIENT = Limits(arrival=3600, idle=3600, handshake=3600, farewell=3600, taking=3600)
+PATIENT = ReviewLimits(arrival=3600, idle=3600, handshake=3600, farewell=3600, taking=3600)
 """What is not about one of these must not wait for it."""
 HASTY = replace(PATIENT, arrival=0.05, farewell=0.05, taking=0.05)
 
@@ -181,7 +181,7 @@ async def test_when_the_system_is_out_of_descriptors_clients_wait(monkeypatch: p
 
 async def test_of_too_many_connections_the_idle_one_that_has_asked_least_goes() -> None:
     async with (
-        served(Told(), Setup(limits=Limits(connections=2))) as server,
+        served(Told(), Setup(limits=ReviewLimits(connections=2))) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (known_reader, known),
     ):
@@ -195,7 +195,7 @@ async def test_of_too_many_connections_the_idle_one_that_has_asked_least_goes() 
 
 
 async def test_clients_that_open_connections_and_say_nothing_shut_out_nobody() -> None:
-    async with served(Told(), Setup(limits=Limits(connections=10))) as server, asyncio.timeout(PATIENCE):
+    async with served(Told(), Setup(limits=ReviewLimits(connections=10))) as server, asyncio.timeout(PATIENCE):
         silent = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(50)]
         assert (await server.post("/hooks/a", admission()))[0] == 200
         for _, writer in silent:
@@ -203,7 +203,7 @@ async def test_clients_that_open_connections_and_say_nothing_shut_out_nobody() -
 
 
 async def test_clients_that_do_not_end_their_requests_shut_out_nobody() -> None:
-    setup = Setup(limits=Limits(connections=2))
+    setup = Setup(limits=ReviewLimits(connections=2))
     async with served(Told(), setup) as server, asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
         for _ in range(2):
             reader, writer = await stack.enter_async_context(connected(server))
@@ -216,7 +216,7 @@ async def test_while_all_connections_are_busy_others_wait(monkeypatch: pytest.Mo
     monkeypatch.setattr(tls, "PAUSE", 0.01)
     told = Told()
     told.going_on.clear()
-    async with served(told, Setup(limits=Limits(connections=2))) as server, asyncio.timeout(PATIENCE):
+    async with served(told, Setup(limits=ReviewLimits(connections=2))) as server, asyncio.timeout(PATIENCE):
         asked = [asyncio.create_task(server.post("/hooks/a", admission())) for _ in range(2)]
         await told.until_asked(2)
         asked.append(asyncio.create_task(server.post("/hooks/a", admission())))

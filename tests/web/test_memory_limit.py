@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.options import Memory
-from hookrunner.web.memory_limit import bytes_of, memory_limit
+from hookrunner.web.review_limits import bytes_of, memory_limit
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.web.parsing_cost import ParsingCost
+from hookrunner.web.review_bodies import ParsingCost
 
 SIZE = 300_000
 

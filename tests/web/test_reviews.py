@@ -9,7 +9,7 @@ import pytest
 
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.web import reviews
-from hookrunner.web.limits import Limits
+from hookrunner.web.review_limits import ReviewLimits
 from tests.web.connecting import WHOLE, connected
 from tests.web.reviewing import Setup, Told, admission, conversion, count, failed, served
 
@@ -167,7 +167,7 @@ async def test_an_oversized_body_is_refused_as_soon_as_that_is_known(path: str, 
             yield b" " * 100
 
     body = endless() if chunked else b" " * (most + 1)
-    async with served(Told(), Setup(limits=Limits(admission_body=1000, conversion_body=2000))) as server:
+    async with served(Told(), Setup(limits=ReviewLimits(admission_body=1000, conversion_body=2000))) as server:
         status, text = await server.post(path, data=body, headers=JSON_TYPE)
         assert (status, text) == (413, f"the body is larger than {most} bytes\n")
 

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from hookrunner.errors import BadConfig, StartRefused
-from hookrunner.web import handshakes, tls
+from hookrunner.web import tls
 from hookrunner.web.listen import on_port
 from hookrunner.web.tls import TlsListener, listening
 from tests.web.certificates import Authority, Pair
@@ -146,7 +146,7 @@ async def hello(_request: aiohttp.web.BaseRequest) -> aiohttp.web.Response:
 def test_keys_do_not_touch_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "there is none"))
     pair = Authority().server()
-    handshakes.context(pair.certificate, pair.key, "")
+    tls.tls_context(pair.certificate, pair.key, "")
 
 
 def test_where_the_system_has_no_files_in_memory_they_vanish_at_once(
@@ -154,7 +154,7 @@ def test_where_the_system_has_no_files_in_memory_they_vanish_at_once(
 ) -> None:
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with handshakes._file(b"key") as path:
+    with tls._file(b"key") as path:
         assert (Path(path).read_bytes(), Path(path).stat().st_mode & 0o777) == (b"key", 0o600)
     assert list(tmp_path.iterdir()) == []
 

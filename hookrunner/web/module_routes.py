@@ -1,4 +1,4 @@
-"""The part of the debug endpoint that is about modules and the global values (addon-operator.md §8.4).
+"""The part of the debug endpoint that is about modules and the global values.
 
 Values are shown as hooks and templates get them, those from a Secret too: a user who may open the socket runs as the
 operator and can read them anyway. Only the explanation, which people pass around, leaves them out. Over TCP
@@ -16,8 +16,7 @@ from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import JSON
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.model.values import GLOBAL
-from hookrunner.web import dumps
-from hookrunner.web.formats import FORMAT, answer, format_of
+from hookrunner.web.formats import FORMAT, answer, format_of, snapshots_json
 
 Layer: TypeAlias = Literal["values", "config"]
 GraphForm: TypeAlias = Literal["text", "mermaid", "dot"]
@@ -180,7 +179,7 @@ def _config(modules: Modules, section: str, request: web.Request) -> JSON:
 
 
 def _snapshots(modules: Modules, section: str, _request: web.Request) -> JSON:
-    return {hook: dumps.snapshots_json(found) for hook, found in modules.snapshots(section).items()}
+    return {hook: snapshots_json(found) for hook, found in modules.snapshots(section).items()}
 
 
 def _flag(request: web.Request, name: str) -> bool:

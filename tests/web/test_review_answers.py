@@ -8,14 +8,14 @@ import pytest
 
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.reviews import AdmissionRequest, AdmissionReview, ConversionReview, Verdict
-from hookrunner.web import envelopes
+from hookrunner.web import review_answers
 
 ADMISSION = AdmissionReview("a", "admission.k8s.io/v1", AdmissionRequest.of({"uid": "u-1", "object": {}}), 0.0)
 CONVERSION = ConversionReview("c", "apiextensions.k8s.io/v1beta1", {"uid": "u-2", "desiredAPIVersion": "g/v2"}, 0.0)
 
 
 def response(verdict: Verdict) -> dict[str, Any]:
-    answer = orjson.loads(envelopes.verdict(ADMISSION, verdict))
+    answer = orjson.loads(review_answers.verdict(ADMISSION, verdict))
     assert (answer.pop("apiVersion"), answer.pop("kind")) == ("admission.k8s.io/v1", "AdmissionReview")
     assert answer["response"].pop("uid") == "u-1"
     assert list(answer) == ["response"]
@@ -23,7 +23,7 @@ def response(verdict: Verdict) -> dict[str, Any]:
 
 
 def converted(*objects: Any) -> dict[str, Any]:
-    return dict(orjson.loads(b"".join(envelopes.converted(CONVERSION, objects))))
+    return dict(orjson.loads(b"".join(review_answers.converted(CONVERSION, objects))))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_texts_that_utf_8_cannot_say_do_not_spoil_an_answer() -> None:
 
 
 def test_a_failure_is_a_refusal_with_its_code() -> None:
-    answer = orjson.loads(envelopes.refused(ADMISSION, ReviewFailed("Hook failed", 500)))
+    answer = orjson.loads(review_answers.refused(ADMISSION, ReviewFailed("Hook failed", 500)))
     assert answer["response"] == {"uid": "u-1", "allowed": False, "status": {"code": 500, "message": "Hook failed"}}
 
 
@@ -106,9 +106,9 @@ def test_objects_that_are_json_already_are_taken_as_they_are() -> None:
 
 def test_a_large_answer_comes_in_pieces() -> None:
     objects = [{"data": "x" * 1000, "n": n} for n in range(1000)]
-    pieces = list(envelopes.converted(CONVERSION, objects))
+    pieces = list(review_answers.converted(CONVERSION, objects))
     assert len(pieces) == 4
-    assert all(len(piece) < envelopes.PIECE + 2000 for piece in pieces)
+    assert all(len(piece) < review_answers.PIECE + 2000 for piece in pieces)
     assert orjson.loads(b"".join(pieces))["response"]["convertedObjects"] == objects
 
 
@@ -116,5 +116,5 @@ def test_a_large_answer_comes_in_pieces() -> None:
     ("reason", "shown"), [("no way", "no way"), ("", "conversion to g/v2 failed without a message")]
 )
 def test_a_failed_conversion_says_why(reason: str, shown: str) -> None:
-    answer = orjson.loads(envelopes.unconverted(CONVERSION, reason))
+    answer = orjson.loads(review_answers.unconverted(CONVERSION, reason))
     assert answer["response"] == {"uid": "u-2", "result": {"status": "Failure", "message": shown}}

@@ -11,7 +11,7 @@ from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import JSON, ObjectKey
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.web.debug import Views, application
-from hookrunner.web.modules import Find, GraphForm, Layer
+from hookrunner.web.module_routes import Find, GraphForm, Layer
 from hookrunner.web.parameters import Parameters
 from tests.web.conftest import Browse
 

@@ -8,7 +8,7 @@ import pytest
 from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import QueueDump, SnapshotDump
-from hookrunner.web.dumps import main_queue, queue_json, queue_text, queues_json, queues_text, snapshots_json
+from hookrunner.web.formats import main_queue, queue_json, queue_text, queues_json, queues_text, snapshots_json
 
 BUSY = QueueDump(
     "main", "run first task", ((1, "HookRun:main:kubernetes:a.sh:pods"), (2, "HookRun:main:schedule:b.sh"))

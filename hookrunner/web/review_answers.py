@@ -1,4 +1,4 @@
-"""What goes back to the API server: verdicts, converted objects and failures as JSON (shell-operator.md §8.3, §8.5).
+"""What goes back to the API server: verdicts, converted objects and failures as JSON.
 
 The API server refuses an answer, or silently drops a part of it, for things that a hook's author cannot know; whatever
 of them can be mended without changing the verdict is mended here.

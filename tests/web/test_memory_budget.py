@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from hookrunner.web.budget import Budget, Exhausted
+from hookrunner.web.review_limits import BudgetExhausted, MemoryBudget
 
 
 def test_bodies_take_one_half_and_give_it_back() -> None:
-    budget = Budget(200)
+    budget = MemoryBudget(200)
     with budget.taking() as take:
         take(60)
-        with budget.taking() as other, pytest.raises(Exhausted, match="60"):
+        with budget.taking() as other, pytest.raises(BudgetExhausted, match="60"):
             other(41)
         take(40)
     with budget.taking() as take:
@@ -19,7 +19,7 @@ def test_bodies_take_one_half_and_give_it_back() -> None:
 
 
 async def test_what_is_parsed_waits_in_its_order_for_the_other_half() -> None:
-    budget, order, end = Budget(200), list[str](), asyncio.Event()
+    budget, order, end = MemoryBudget(200), list[str](), asyncio.Event()
 
     async def parse(name: str, cost: int) -> None:
         async with budget.parsing(cost):
@@ -38,7 +38,7 @@ async def test_what_is_parsed_waits_in_its_order_for_the_other_half() -> None:
 
 
 async def test_who_gives_up_waiting_holds_nobody_up() -> None:
-    budget = Budget(200)
+    budget = MemoryBudget(200)
     async with budget.parsing(100):
         waiting = asyncio.create_task(budget.parsing(1).__aenter__())
         await asyncio.sleep(0)
