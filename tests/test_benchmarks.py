@@ -15,6 +15,7 @@ from benchmarks.sandbox import crowded, first_run
 from benchmarks.scenarios import Sizes
 from benchmarks.table import as_json, as_markdown
 from tests.controlplane.cluster import Cluster
+from tests.tables import each
 
 OURS = Program("hookrunner", (sys.executable, "-m", "hookrunner", "start"))
 
@@ -95,7 +96,7 @@ def test_a_program_that_ends_at_once_is_an_error_with_its_last_words(
     assert "no licence" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "ours", "peers", "met"),
     [
         (Target(limit=0.012), 0.011, None, True),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.controlplane.cluster import Cluster, RequestFailed
 from tests.fakes.chart import CHART, Render, named, objects, render
+from tests.tables import each
 
 __all__ = ["render"]
 
@@ -76,7 +77,7 @@ def test_the_api_server_refuses_what_is_no_network(render: Render, cluster: Clus
         cluster.kubectl("apply", "--dry-run=server", "--filename", "-", input=manifests)
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "words"),
     [
         ("networkPolicy.apiServers={10.0.0.1}", "of one address write '10.0.0.1/32'"),

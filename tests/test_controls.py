@@ -2,16 +2,16 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.controls import shown, shown_but_colors, shown_in_json, shown_in_text
+from tests.tables import each
 
 OBEYED = ["\x00", "\x07", "\x08", "\x0b", "\x1b", "\x7f", "\x85", "\x9b", "\x9d", "\u2028", "\u202e", "\u2066"]
 
 
-@pytest.mark.parametrize("char", OBEYED)
+@each("char", OBEYED)
 def test_what_a_terminal_obeys_is_shown_in_every_form(char: str) -> None:
     for form in (shown, shown_in_text, shown_but_colors):
         assert form(f"a{char}b") == f"a{repr(char)[1:-1]}b"

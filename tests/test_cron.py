@@ -9,6 +9,7 @@ import pytest
 
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
+from tests.tables import each
 
 
 def firings(crontab: str, start: str, count: int, zone: str = "UTC") -> list[str]:
@@ -24,7 +25,7 @@ def firings(crontab: str, start: str, count: int, zone: str = "UTC") -> list[str
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("crontab", "expected"),
     [
         ("* * * * *", ["2026-01-01 00:01:00", "2026-01-01 00:02:00"]),
@@ -55,7 +56,7 @@ def test_a_crontab_fires_at_these_times(crontab: str, expected: list[str]) -> No
     assert firings(crontab, "2026-01-01 00:00:30", len(expected)) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("crontab", "expected"),
     [
         ("0 0 13 * 5", ["2026-01-02", "2026-01-09", "2026-01-13"]),  # either
@@ -70,7 +71,7 @@ def test_both_days_must_match_if_one_has_a_star(crontab: str, expected: list[str
     assert [text[:10] for text in firings(crontab, "2026-01-01 00:00:30", 3)] == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("oddity", "same_as"),
     [
         ("+5 * * * *", "5 * * * *"),
@@ -96,7 +97,7 @@ def test_oddities_are_read_as_before(oddity: str, same_as: str) -> None:
     assert cron.parse(oddity) == cron.parse(same_as)
 
 
-@pytest.mark.parametrize(
+@each(
     ("crontab", "names"),
     [
         ("60 * * * *", ["minute", "0 to 59"]),
@@ -185,7 +186,7 @@ def test_without_a_zone_the_process_local_time_counts(crontab: str, day: str) ->
         moment = due
 
 
-@pytest.mark.parametrize(
+@each(
     ("crontab", "zone", "start", "expected"),
     [
         ("30 2 * * *", "America/New_York", "2026-03-07 12:00", ["2026-03-08 03:00:00", "2026-03-09 02:30:00"]),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner import cron
+from tests.tables import each
 
 ZONES = [
     "Africa/Cairo",
@@ -155,8 +156,8 @@ def spot(zone: str, change: int) -> tuple[datetime, int]:
     return wall, change if after > before else change - int((before - wall).total_seconds())
 
 
-@pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize("days", ["* * *", "{wall.day} * *", "* * {weekday}"], ids=["fixed", "dom", "dow"])
+@each("zone", ZONES)
+@each("days", ["* * *", "{wall.day} * *", "* * {weekday}"], ids=["fixed", "dom", "dow"])
 def test_a_fixed_time_fires_once_on_the_day_of_a_clock_change(zone: str, days: str) -> None:
     assert len(changes(zone)) == 4
     for change in changes(zone):
@@ -171,7 +172,7 @@ def test_a_fixed_time_fires_once_on_the_day_of_a_clock_change(zone: str, days: s
         assert len(dates) >= len(expected) - 2  # the window may cut off the first and the last day
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@each("zone", ZONES)
 def test_a_step_keeps_its_cadence_through_clock_changes(zone: str) -> None:
     for change in changes(zone):
         fired = firings("*/15 * * * *", zone, change - DAY, change + DAY)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.settings import load
+from tests.tables import each
 
 ROOT = Path(__file__).parents[1]
 INSTRUCTIONS = [
@@ -27,7 +28,7 @@ def copied() -> list[str]:
     return [source for *sources, _target in lines for source in sources]
 
 
-@pytest.mark.parametrize("source", copied())
+@each("source", copied())
 def test_what_is_copied_is_there(source: str) -> None:
     assert (ROOT / source).exists()
 

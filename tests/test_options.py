@@ -17,9 +17,10 @@ from hookrunner.options import (
     duration,
     one_of,
 )
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "seconds"),
     [
         ("0", 0),
@@ -38,13 +39,13 @@ def test_go_durations_are_read_as_seconds(text: str, seconds: float) -> None:
     assert duration(text) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "5", "1d", "s", "1 s", "1s ", "--1s", "1.2.3s", "1s2"])
+@each("text", ["", "5", "1d", "s", "1 s", "1s ", "--1s", "1.2.3s", "1s2"])
 def test_what_go_refuses_as_a_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         duration(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text"),
     [
         (PORT, "65536"),
@@ -70,7 +71,7 @@ def test_values_out_of_range_are_refused(kind: Kind, text: str) -> None:
         kind.parse(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "endpoint"),
     [("127.0.0.1:9652", ("127.0.0.1", 9652)), (":9652", ("", 9652)), ("[::1]:80", ("::1", 80)), ("", None)],
 )

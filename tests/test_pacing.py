@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from hookrunner.pacing import TokenBucket, exponential
+from tests.tables import each
 
 
 def test_without_an_interval_nothing_waits() -> None:
@@ -12,7 +13,7 @@ def test_without_an_interval_nothing_waits() -> None:
     assert [bucket.take(0.0) for _ in range(5)] == [0.0] * 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("burst", "waits"),
     [(1, [0, 10, 10]), (2, [0, 0, 10]), (3, [0, 0, 0]), (0, [0, 10, 10]), (-5, [0, 10, 10])],
 )

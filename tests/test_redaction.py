@@ -1,12 +1,11 @@
 """Documents in words that name no value; messages of others without the values that they were given."""
 
-import pytest
-
 from hookrunner import redaction
 from hookrunner.model.resources import JSON
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "words"),
     [
         ({"kind": "Pod", "data": {"a": 1}}, "a map with the keys kind, data"),
@@ -30,7 +29,7 @@ def test_a_document_is_described_by_its_kind_size_and_keys(value: JSON, words: s
     assert redaction.described(value).endswith(words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "message", "told"),
     [
         ({"a": ["hunter2"]}, "not hunter2", "not ***"),

@@ -9,6 +9,7 @@ import pytest
 from hookrunner.errors import BadSetting
 from hookrunner.options import Compat
 from hookrunner.settings import CertificateSource, EngineSettings, Settings, WebSettings, load, options
+from tests.tables import each
 
 OURS = "hookrunner"
 
@@ -95,7 +96,7 @@ def test_every_flag_and_variable_of_a_predecessor_is_known(row: str) -> None:
     assert variable in {option.flag: option.variables for option in options()}[flag]
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "environ", "port"),
     [
         ({}, {}, 9115),
@@ -133,7 +134,7 @@ def test_the_flag_compat_beats_the_program_name() -> None:
     assert load({"compat": "addon-operator"}, "shell-operator", {}).compat is Compat.ADDON
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "environ", "words"),
     [
         ({"listen-port": "http"}, {}, ["--listen-port", "'http'", "a port number"]),
@@ -153,14 +154,14 @@ def test_a_bad_value_is_refused_by_its_name_value_and_what_is_allowed(
 DEAD = ["--kube-server", "LOG_NO_TIME", "VALIDATING_WEBHOOK_FAILURE_POLICY", "USE_NELM", "--shell-chroot-dir"]
 
 
-@pytest.mark.parametrize("given", DEAD)
+@each("given", DEAD)
 def test_what_has_no_effect_is_accepted_with_a_warning(given: str) -> None:
     flags, environ = ({given[2:]: "x"}, {}) if given.startswith("--") else ({}, {given: "x"})
     (warning,) = load(flags, OURS, environ).warnings
     assert warning.startswith(f"{given} has no effect")
 
 
-@pytest.mark.parametrize(("word", "exported"), [("no", False), ("yes", True), ("false", False), ("true", True)])
+@each(("word", "exported"), [("no", False), ("yes", True), ("false", False), ("true", True)])
 def test_queue_action_metrics_are_left_out_by_the_predecessors_word(word: str, exported: bool) -> None:
     assert load({}, OURS, {"QUEUE_ACTIONS_METRICS": word}).web.queue_actions is exported
 
@@ -200,7 +201,7 @@ def test_no_two_settings_share_a_flag_or_a_variable() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "program", "name"),
     [
         ({}, OURS, "hookrunner-hooks"),
@@ -227,7 +228,7 @@ def test_both_webhook_servers_have_the_same_settings_each_its_own() -> None:
     assert settings.conversion.key == Path("/conversion-certs/tls.key")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "source"),
     [
         ("", CertificateSource("auto", "hookrunner-webhook-certs")),
@@ -241,13 +242,13 @@ def test_certificates_of_webhooks_come_from_where_the_flag_says(text: str, sourc
     assert load({"webhook-certs": text}, OURS, {}).webhooks.certs == source
 
 
-@pytest.mark.parametrize("text", ["secret", "secret:", "self:", "Self", "files:/certs", "secret:Upper", "secret:a/b"])
+@each("text", ["secret", "secret:", "self:", "Self", "files:/certs", "secret:Upper", "secret:a/b"])
 def test_other_sources_of_certificates_are_refused_with_those_that_there_are(text: str) -> None:
     with pytest.raises(BadSetting, match=r"--webhook-certs: .*`self:<Secret>` or `secret:<Secret>`"):
         load({"webhook-certs": text}, OURS, {})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "url"),
     [
         ("https://10.0.0.7:9680", "https://10.0.0.7:9680"),
@@ -260,7 +261,7 @@ def test_the_url_of_webhooks_is_a_base(text: str, url: str) -> None:
     assert load({"webhook-url": text}, OURS, {}).webhooks.url == url
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "http://host:9680",
@@ -290,7 +291,7 @@ def test_webhooks_have_bounds_by_default() -> None:
     assert load({"webhook-port": "9443", "webhook-concurrency": "1"}, OURS, {}).webhooks.port == 9443
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "address"),
     [
         ({}, "0.0.0.0"),

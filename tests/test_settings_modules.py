@@ -7,6 +7,7 @@ import pytest
 
 from hookrunner.errors import BadSetting
 from hookrunner.settings import HooksSettings, ModulesSettings, load
+from tests.tables import each
 
 OURS, SHELL, ADDON = "hookrunner", "shell-operator", "addon-operator"
 
@@ -63,7 +64,7 @@ def test_a_variable_counts_with_its_prefix_before_it_counts_without(
     assert modules({}, program, environ).directories == (Path(directory),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("environ", "directory"),
     [
         ({}, "/shell"),
@@ -81,7 +82,7 @@ def test_an_addon_operators_global_hooks_may_be_named_as_a_shell_operators_hooks
     assert settings.hooks.environ["SHELL_OPERATOR_HOOKS_DIR"] == "/shell"
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "optional"),
     [
         ({"modules-dir": ""}, False),
@@ -97,7 +98,7 @@ def test_hooks_that_nobody_asked_for_may_be_missing_where_there_are_modules(
     assert HooksSettings().optional is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "text", "labels"),
     [
         (OURS, "", {"heritage": "hookrunner"}),
@@ -115,7 +116,7 @@ def test_all_four_extenders_are_asked_unless_some_are_named() -> None:
     assert modules({"applied-module-extenders": "KubeConfig,Static"}).extenders == ("KubeConfig", "Static")
 
 
-@pytest.mark.parametrize(
+@each(
     ("flag", "text", "field", "value"),
     [
         ("crd-filters", "draft-", "crd_filters", ("draft-",)),
@@ -132,7 +133,7 @@ def test_a_text_becomes_what_rooms_work_with(flag: str, text: str, field: str, v
     assert getattr(modules({flag: text}), field) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("flag", "text", "allowed"),
     [
         ("applied-module-extenders", "Static,Static", "each once"),

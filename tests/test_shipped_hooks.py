@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.cli.main import run
+from tests.tables import each
 
 ROOT = Path(__file__).parents[1]
 DIRECTORIES = [ROOT / "hooks", ROOT / "webhooks"]
@@ -44,7 +45,7 @@ def imported(hook: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook.suffix == ".py"], ids=lambda hook: str(hook.name))
+@each("hook", [hook for hook in HOOKS if hook.suffix == ".py"], ids=lambda hook: str(hook.name))
 def test_hooks_in_python_need_its_standard_library_only(hook: Path) -> None:
     assert imported(hook) <= sys.stdlib_module_names
 

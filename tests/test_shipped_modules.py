@@ -23,6 +23,7 @@ from hookrunner.modules.shelf import load
 from hookrunner.values import config_sections, schemas
 from hookrunner.values.section_store import SectionStore
 from tests.controlplane.cluster import Cluster
+from tests.tables import each
 
 ROOT = Path(__file__).parents[1]
 MODULES = ROOT / "modules"
@@ -136,7 +137,7 @@ def test_every_value_is_explained_and_has_a_default(module: Module) -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "section", "complaint"),
     [
         ("metricsServer", "replicas: 0", "replicas"),
@@ -233,7 +234,7 @@ def test_the_linter_has_nothing_to_tell_about_their_hooks(capsys: pytest.Capture
     assert run(["hook", "lint", "--strict", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
 
 
-@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook.name))
+@each("hook", HOOKS, ids=lambda hook: str(hook.name))
 def test_their_hooks_need_the_standard_library_only(hook: Path) -> None:
     found = [node for node in ast.walk(ast.parse(hook.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = [one.module or "" if isinstance(one, ast.ImportFrom) else one.names[0].name for one in found]

@@ -11,6 +11,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.tables import each
+
 ROOT = Path(__file__).parents[1]
 PINNED = sorted((ROOT / "requirements").glob("*.txt"))
 AUDIT = ROOT / ".ci" / "audit.py"
@@ -43,7 +45,7 @@ def declared(*extras: str) -> list[Requirement]:
     return [Requirement(line) for line in lines if line and not line.startswith(("#", "%"))]
 
 
-@pytest.mark.parametrize("file", PINNED, ids=lambda file: file.name)
+@each("file", PINNED, ids=lambda file: file.name)
 def test_every_package_has_one_version_and_hashes(file: Path) -> None:
     assert entries(file)
     assert [entry for entry in entries(file) if "==" not in entry or "--hash=sha256:" not in entry] == []

@@ -67,7 +67,7 @@ def one_of(branches: Sequence[Step], value: JSON, old: JSON, path: str, found: l
             best, most = inner, count
     if len(matched) == 1:
         return matched[0]
-    said = f"Complaint {len(matched)} valid alternatives" if matched else "Complaint none valid"
+    said = f"Found {len(matched)} valid alternatives" if matched else "Found none valid"
     found.append(remark(f"{shown(path)} must validate one and only one schema (oneOf). {said}"))
     if matched:
         return 0

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hookrunner.certificates.issuing import LIFE, issue, made, renewal, service_names, url_names
 from hookrunner.certificates.material import Part, checked, doubts, lacking
 from tests.certificates.made import HOST, NOW, shaken
+from tests.tables import each
 
 LOCALHOST = ["localhost", "127.0.0.1", "::1"]
 
@@ -79,7 +80,7 @@ def test_a_service_has_four_names() -> None:
     assert service_names("hooks", "infra") == names
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "names"),
     [
         ("", ()),

@@ -22,6 +22,7 @@ from hookrunner.certificates.material import (
 )
 from hookrunner.errors import BadCertificate
 from tests.certificates.made import HOST, NOW, YEAR, Wish, authority, certificate, material, parts, shaken
+from tests.tables import each
 
 ROOT = authority()
 LEAF = certificate("server", ROOT)
@@ -71,7 +72,7 @@ LOCKED = LEAF.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailable
 GARBAGE = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("broken", "problem"),
     [
         ({0: b""}, "/certs/tls.crt is empty"),
@@ -111,7 +112,7 @@ def test_the_last_of_a_chain_is_nearest_to_its_root() -> None:
     assert last_of(chain).pem == ROOT.pem
 
 
-@pytest.mark.parametrize(
+@each(
     ("wish", "now", "expected"),
     [
         (Wish(), NOW, []),
@@ -127,7 +128,7 @@ def test_what_api_servers_may_refuse_is_told(wish: Wish, now: float, expected: l
     assert list(doubts(material(wish), now)) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "wanted", "expected"),
     [
         (("a.b",), ["a.b"], ()),
@@ -169,7 +170,7 @@ def test_what_cannot_be_read_of_the_old_is_left_out_of_an_overlap() -> None:
     assert overlap(GARBAGE, CAS[1], NOW) == CAS[1]
 
 
-@pytest.mark.parametrize(("age", "expected"), [(0, CAS[0]), (OVERLAP - 1, CAS[0]), (OVERLAP, b""), (-OVERLAP, CAS[0])])
+@each(("age", "expected"), [(0, CAS[0]), (OVERLAP - 1, CAS[0]), (OVERLAP, b""), (-OVERLAP, CAS[0])])
 def test_a_replaced_ca_lingers_for_an_hour(age: float, expected: bytes) -> None:
     assert lingering(CAS[0], NOW - age, NOW) == expected
 

@@ -1,8 +1,7 @@
 """What is kept of a chart, as far as files alone decide. What Helm keeps is asked in `test_cluster.py`."""
 
-import pytest
-
 from hookrunner.charts import chart_record
+from tests.tables import each
 
 V1 = {"Chart.yaml": b"apiVersion: v1\nname: old\nversion: 1\nappVersion: 2.5\nunknown: x\nkeywords: []\n"}
 NEEDS = b"dependencies: [{name: a}, {name: b, version: 1.0.0}]\n"
@@ -24,7 +23,7 @@ def test_subcharts_are_missing_by_the_name_that_they_give_themselves() -> None:
     assert chart_record.missing(files, chart_record.metadata(files)) == ["b"]
 
 
-@pytest.mark.parametrize("text", [b"a: [", b"text", b"dependencies: {a: b}", b"dependencies: [a]", b""])
+@each("text", [b"a: [", b"text", b"dependencies: {a: b}", b"dependencies: [a]", b""])
 def test_what_cannot_be_read_is_left_for_helm_to_refuse(text: bytes) -> None:
     files = {"Chart.yaml": text}
     assert chart_record.missing(files, chart_record.metadata(files)) == []

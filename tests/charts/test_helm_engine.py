@@ -4,12 +4,11 @@ import gzip
 import io
 import tarfile
 
-import pytest
-
 from hookrunner.charts.helm_engine import is_syntax_error, pack, shortened, unpack_subcharts
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ('{{ .Capabilities.APIVersions.Has "a/v1" }}', '{{ (slice .Capabilities.APIVersions 5).Has "a/v1" }}'),
@@ -54,7 +53,7 @@ c/templates/x.yaml:1:24
     nil pointer evaluating interface {}.c"""
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "expected"),
     [
         ("execution error at (c/templates/x.yaml:1:6): need it", "c/templates/x.yaml:1:6: need it"),
@@ -79,7 +78,7 @@ def test_messages_are_one_line_with_the_place_first(message: str, expected: str)
     assert shortened(message) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "expected"),
     [
         ("execution error at (hello/x.yaml:1:6): no hunter2 here", "hello/x.yaml:1:6: no *** here"),

@@ -10,6 +10,7 @@ from hookrunner.errors import RenderFailed
 from hookrunner.model.resources import JSON
 from kubetypes.yaml_values import YAML_1_1, documents
 from tests.charts.conftest import configmap
+from tests.tables import each
 
 LIST = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: s, labels: {own: x}}}\n"
 HOOK = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\n  annotations: {{{annotations}}}\n"
@@ -36,8 +37,8 @@ def test_great_numbers_are_integers_as_long_as_they_are_whole() -> None:
     ]
 
 
-@pytest.mark.parametrize("end", ["", "\n", "\n\n\n", "\n\n---\n"])
-@pytest.mark.parametrize("mark", ["|", "|+"])
+@each("end", ["", "\n", "\n\n\n", "\n\n---\n"])
+@each("mark", ["|", "|+"])
 def test_a_text_at_the_end_has_one_newline(mark: str, end: str) -> None:
     [found] = objects(configmap("a", f"  v: {mark}\n    one{end}"))
     assert found["data"] == {"v": "one\n"}
@@ -63,7 +64,7 @@ def test_labels_go_on_objects_and_hooks_and_not_inside() -> None:
     assert "heritage: h" in hook.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("annotations", "events", "weight", "policies"),
     [
         ('"helm.sh/hook": " pre-install,Post-Upgrade "', ("pre-install", "post-upgrade"), 0, ("before-hook-creation",)),
@@ -105,7 +106,7 @@ def test_only_the_notes_of_the_chart_itself_are_kept() -> None:
     assert (found.notes, found.objects) == ("hello", ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("a: 1\n", "document 1: an object needs apiVersion and kind"),

@@ -4,18 +4,17 @@ import re
 import time
 from pathlib import Path
 
-import pytest
-
 from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.status import failing_hooks, work
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
 from hookrunner.model.tasks import HookRun, ModuleTask, Task
+from tests.tables import each
 
 ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
 
 
-@pytest.mark.parametrize(
+@each(
     ("phase", "wait", "said"),
     [
         (Phase.STARTUP, True, "its onStartup hooks run"),

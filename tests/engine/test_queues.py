@@ -17,6 +17,7 @@ from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
 from hookrunner.pacing import TokenBucket
 from tests.fakes.clocks import awkward, run_watched
+from tests.tables import each
 
 
 @dataclass
@@ -90,7 +91,7 @@ def test_a_run_of_one_group_collapses_to_its_last_context() -> None:
     assert bench.drain() == ["3 4 5"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         (run("h", "a", merges=False), run("h", "b", merges=False)),
@@ -250,7 +251,7 @@ def test_a_dropped_task_is_gone() -> None:
     assert len(bench.queue) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("failures", "fraction", "seconds"),
     [(0, 0.99, 5.0), (1, 0.0, 6.0), (1, 0.99, 6.9), (2, 0.55, 7.5), (3, 0.0, 9.0), (4, 0.99, 13.9), (5, 0.99, 21.9)]
     + [(failures, 0.5, 32.0) for failures in (6, 7, 1000)],
@@ -355,7 +356,7 @@ async def taken_again(outcome: Failed | Postponed) -> None:
         queue.settle(task, outcome)
 
 
-@pytest.mark.parametrize("interval", [0.1, 0.2, 1.1, 7.7])
+@each("interval", [0.1, 0.2, 1.1, 7.7])
 def test_a_rate_limit_ends_where_the_timer_is_early(interval: float) -> None:
     """What is left of it when its task comes up again is no reason to ask at once."""
     run_watched(limited(interval), awkward(interval))

@@ -6,6 +6,7 @@ import pytest
 
 from hookrunner.errors import StartRefused
 from hookrunner.hooks.discovery import find, safe_name
+from tests.tables import each
 
 
 def tree(root: Path, *paths: str) -> Path:
@@ -94,7 +95,7 @@ def test_a_file_for_a_directory_refuses_the_start(tmp_path: Path) -> None:
         find(tree(tmp_path, "file") / "file")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "safe"),
     [
         ("002-cool-hooks/monitor-namespaces.py", "002-cool-hooks-monitor-namespaces-py"),

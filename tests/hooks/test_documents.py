@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from hookrunner.hooks.documents import every, every_json, first, first_json, folded
 from hookrunner.model.resources import JSON
 from kubetypes.yaml_values import BadDocument
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         b'\xef\xbb\xbf{"a": 1, "b": [true]}',
@@ -26,12 +27,12 @@ def test_a_configuration_is_read_leniently(text: bytes) -> None:
     assert first(text) == {"a": 1, "b": [True]}
 
 
-@pytest.mark.parametrize("text", [b"", b"\n\n", b"# a remark\n", b"null"])
+@each("text", [b"", b"\n\n", b"# a remark\n", b"null"])
 def test_a_configuration_that_says_nothing_is_none(text: bytes) -> None:
     assert first(text) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         (b"", []),
@@ -58,7 +59,7 @@ def test_what_is_not_json_throughout_is_yaml_as_a_whole(text: bytes, found: list
     assert every(text) == (found, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "number", "language"),
     [
         (b'{"a":1}\n{"b":', 2, "JSON"),

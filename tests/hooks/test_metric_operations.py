@@ -8,11 +8,12 @@ import pytest
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.metric_operations import parse
 from hookrunner.model.operations import MetricAction, MetricOperation
+from tests.tables import each
 
 ADD, SET, OBSERVE, EXPIRE = MetricAction.ADD, MetricAction.SET, MetricAction.OBSERVE, MetricAction.EXPIRE
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "operation"),
     [
         ({"name": "a", "action": "add", "value": 1}, MetricOperation(ADD, "a", 1.0)),
@@ -53,7 +54,7 @@ def test_an_unknown_action_is_dropped_with_a_warning(document: Any, capfd: pytes
     assert "did you mean 'set'?" in warning or "use one of add, set, observe, expire" in warning
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "reason"),
     [
         ({"action": "set", "value": 1}, "name is required for set"),

@@ -8,6 +8,7 @@ import pytest
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.patches import parse
 from hookrunner.model.operations import ObjectOperation, Verb
+from tests.tables import each
 
 
 def one(**document: Any) -> ObjectOperation:
@@ -29,7 +30,7 @@ CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a",
 TARGET = {"kind": "Pod", "name": "a", "namespace": "ns"}
 
 
-@pytest.mark.parametrize("verb", ["Create", "CreateOrUpdate", "CreateIfNotExists", "Apply"])
+@each("verb", ["Create", "CreateOrUpdate", "CreateIfNotExists", "Apply"])
 def test_what_creates_takes_its_coordinates_from_the_object(verb: str) -> None:
     operation = one(operation=verb, object=CONFIG_MAP, namespace="ignored", name="ignored")
     assert operation == ObjectOperation(Verb(verb), "ConfigMap", "a", "v1", "ns", body=CONFIG_MAP)
@@ -91,7 +92,7 @@ def test_keys_of_json_are_taken_in_any_case_those_of_yaml_are_not() -> None:
     assert parse(b"operation: Delete\nkind: Pod\nname: a\napiversion: v1")[0].api_version == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "meaning"),
     [("y", True), ("Yes", True), ("on", True), ("true", True), ("n", False), ("no", False), ("off", False)],
 )
@@ -122,7 +123,7 @@ def test_an_empty_file_asks_for_nothing(text: str) -> None:
     assert parse(text.encode()) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "reason"),
     [
         ({}, "operation is required"),

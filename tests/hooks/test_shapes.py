@@ -17,13 +17,14 @@ from hookrunner.hooks.shapes import (
     suggestion,
 )
 from hookrunner.model.resources import JSON
+from tests.tables import each
 
 
 def problems(value: JSON, shape: Shape) -> list[str]:
     return [str(problem) for problem in check(value, shape, "x")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shape", "wanted", "found"),
     [
         ("10", INTEGER, "integer", "string"),
@@ -44,7 +45,7 @@ def test_a_value_of_another_type_is_told_by_both_names(value: JSON, shape: Shape
     assert problem.startswith(f'x must be of type {wanted}: "{found}"; write ')
 
 
-@pytest.mark.parametrize("number", [10, 1.0, 1e3, 0, -5])
+@each("number", [10, 1.0, 1e3, 0, -5])
 def test_a_whole_number_may_be_written_with_a_point(number: float) -> None:
     assert problems(number, INTEGER) == []
 

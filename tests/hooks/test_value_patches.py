@@ -6,11 +6,12 @@ import pytest
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.json_patches import parse
 from hookrunner.model.values import PatchOperation
+from tests.tables import each
 
 ADD = PatchOperation("add", "/foo/a", 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "operations"),
     [
         (b"", ()),
@@ -31,7 +32,7 @@ def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOpera
     assert parse(text) == operations
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         (b'{"op":"replace","path":"/foo/a","value":1}', "unsupported patch operation 'replace'"),

@@ -12,6 +12,7 @@ from hookrunner.hooks.verdicts import admission, conversion
 from hookrunner.model.contexts import ContextType
 from hookrunner.model.operations import Answer
 from hookrunner.model.reviews import Converted, Verdict
+from tests.tables import each
 
 STEP = {"op": "add", "path": "/a", "value": 1}
 
@@ -20,7 +21,7 @@ def in_base64(value: Any) -> str:
     return base64.b64encode(orjson.dumps(value)).decode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "verdict"),
     [
         (b"", None),
@@ -38,7 +39,7 @@ def test_a_verdict_is_the_first_json_value_and_what_it_does_not_say_is_no(text: 
     assert admission(text) == verdict
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "patch"),
     [
         (in_base64([STEP]), (STEP,)),
@@ -54,7 +55,7 @@ def test_a_patch_is_base64_or_the_steps_themselves(written: Any, patch: Any) -> 
     assert admission(orjson.dumps({"allowed": True, "patch": written})) == Verdict(allowed=True, patch=patch)
 
 
-@pytest.mark.parametrize(
+@each(
     ("response", "said"),
     [
         ({"allowed": "yes"}, 'allowed must be of type boolean: "string"; write true or false without quotes'),
@@ -84,7 +85,7 @@ def test_a_wrong_verdict_says_which_key_and_what_to_write(response: Any, said: s
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "result"),
     [
         (b"", None),
@@ -98,7 +99,7 @@ def test_converted_objects_or_a_reason_are_read(text: bytes, result: Converted |
     assert conversion(text) == result
 
 
-@pytest.mark.parametrize(
+@each(
     ("response", "said"),
     [
         ({"failedMessage": 1}, "failedMessage must be of type string"),

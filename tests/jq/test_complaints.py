@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.jq.complaints import of_failure, of_syntax
+from tests.tables import each
 
 HIDDEN = "hunter2"
 UNREPEATED = "the program has raised an error, which is not repeated here: it may hold parts of the object"
@@ -17,7 +18,7 @@ def failure(program: str, obj: str) -> str:
     return of_failure(str(failed.value), program)
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "obj", "told"),
     [
         (".a.b", '{"a":"hunter2"}', 'Cannot index string with string ("b")'),

@@ -7,10 +7,9 @@ gojq's side was observed by running its command, and for what the command adds t
 
 from typing import Any
 
-import pytest
-
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.program import Jq
+from tests.tables import each
 
 SAME = [
     ("leaf_paths", 1, "refused"),
@@ -84,11 +83,11 @@ async def outcome(program: str, obj: Any) -> str:
     return "fails" if isinstance(result, FilterFailed) else result.decode()
 
 
-@pytest.mark.parametrize(("program", "obj", "expected"), SAME)
+@each(("program", "obj", "expected"), SAME)
 async def test_where_the_predecessor_is_matched(program: str, obj: Any, expected: str) -> None:
     assert await outcome(program, obj) == expected
 
 
-@pytest.mark.parametrize(("program", "obj", "expected"), OURS)
+@each(("program", "obj", "expected"), OURS)
 async def test_where_we_differ_from_the_predecessor(program: str, obj: Any, expected: str) -> None:
     assert await outcome(program, obj) == expected

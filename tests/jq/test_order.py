@@ -3,9 +3,8 @@
 from itertools import combinations
 from typing import Any
 
-import pytest
-
 from hookrunner.jq.value_functions import compare
+from tests.tables import each
 
 ASCENDING: list[Any] = [
     None,
@@ -34,13 +33,11 @@ ASCENDING: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("smaller", "greater"), list(combinations(ASCENDING, 2)))
+@each(("smaller", "greater"), list(combinations(ASCENDING, 2)))
 def test_values_are_ordered_as_jq_orders_them(smaller: Any, greater: Any) -> None:
     assert compare(smaller, greater) < 0 < compare(greater, smaller)
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), [(1, 1.0), (0, -0.0), ({"a": 1, "b": [2]}, {"b": [2], "a": 1}), (10**17, 1e17), (None, None)]
-)
+@each(("left", "right"), [(1, 1.0), (0, -0.0), ({"a": 1, "b": [2]}, {"b": [2], "a": 1}), (10**17, 1e17), (None, None)])
 def test_equal_values_are_equal(left: Any, right: Any) -> None:
     assert compare(left, right) == 0

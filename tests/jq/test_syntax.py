@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hookrunner.jq.paths import outputs_of
 from hookrunner.jq.syntax import NotSimple
+from tests.tables import each
 
 SIMPLE = [
     ".",
@@ -65,12 +66,12 @@ MORE_THAN_LINEAR = [
 ]
 
 
-@pytest.mark.parametrize("program", SIMPLE)
+@each("program", SIMPLE)
 def test_simple_programs_are_compiled_here(program: str) -> None:
     assert callable(outputs_of(program))
 
 
-@pytest.mark.parametrize("program", LEFT_TO_LIBJQ + MORE_THAN_LINEAR)
+@each("program", LEFT_TO_LIBJQ + MORE_THAN_LINEAR)
 def test_other_programs_are_left_to_libjq(program: str) -> None:
     with pytest.raises(NotSimple):
         outputs_of(program)

@@ -4,11 +4,12 @@ import pytest
 
 from hookrunner.kube.refusals import without_values
 from hookrunner.model.resources import JSON
+from tests.tables import each
 
 INVALID = 'ConfigMap "a" is invalid: '
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "kept"),
     [
         (

@@ -15,6 +15,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import ServerCertificate, make_server_certificate
+from tests.tables import each
 
 SERVER = "https://cluster.example.com:6443"
 ORIGIN = "kubeconfig '/home/me/.kube/config', context 'prod'"
@@ -28,7 +29,7 @@ def refused(status: int = 401, message: str = "Unauthorized", reason: str = "Una
     return api_error(status, reason, message)
 
 
-@pytest.mark.parametrize(
+@each(
     ("means", "advice"),
     [
         ("token", "it may have expired"),

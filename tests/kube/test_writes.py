@@ -13,6 +13,7 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Call, Client
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
+from tests.tables import each
 
 PODS = Resource("v1", "Pod", "pods", True)
 POD = ObjectRef(PODS, "default", "web-0")
@@ -81,7 +82,7 @@ async def test_deletion_names_the_object_that_is_meant() -> None:
     assert [call.body for call in server.calls] == [options, None]
 
 
-@pytest.mark.parametrize(
+@each(
     ("ref", "path"),
     [
         (POD, "/api/v1/namespaces/default/pods/web-0"),

@@ -9,6 +9,7 @@ from kubesandbox import discovery
 from kubesandbox.kinds import Kind, Kinds, Subresource, builtin
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import GROUPS, discovered
+from tests.tables import each
 
 SCALE = Subresource("scale", "autoscaling", "v1", "Scale", ("get", "patch", "update"))
 
@@ -44,7 +45,7 @@ def only_served(kinds: Kinds, group: str, resources: list[dict[str, Any]]) -> li
     return [one for one in resources if served(one["name"])]
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@each("group", GROUPS)
 def test_resources_of_a_group_are_those_of_the_real_server(kinds: Kinds, cluster: Cluster, group: str) -> None:
     version = GROUPS[group]
     real = cluster.request("GET", f"/apis/{group}/{version}" if group else f"/api/{version}").body
@@ -154,7 +155,7 @@ def test_every_path_of_the_index_is_one_that_a_real_server_has_too(kinds: Kinds,
     assert set(told) <= set(real)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "verbose", "text"),
     [
         ("/healthz", False, "ok"),

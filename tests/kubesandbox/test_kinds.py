@@ -10,6 +10,7 @@ from kubesandbox.kinds import Kind, Kinds, builtin
 from kubesandbox.schemas import Schema
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import DATA, KINDS, generate
+from tests.tables import each
 
 
 def pods() -> Kind:
@@ -34,7 +35,7 @@ def test_a_built_in_kind_has_its_names_scope_and_columns() -> None:
     assert [column["name"] for column in kind.columns][:5] == ["Name", "Ready", "Status", "Restarts", "Age"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("api_version", "kind", "stored"),
     [
         ("v1", "Namespace", "namespaces"),

@@ -2,12 +2,11 @@
 
 import re
 
-import pytest
-
 from kubesandbox import names
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "good", "bad"),
     [
         (names.subdomain, ["a", "a.b", "1a", "a-b.c"], ["", "A", "a_b", "-a", "a-", "a..b", "a" * 254]),

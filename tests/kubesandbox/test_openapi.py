@@ -12,6 +12,7 @@ from kubesandbox import openapi
 from kubesandbox.kinds import Kind, Kinds, Subresource, builtin
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import GROUPS
+from tests.tables import each
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SCALE = Subresource("scale", "autoscaling", "v1", "Scale", ("get", "patch", "update"))
@@ -165,7 +166,7 @@ def test_what_is_not_served_has_no_document(kinds: Kinds) -> None:
     assert "apis/example.com/v1beta2" not in str(openapi.index(kinds))
 
 
-@pytest.mark.parametrize(
+@each(
     ("group", "identifier"),
     [("kd1.example.com", "kd1ExampleCom"), ("a-b.c", "aBC"), ("3d.example.com", "dExampleCom"), ("x.1y", "x1y")],
 )

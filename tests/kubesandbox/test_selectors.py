@@ -12,6 +12,7 @@ from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.oracle import Oracle, oracle_of
+from tests.tables import each
 
 LABELS: list[dict[str, str]] = [
     {},
@@ -115,7 +116,7 @@ def by_labels(text: str) -> Any:
     return [f"s{place}" for place, labels in enumerate(LABELS) if selector.matches(labels)]
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:40])
+@each("text", TEXTS, ids=lambda text: ascii(text)[:40])
 def test_a_label_selector_selects_or_is_refused_as_on_a_real_server(oracle: Oracle, text: str) -> None:
     assert by_labels(text) == theirs(oracle, "/api/v1/{ns}/secrets", labelSelector=text)
 
@@ -129,7 +130,7 @@ def test_random_label_selectors_do_as_on_a_real_server(oracle: Oracle, text: str
     assert by_labels(text) == theirs(oracle, "/api/v1/{ns}/secrets", labelSelector=text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("selector", "labels", "selected"),
     [
         ({}, {}, True),
@@ -144,7 +145,7 @@ def test_an_object_selects_by_labels_and_expressions(selector: Any, labels: dict
     assert selectors.from_object(selector).matches(labels) == selected
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "said"),
     [
         ({"key": "a", "operator": "Eq"}, '"Eq" is not a valid label selector operator'),
@@ -189,7 +190,7 @@ def by_fields(text: str, kind: Kind, objects: list[Any]) -> Any:
     return [obj["metadata"]["name"] for obj in objects if selector.matches(obj)]
 
 
-@pytest.mark.parametrize("text", FIELD_TEXTS, ids=ascii)
+@each("text", FIELD_TEXTS, ids=ascii)
 def test_a_field_selector_selects_or_is_refused_as_on_a_real_server(oracle: Oracle, text: str) -> None:
     objects = oracle.ask("GET", "/api/v1/{ns}/secrets")[1]["items"]
     assert by_fields(text, SECRETS, objects) == theirs(oracle, "/api/v1/{ns}/secrets", fieldSelector=text)
@@ -236,7 +237,7 @@ FIELDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.stored)
+@each("kind", KINDS, ids=lambda kind: kind.stored)
 def test_each_kind_has_the_fields_that_it_has_on_a_real_server(oracle: Oracle, kind: Kind) -> None:
     path = f"/apis/{kind.group}/v1" if kind.group else "/api/v1"
     path = f"{path}/{{ns}}/{kind.plural}" if kind.namespaced else f"{path}/{kind.plural}"
@@ -245,7 +246,7 @@ def test_each_kind_has_the_fields_that_it_has_on_a_real_server(oracle: Oracle, k
         assert by_fields(f"{field}=no such", kind, []) == asked
 
 
-@pytest.mark.parametrize(
+@each(
     ("plural", "text", "obj", "selected"),
     [
         ("pods", "spec.hostNetwork=false", {"spec": {}}, True),

@@ -15,6 +15,7 @@ from kubesandbox.kinds import Kind, Kinds, builtin
 from kubesandbox.tables import PRINTERS, cells, table
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import TABLE, fetch, path
+from tests.tables import each
 
 OBJECTS = (Path(__file__).parent / "columns/rich_objects.yaml").read_text().split("\n---\n")
 KINDS = Kinds(builtin())
@@ -75,7 +76,7 @@ def shared(cluster: Cluster) -> Iterator[str]:
         yield name
 
 
-@pytest.mark.parametrize("text", OBJECTS, ids=title)
+@each("text", OBJECTS, ids=title)
 def test_cells_are_those_of_the_real_server(cluster: Cluster, shared: str, text: str) -> None:
     unique = f"t{secrets.token_hex(4)}"
     obj = yaml.safe_load(text.replace("NAMESPACE", shared).replace("NAME", unique))
@@ -135,7 +136,7 @@ def test_rows_of_pods_that_ended_are_marked(phase: str, hidden: bool) -> None:
     assert ("conditions" in made["rows"][0]) is hidden
 
 
-@pytest.mark.parametrize("kind", [kind for kind in builtin() if kind.served], ids=lambda kind: kind.stored)
+@each("kind", [kind for kind in builtin() if kind.served], ids=lambda kind: kind.stored)
 def test_an_object_with_nothing_in_it_still_has_its_row(kind: Kind) -> None:
     row = cells(kind, {"metadata": {"name": "a"}}, NOW)
     assert len(row) in (len(kind.columns), len(kind.columns) + 1)

@@ -3,20 +3,17 @@
 import pytest
 
 from kubetypes.foreign_pages import objection
+from tests.tables import each
 
 OURS = ("10.1.2.3", "debug.example.com")
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST:1", "127.0.0.1:80", "127.9.9.9", "[::1]:80", "[::1]", "10.1.2.3:9652"]
-)
+@each("host", ["localhost", "LOCALHOST:1", "127.0.0.1:80", "127.9.9.9", "[::1]:80", "[::1]", "10.1.2.3:9652"])
 def test_this_machine_and_our_own_addresses_are_ours(host: str) -> None:
     assert objection({}, host, OURS) == ""
 
 
-@pytest.mark.parametrize(
-    "host", ["", ":80", "evil.example", "localhost.evil.example", "10.1.2.4", "0.0.0.0", "[", "]:"]
-)
+@each("host", ["", ":80", "evil.example", "localhost.evil.example", "10.1.2.4", "0.0.0.0", "[", "]:"])
 def test_every_other_host_is_a_foreign_page(host: str) -> None:
     assert objection({}, host, OURS) == f"as host {host!r}"
 
@@ -25,7 +22,7 @@ def test_without_names_of_our_own_only_loopback_is_ours() -> None:
     assert objection({}, "10.1.2.3:9652") == "as host '10.1.2.3:9652'"
 
 
-@pytest.mark.parametrize(
+@each(
     ("origin", "host", "refused"),
     [
         ("http://localhost:3000", "localhost:9652", False),

@@ -10,6 +10,7 @@ from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.match_conditions import MASTERS, failing
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.oracle import Oracle, oracle_of
+from tests.tables import each
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 USER = {"username": "admin", "groups": [MASTERS, "system:authenticated"]}
@@ -78,7 +79,7 @@ def ours(expressions: list[str]) -> str | None:
         return f"!{error}"
 
 
-@pytest.mark.parametrize(("expressions", "outcome"), OUTCOMES)
+@each(("expressions", "outcome"), OUTCOMES)
 def test_a_condition_decides(expressions: list[str], outcome: str | None) -> None:
     found = ours(expressions)
     if outcome is None or not outcome.startswith("!"):

@@ -3,9 +3,10 @@
 import pytest
 
 from kubetypes.patterns import InvalidInGo, NotDoneHere, compiled
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "found", "not_found"),
     [
         ("^a$", ["a"], ["a\n", "b"]),
@@ -42,7 +43,7 @@ def test_a_pattern_means_what_it_means_in_go(pattern: str, found: list[str], not
     assert [text for text in not_found if matches(text)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "what", "part"),
     [
         ("(", "missing closing )", "("),
@@ -88,8 +89,6 @@ def test_matches_are_found_as_go_finds_them() -> None:
     assert compiled(".").find_all("\ud800") == ["\ufffd"]
 
 
-@pytest.mark.parametrize(
-    "pattern", ["^([a-z0-9]+-?)+$", "(a+)+$", "^(a|aa)+$", "(.*a){20}", "^(([a-z])+.)+[A-Z]([a-z])+$"]
-)
+@each("pattern", ["^([a-z0-9]+-?)+$", "(a+)+$", "^(a|aa)+$", "(.*a){20}", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_a_text_of_a_megabyte_is_matched_whatever_the_pattern(pattern: str) -> None:
     assert not compiled(pattern).matches("a" * 2**20 + "!") or pattern == "(.*a){20}"

@@ -4,13 +4,14 @@ import pytest
 
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, YAML_1_2, BadDocument, documents
+from tests.tables import each
 
 
 def value(text: str, old_words: bool = False) -> JSON:
     return next(documents(text.encode(), YAML_1_1 if old_words else YAML_1_2))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meaning"),
     [
         ("5", 5),
@@ -50,7 +51,7 @@ def test_a_plain_word_means_what_a_kubernetes_user_means(text: str, meaning: JSO
     assert (found, type(found)) == (meaning, type(meaning))
 
 
-@pytest.mark.parametrize("word", ["y", "N", "yes", "No", "ON", "off"])
+@each("word", ["y", "N", "yes", "No", "ON", "off"])
 def test_the_old_words_for_true_and_false_are_texts_except_in_the_old_dialect(word: str) -> None:
     assert value(word) == word
     assert value(word, old_words=True) is (word.lower() in ("y", "yes", "on"))
@@ -88,7 +89,7 @@ def test_documents_are_read_one_by_one_and_none_before_it_is_asked_for() -> None
     assert error.value.number == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "reason"),
     [
         ("? [a]\n: 1", "line 1: a key must be a text"),

@@ -1,16 +1,15 @@
 """When contexts that say different things can meet in one run. What is told of a text: test_samples.py."""
 
-import pytest
-
 from hookrunner.linting.contexts import may_combine
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
+from tests.tables import each
 
 NO_CHANGES: frozenset[Change] = frozenset()
 GROUPED = Kubernetes("pods", "Pod", group="all")
 TICK = Schedule("tick", "* * * * *")
 
 
-@pytest.mark.parametrize(
+@each(
     ("kubernetes", "schedules", "meet"),
     [
         ((), (), False),

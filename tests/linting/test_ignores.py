@@ -1,9 +1,8 @@
 """Which findings a comment silences."""
 
-import pytest
-
 from hookrunner.linting.findings import Finding
 from hookrunner.linting.ignores import applied
+from tests.tables import each
 
 TEN = "#\n" * 10
 
@@ -12,7 +11,7 @@ def left(text: str, *findings: Finding) -> list[str]:
     return [finding.code for finding in applied("a", text, findings)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "codes"),
     [
         ("", ["crlf"]),

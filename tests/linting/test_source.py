@@ -3,17 +3,16 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 from hookrunner.linting import keys
 from hookrunner.linting.source import Language, Source
+from tests.tables import each
 
 
 def source(text: str, name: str = "hook") -> Source:
     return Source(Path(name), text.encode())
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "name", "language"),
     [
         ("#!/bin/sh", "hook", Language.SHELL),
@@ -32,7 +31,7 @@ def test_the_language_is_that_of_the_first_line_or_of_the_name(first: str, name:
     assert source(f"{first}\n", name).language is language
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "others"),
     [
         ('source "$(hookrunner shell-lib)"', False),

@@ -7,6 +7,7 @@ import pytest
 from hookrunner.metrics.bounds import Bounds
 from hookrunner.metrics.hooks import HookMetrics
 from tests.metrics.test_hooks import lines, op
+from tests.tables import each
 
 
 def numbered(count: int, action: str = "set", **rest: Any) -> list[Any]:
@@ -65,7 +66,7 @@ def test_long_labels_count_for_more() -> None:
     assert len(lines(metrics)) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "labels", "told"),
     [
         ("m" * 201, {}, "a name may have 200 characters, this one has 201"),

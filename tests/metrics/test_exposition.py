@@ -1,11 +1,10 @@
 """The text format: names as declared, escaping, numbers as Go prints them."""
 
-import pytest
-
 from hookrunner.metrics.exposition import family, label_text, line, number, pieces
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (1.0, "1"),

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hookrunner.metrics.hooks import HookMetrics, sanitized
 from hookrunner.model.operations import MetricAction, MetricOperation
+from tests.tables import each
 
 
 def op(action: str, name: str = "m", value: float = 1.0, **rest: Any) -> MetricOperation:
@@ -94,7 +95,7 @@ def test_an_empty_label_is_no_label() -> None:
     assert lines(metrics) == ['m{hook="h"} 2']
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "shown"),
     [("m-13 x", "m_13_x"), ("{PREFIX}m22", "_PREFIX_m22"), ("9lives", "_lives"), ("ns:x", "ns:x"), ("ä", "_")],
 )
@@ -115,7 +116,7 @@ def test_buckets_are_those_of_the_first_operation_and_default_to_prometheus() ->
     assert " ".join(bounds) == "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf 2 +Inf"
 
 
-@pytest.mark.parametrize(
+@each(
     ("operation", "reason"),
     [
         (op("set", "c"), "c is a counter until a restart"),

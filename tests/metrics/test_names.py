@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from hookrunner.errors import StartRefused
 from hookrunner.metrics.names import Metrics, rows, ticks
 from hookrunner.metrics.requests import Requests
+from tests.tables import each
 
 REFERENCE = """
 live_ticks counter
@@ -92,7 +93,7 @@ def own_lines(metrics: Metrics) -> list[str]:
     return metrics.exposition().decode().partition("# HELP python_")[0].splitlines()
 
 
-@pytest.mark.parametrize("line", REFERENCE.split("\n")[1:-1])
+@each("line", REFERENCE.split("\n")[1:-1])
 def test_each_metric_of_the_predecessor_has_its_exact_name_type_and_labels(line: str) -> None:
     name, kind, labels = [*line.split(), ""][:3]
     metrics = Metrics("shell_operator_")
@@ -101,7 +102,7 @@ def test_each_metric_of_the_predecessor_has_its_exact_name_type_and_labels(line:
     assert_shown(own_lines(metrics), full, kind, labels)
 
 
-@pytest.mark.parametrize("line", MODULES.split("\n")[1:-1])
+@each("line", MODULES.split("\n")[1:-1])
 def test_each_metric_of_modules_has_its_exact_name_type_and_labels(line: str) -> None:
     name, kind, labels = [*line.split(), ""][:3]
     metrics = Metrics("addon_operator_")
@@ -239,7 +240,7 @@ def test_queue_action_durations_can_be_left_out() -> None:
     assert not any("queue_action" in line for line in own_lines(metrics))
 
 
-@pytest.mark.parametrize(("uptime", "value"), [(0, 1), (9.9, 1), (10, 2), (3600, 361)])
+@each(("uptime", "value"), [(0, 1), (9.9, 1), (10, 2), (3600, 361)])
 def test_live_ticks_grow_every_ten_seconds(uptime: float, value: int) -> None:
     assert ticks(uptime) == value
 

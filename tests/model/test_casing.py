@@ -1,13 +1,13 @@
 """The vectors of addon-operator.md §1.1: names and keys, those that survive both ways and those that do not."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner.model.casing import camel, kebab
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "key"),
     [
         ("module1", "module1"),
@@ -24,7 +24,7 @@ def test_a_name_and_its_key_are_made_from_each_other(name: str, key: str) -> Non
     assert (camel(name), kebab(key)) == (key, name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "key", "name"),
     [
         ("module-1", "module1", "module1"),

@@ -1,11 +1,10 @@
 """The vectors of shell-operator.md §8.2."""
 
-import pytest
-
 from hookrunner.model.paths import admission_path, conversion_path, webhook_id
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "found"),
     [
         ("importantHook", "important-hook"),

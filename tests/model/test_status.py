@@ -1,11 +1,10 @@
 """How messages of several lines are shown where there is one."""
 
-import pytest
-
 from hookrunner.model.status import one_line, some
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("", ""),
@@ -19,9 +18,7 @@ def test_lines_are_joined_so_that_lists_stay_lists(text: str, shown: str) -> Non
     assert one_line(text) == shown
 
 
-@pytest.mark.parametrize(
-    ("count", "end"), [(0, ""), (1, "a0"), (20, "a19"), (21, "a19; and 1 more"), (99, "and 79 more")]
-)
+@each(("count", "end"), [(0, ""), (1, "a0"), (20, "a19"), (21, "a19; and 1 more"), (99, "and 79 more")])
 def test_of_many_names_the_first_are_told_and_how_many_more_there_are(count: int, end: str) -> None:
     told = some([f"a{number}" for number in range(count)], "; ")
     assert told.endswith(end)

@@ -9,6 +9,7 @@ from hookrunner.modules.enabled import CONFIG, DYNAMIC, REQUIRES, STATIC, Facts,
 from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from tests.modules.conftest import module, requiring
+from tests.tables import each
 
 ON, OFF, UNDECIDED = Choice.ON, Choice.OFF, Choice.UNDECIDED
 A = module("my-addon")
@@ -23,7 +24,7 @@ def facts(static: bool | None, dynamic: bool | None, config: bool | None) -> Fac
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("static", "dynamic", "config", "choice", "by"),
     [
         (None, None, None, OFF, ""),
@@ -43,7 +44,7 @@ def test_the_last_extender_that_says_anything_wins(
     assert (decision.choice, decision.by) == (choice, by)
 
 
-@pytest.mark.parametrize(
+@each(
     ("chain", "by"),
     [
         (("Static",), STATIC),
@@ -86,7 +87,7 @@ def test_a_module_that_is_off_needs_no_valid_values_and_others_values_do_not_mat
     assert uncertain(A, Decision(ON, CONFIG), Facts(invalid={"other": "bad"})) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("needs", "version", "choice", "told"),
     [
         ("b", ON, None, ""),
@@ -110,7 +111,7 @@ def test_a_required_module_must_be_on_and_of_the_right_version(
     assert told in (decision.reason if decision else "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "cluster", "choice"),
     [
         ("", "", None),

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import orjson
-import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
@@ -14,6 +13,7 @@ from hookrunner.errors import BadModule
 from hookrunner.model.modules import Traits
 from hookrunner.model.resources import JSON
 from hookrunner.modules import traits, versions
+from tests.tables import each
 
 PAGE = (Path(__file__).parents[2] / "docs" / "module-yaml.md").read_text()
 SCHEMA: JSON = orjson.loads((Path(hookrunner.modules.__file__).parent / "module.schema.json").read_bytes())
@@ -47,7 +47,7 @@ def test_the_schema_has_every_trait_with_its_default() -> None:
     assert {name: of_requires[name]["default"] for name in required} == {**required, "modules": []}
 
 
-@pytest.mark.parametrize(
+@each(
     "document",
     [
         {},

@@ -8,6 +8,7 @@ from hookrunner.model.modules import Module, Traits
 from hookrunner.modules.order import ModuleOrder, cycles, sequence
 from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import module, requiring
+from tests.tables import each
 
 GATE = Traits(gate=True)
 
@@ -16,7 +17,7 @@ def names(modules: tuple[Module, ...]) -> str:
     return " ".join(module.name for module in modules)
 
 
-@pytest.mark.parametrize(
+@each(
     ("modules", "order"),
     [
         ((), ""),
@@ -32,7 +33,7 @@ def test_modules_run_by_weight_and_name_and_after_what_they_require(modules: tup
     assert names(sequence(modules[::-1])) == order
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "waits"),
     [
         ("first", set()),
@@ -68,7 +69,7 @@ def test_no_module_waits_for_the_weight_of_one_with_requirements() -> None:
     assert [wait.name for wait in order.waits_for("b")] == ["a"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("modules", "told"),
     [
         ((module("a", 1, requiring("b")), module("b", 2), module("c", 3, requiring("a", "b"))), {}),

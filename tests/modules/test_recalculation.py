@@ -11,6 +11,7 @@ from hookrunner.modules.enabled import REQUIRES, SCRIPT, Facts, Recalculation, S
 from hookrunner.settings.modules import EXTENDERS
 from tests.fakes.cost import QUADRATIC, growth
 from tests.modules.conftest import module, requiring
+from tests.tables import each
 
 
 class Scripts:
@@ -65,7 +66,7 @@ async def test_scripts_of_others_see_an_undecided_running_module_as_on() -> None
     assert scripts.saw["b"] == ["a"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "facts", "chain"),
     [
         (True, Facts(config={"a": True}), EXTENDERS),

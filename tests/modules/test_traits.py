@@ -10,6 +10,7 @@ from hookrunner.model.modules import Traits
 from hookrunner.modules import traits
 from hookrunner.modules.traits import Description
 from tests.modules.conftest import MakeTree
+from tests.tables import each
 
 FULL = b"""
 name: my-addon
@@ -49,12 +50,12 @@ def test_every_key_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize("text", [b"", b"# nothing", b"{}", b"requires: {}", b"requires: {modules: []}"])
+@each("text", [b"", b"# nothing", b"{}", b"requires: {}", b"requires: {modules: []}"])
 def test_missing_keys_have_their_defaults(text: bytes) -> None:
     assert traits.parse(text, "module.yaml") == Description()
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "pair"),
     [
         ("b", ("b", "")),
@@ -78,7 +79,7 @@ def test_unknown_keys_are_reported_and_change_nothing() -> None:
     assert found.unknown[2] == "wieght; did you mean 'weight'?"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         (b"a: [", "module.yaml: not YAML: line "),

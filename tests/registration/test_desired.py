@@ -8,6 +8,7 @@ from hookrunner.model.bindings import Admission, Conversion
 from hookrunner.model.paths import addon_of
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
 from tests.registration.world import a_hook
+from tests.tables import each
 
 URL = Target("https://host:9680/", "", "")
 SERVICE = Target("", "ns", "svc")
@@ -102,7 +103,7 @@ def test_both_kinds_of_webhook_share_their_paths() -> None:
     assert (len(found.validating), len(found.mutating), len(found.clashes)) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "client_config", "path"),
     [
         (URL, {"url": "https://host:9680/hooks/a"}, "/hooks/a"),

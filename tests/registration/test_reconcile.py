@@ -19,6 +19,7 @@ from hookrunner.registration.webhook_objects import (
     registrations,
 )
 from tests.registration.world import a_hook
+from tests.tables import each
 
 JSON = Any
 TARGET = Target("", "ns", "svc")
@@ -92,7 +93,7 @@ def foreign(name: str, **client: JSON) -> JSON:
 OURS = {"namespace": "ns", "name": "svc", "path": "/hooks/old"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "stays"),
     [
         (foreign("other"), True),
@@ -101,7 +102,7 @@ OURS = {"namespace": "ns", "name": "svc", "path": "/hooks/old"}
         (foreign("old", service=OURS | {"namespace": "elsewhere"}), True),
     ],
 )
-@pytest.mark.parametrize("incomplete", [True, False])
+@each("incomplete", [True, False])
 def test_only_what_leads_to_us_is_removed_and_only_if_all_hooks_are_known(
     entry: JSON, stays: bool, incomplete: bool
 ) -> None:

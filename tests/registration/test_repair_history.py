@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hookrunner.registration.disputes import RepairHistory, last_writer
+from tests.tables import each
 
 
 def managed(*managers: str) -> Any:
@@ -14,7 +15,7 @@ def managed(*managers: str) -> Any:
     return {"metadata": {"managedFields": entries[::-1]}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "writer"),
     [
         (None, "a client that deletes it"),

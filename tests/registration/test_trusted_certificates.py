@@ -5,6 +5,7 @@ import base64
 import pytest
 
 from hookrunner.registration.webhook_objects import TrustedCertificates, certificates
+from tests.tables import each
 
 
 def pem(*bodies: str, newline: str = "\n") -> bytes:
@@ -20,7 +21,7 @@ def found(text: str) -> list[bytes]:
     return list(certificates(base64.b64decode(text)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "blocks"),
     [
         (pem("AAAA", "BBBB"), (b"AAAA", b"BBBB")),
@@ -34,7 +35,7 @@ def test_certificates_of_a_file(text: bytes, blocks: tuple[bytes, ...]) -> None:
     assert certificates(text) == blocks
 
 
-@pytest.mark.parametrize(
+@each(
     ("present", "exact", "wanted"),
     [
         ("", False, [b"AAAA", b"BBBB"]),

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.releases.crd_comparison import merged
+from tests.tables import each
 
 
 def definition(*, versions: Any = None, schema: Any = None, labels: Any = None, **spec: Any) -> Any:
@@ -37,7 +36,7 @@ HOOK = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     "wanted",
     [
         definition(schema=SAID),
@@ -51,7 +50,7 @@ def test_what_the_server_leaves_out_or_fills_in_is_no_difference(wanted: Any) ->
     assert merged(served(definition(schema=SAID)), wanted) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "schema",
     [
         {"type": "object"},

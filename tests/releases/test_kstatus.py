@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.releases.kstatus import ObjectStatus, ended, may_wait, verdict
 from tests.releases.watching import condition
+from tests.tables import each
 
 JSON = Any
 READY = ""
@@ -36,7 +35,7 @@ def of_deployment(**status: JSON) -> JSON:
 EXCEEDED = [condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="too slow")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "message"),
     [
         (of_deployment(), READY),
@@ -61,7 +60,7 @@ ON_DELETE: JSON = {"updateStrategy": {"type": "OnDelete"}, "replicas": 2}
 NODES: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberAvailable": 2, "numberReady": 2}
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "message"),
     [
         (obj("StatefulSet", {"replicas": 2}, **DONE), "1 of 2 replicas are updated"),
@@ -98,7 +97,7 @@ DIED = [{"name": "c", "state": {"terminated": {"exitCode": 3, "reason": "Error"}
 UNSCHEDULABLE = condition("PodScheduled", "False", reason="Unschedulable", message="0/1 nodes")
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "ready", "end"),
     [
         (pod("Running", condition("Ready")), READY, "is Running"),
@@ -127,7 +126,7 @@ def widget(**status: JSON) -> JSON:
     return obj("Widget", None, "example.com/v1", **status)
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "message"),
     [
         (obj("PersistentVolumeClaim", None, "v1", phase="Pending"), "is Pending, not Bound"),
@@ -165,7 +164,7 @@ def test_other_kinds(found: JSON, message: str) -> None:
     assert said(verdict(found)) == message
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "api_version", "waits"),
     [
         ("ConfigMap", "v1", False),

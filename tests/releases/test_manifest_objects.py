@@ -4,6 +4,7 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id, stages
+from tests.tables import each
 
 RELEASE = ReleaseId("r", "ns")
 
@@ -12,7 +13,7 @@ def ids(*kinds: str) -> list[ObjectId]:
     return [ObjectId("v1", kind, "ns", "x") for kind in kinds]
 
 
-@pytest.mark.parametrize(
+@each(
     ("earlier", "later"),
     [
         ("Namespace", "ConfigMap"),

@@ -6,6 +6,7 @@ import pytest
 
 from hookrunner.releases import server_side_apply
 from hookrunner.releases.server_side_apply import faults, without_faults
+from tests.tables import each
 
 DEPLOYMENT = {
     "metadata": {"labels": {"app.kubernetes.io/name": "a"}, "finalizers": ["x/y"]},
@@ -20,7 +21,7 @@ def entry(operation: str = "Update", manager: str = "helm", version: str = "v1",
     return {"manager": manager, "operation": operation, "apiVersion": version, "fieldsV1": {"f:data": below}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "expected"),
     [
         ([], None),
@@ -58,7 +59,7 @@ def test_what_the_server_filled_in_is_not_counted_as_applied() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "expected"),
     [
         ('Apply failed with 1 conflict: conflict with "helm": .data.k', [("helm", ".data.k")]),
@@ -83,7 +84,7 @@ def test_conflicts_are_read_from_the_message(message: str, expected: list[tuple[
     assert server_side_apply.disputes(message) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "expected"),
     [
         (".spec.replicas", True),
@@ -104,7 +105,7 @@ def test_the_object_says_whether_it_sets_a_field(path: str, expected: bool) -> N
     assert server_side_apply.sets(DEPLOYMENT, path) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "expected"),
     [
         (
@@ -136,7 +137,7 @@ HEAD = "failed to create typed patch object (ns/x; apps/v1, Kind=Deployment): "
 PORTS = [{"port": 1, "name": "a"}, {"port": 2}, {"port": 1, "name": "b"}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "obj", "expected"),
     [
         (".spec.foo: field not declared in schema", {"spec": {"foo": 1, "bar": 2}}, {"spec": {"bar": 2}}),

@@ -21,6 +21,7 @@ from hookrunner.testing.happenings import (
     parse_happening,
 )
 from tests.fakes.cluster import configmap
+from tests.tables import each
 
 A, B = configmap("a"), configmap("b")
 PODS, OFTEN = Kubernetes("pods", "Pod"), Schedule("often", "* * * * *")
@@ -37,7 +38,7 @@ EVERYTHING = hook(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "meant"),
     [
         (HappeningOptions("Startup"), Startup()),
@@ -69,7 +70,7 @@ def test_words_mean_a_happening(words: HappeningOptions, meant: Happening) -> No
     assert parse_happening(EVERYTHING, words) == meant
 
 
-@pytest.mark.parametrize(
+@each(
     ("alone", "meant"),
     [
         (hook(on_startup=1.0), Startup()),
@@ -82,7 +83,7 @@ def test_a_hook_with_bindings_of_one_kind_needs_no_options(alone: Hook, meant: H
     assert parse_happening(alone, HappeningOptions()) == meant
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "words", "said"),
     [
         (EVERYTHING, HappeningOptions(), "Say it by the event or by the binding; the hook has onStartup"),

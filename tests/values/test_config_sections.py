@@ -12,9 +12,10 @@ from hookrunner.model.resources import JSON
 from hookrunner.modules import statics
 from hookrunner.values import config_sections
 from hookrunner.values.config_sections import Config
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "section"),
     [
         ("a: 1\nb: {c: [1, x]}", {"a": 1, "b": {"c": [1, "x"]}}),
@@ -47,7 +48,7 @@ def test_words_that_are_not_read_alike_everywhere_are_named_by_their_place() -> 
     assert list(config_sections.old_words(data)) == ["/global/a", "/global/b/0", "/global/b/2/c", "/foo/x~1y"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "read"),
     [
         ("off", "off"),
@@ -85,7 +86,7 @@ def test_nothing_is_a_global_section_but_no_module(text: str) -> None:
     assert (found.sections, list(found.problems)) == ({"global": {}}, ["foo"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "key", "told"),
     [
         ("foo", "a: [", "foo", "foo: cannot be read: not YAML: line 2"),

@@ -11,6 +11,7 @@ from hookrunner.values import config_sections
 from hookrunner.values.layers import merged
 from hookrunner.values.schemas import schema_files
 from hookrunner.values.section_store import SectionStore
+from tests.tables import each
 
 CONFIG = """
 type: object
@@ -44,7 +45,7 @@ def store(tmp_path: Path) -> SectionStore:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("low", "high", "found"),
     [
         ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),

@@ -8,6 +8,7 @@ from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import patches
+from tests.tables import each
 
 ADD = PatchOperation("add", "/foo/a", 1)
 
@@ -18,7 +19,7 @@ def applied(section: JSON, *operations: JSON) -> JSON:
     return patches.applied({"foo": section}, asked, "foo")["foo"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("operation", "key", "told"),
     [
         (PatchOperation("add", "/bar/a", 1), "foo", r"for path 'bar' \(only 'foo' accepted\)"),
@@ -46,7 +47,7 @@ def test_flags_of_modules_are_told_from_values() -> None:
     assert patches.values_operations(asked) == (asked[-1],)
 
 
-@pytest.mark.parametrize(
+@each(
     "operation",
     [
         PatchOperation("add", "/fooEnabled", 1),
@@ -62,7 +63,7 @@ def test_a_flag_is_true_or_false(operation: PatchOperation) -> None:
         patches.enabled_operations([operation])
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "operation", "after"),
     [
         ({}, {"op": "add", "path": "/foo/a", "value": 1}, {"a": 1}),
@@ -84,7 +85,7 @@ def test_an_operation_changes_the_document(before: JSON, operation: JSON, after:
     assert applied(before, operation) == after
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "operation", "told"),
     [
         ({}, {"op": "remove", "path": "/foo/a"}, "there is no /foo/a"),

@@ -16,6 +16,7 @@ from hookrunner.model.values import PatchOperation
 from hookrunner.values.config_sections import Config
 from hookrunner.values.patches import MOST_IN_LISTS, Patches
 from hookrunner.values.section_store import SectionStore
+from tests.tables import each
 
 LOWER: JSON = {"a": {}, "l": [1], "e": [{"x": 1}], "ports": {"80": 1}}
 
@@ -37,7 +38,7 @@ def patched(*texts: str) -> Patches:
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "kept"),
     [
         (["+/foo/a=1", "+/foo/a=2"], ["+/foo/a=2"]),

@@ -10,6 +10,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import config_sections
 from hookrunner.values.section_store import SectionStore
+from tests.tables import each
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def test_the_secret_lies_over_the_config_map() -> None:
     assert store.config("foo") == {"db": {"password": "p"}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("plain", "operation", "kept"),
     [
         ("{}", ("/foo/a", 1), {"a": 1}),
@@ -166,7 +167,7 @@ def test_a_patch_of_the_config_writes_nothing_of_the_secret(
     assert store.patched_config("foo", add(*operation)) == kept
 
 
-@pytest.mark.parametrize(
+@each(
     "operation",
     [
         PatchOperation("add", "/foo/db/password", "q"),
@@ -193,7 +194,7 @@ def test_a_patch_of_the_config_is_judged_then_written_then_kept() -> None:
     assert store.adopt(config(foo=config_sections.written(section)), None, {"foo"}).changed == frozenset()
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "value", "told"),
     [
         ("/foo/x", "text", "foo: x: must be a number"),

@@ -3,12 +3,12 @@
 from typing import Any
 
 import orjson
-import pytest
 
 from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import QueueDump, SnapshotDump
 from hookrunner.web.formats import main_queue, queue_json, queue_text, queues_json, queues_text, snapshots_json
+from tests.tables import each
 
 BUSY = QueueDump(
     "main", "run first task", ((1, "HookRun:main:kubernetes:a.sh:pods"), (2, "HookRun:main:schedule:b.sh"))
@@ -52,7 +52,7 @@ def test_all_queues_as_json() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("queues", "show_empty", "empty"),
     [
         ([IDLE, EMPTY], True, [{"name": "main", "tasksCount": 0}, {"name": "a", "tasksCount": 0}]),
@@ -65,7 +65,7 @@ def test_empty_queues_are_named_only_if_asked_for(queues: list[QueueDump], show_
     assert queues_json(queues, show_empty).get("empty") == empty
 
 
-@pytest.mark.parametrize(
+@each(
     ("queues", "show_empty", "text"),
     [
         ([], False, "Summary:\n  No queues.\n"),

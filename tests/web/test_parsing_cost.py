@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.web.review_bodies import ParsingCost
+from tests.tables import each
 
 SIZE = 300_000
 
@@ -83,7 +84,7 @@ def test_parsing_takes_no_more_than_was_told(text: bytes) -> None:
     assert taken(text) * 0.9 <= estimate(text)
 
 
-@pytest.mark.parametrize("text", HONEST.values(), ids=HONEST)
+@each("text", HONEST.values(), ids=HONEST)
 def test_little_more_is_told_than_objects_and_texts_take(text: bytes) -> None:
     assert estimate(text) < 2.2 * taken(text)
 
@@ -100,6 +101,6 @@ def test_how_a_text_is_cut_changes_next_to_nothing(value: object, part: int) -> 
     assert estimate(text) <= estimate(text, part) <= estimate(text) + 150 * (text.count(b"{}") + text.count(b"[]"))
 
 
-@pytest.mark.parametrize("text", [b"", b'"', b"\\", b'\\\\\\"{', b'"\\', b"\xff" * 100, b'"\xf0' * 50])
+@each("text", [b"", b'"', b"\\", b'\\\\\\"{', b'"\\', b"\xff" * 100, b'"\xf0' * 50])
 def test_what_is_no_json_is_counted_without_complaint(text: bytes) -> None:
     assert estimate(text, 1) >= 0

@@ -9,6 +9,7 @@ import pytest
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.reviews import AdmissionRequest, AdmissionReview, ConversionReview, Verdict
 from hookrunner.web import review_answers
+from tests.tables import each
 
 ADMISSION = AdmissionReview("a", "admission.k8s.io/v1", AdmissionRequest.of({"uid": "u-1", "object": {}}), 0.0)
 CONVERSION = ConversionReview("c", "apiextensions.k8s.io/v1beta1", {"uid": "u-2", "desiredAPIVersion": "g/v2"}, 0.0)
@@ -26,7 +27,7 @@ def converted(*objects: Any) -> dict[str, Any]:
     return dict(orjson.loads(b"".join(review_answers.converted(CONVERSION, objects))))
 
 
-@pytest.mark.parametrize(
+@each(
     ("verdict", "expected"),
     [
         (Verdict(True), {"allowed": True}),
@@ -51,7 +52,7 @@ def test_a_patch_is_base64_of_its_steps() -> None:
     assert (answer["patchType"], orjson.loads(base64.b64decode(answer["patch"]))) == ("JSONPatch", list(steps))
 
 
-@pytest.mark.parametrize("code", [-1, 0, 200, 399, 600, 1000, 2**40])
+@each("code", [-1, 0, 200, 399, 600, 1000, 2**40])
 def test_a_code_that_is_no_refusal_is_403(code: int) -> None:
     assert response(Verdict(False, "no", code))["status"]["code"] == 403
 
@@ -61,7 +62,7 @@ def test_warnings_are_one_line_each_and_not_empty() -> None:
     assert response(given)["warnings"] == ["two lines", "tab"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "mended"),
     [
         ("plain-Key_1.x", "plain-Key_1.x"),

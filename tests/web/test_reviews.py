@@ -10,6 +10,7 @@ import pytest
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.web import reviews
 from hookrunner.web.review_limits import ReviewLimits
+from tests.tables import each
 from tests.web.connecting import WHOLE, connected
 from tests.web.reviewing import Setup, Told, admission, conversion, count, failed, served
 
@@ -20,7 +21,7 @@ DEEP = b"[" * 100_000
 # ── what comes in ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "webhook"),
     [
         ("/hooks/policy", "policy"),
@@ -50,15 +51,15 @@ async def test_a_conversion_path_is_the_name_of_a_crd() -> None:
     assert (status, answer["response"]["convertedObjects"]) == (200, told.objects)
 
 
-@pytest.mark.parametrize("path", ["/", "/hooks", "/hooks/", "/a/b", "/a.b/c", "/metrics", "/healthz/x"])
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@each("path", ["/", "/hooks", "/hooks/", "/a/b", "/a.b/c", "/metrics", "/healthz/x"])
+@each("method", ["GET", "POST", "PUT"])
 async def test_there_is_nothing_else_on_the_port(path: str, method: str) -> None:
     async with served(Told()) as server, server.session.request(method, path) as answer:
         assert answer.status == 404
 
 
-@pytest.mark.parametrize("path", ["/hooks/a", "/a.example.com"])
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+@each("path", ["/hooks/a", "/a.example.com"])
+@each("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
 async def test_webhooks_are_for_post_only(path: str, method: str) -> None:
     async with served(Told()) as server, server.session.request(method, path) as answer:
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
@@ -85,7 +86,7 @@ async def test_probes_are_told_whether_reviews_would_be_answered() -> None:
             assert answer.status == 405
 
 
-@pytest.mark.parametrize(
+@each(
     ("content_type", "status"),
     [
         ("application/json", 200),
@@ -109,7 +110,7 @@ async def test_a_compressed_body_is_not_unpacked() -> None:
         assert (status, text) == (415, "compressed bodies are not taken: send it without Content-Encoding\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "text"),
     [
         (b"", "Invalid JSON payload"),
@@ -143,7 +144,7 @@ async def test_what_is_not_an_admission_review_is_refused_in_words(body: bytes, 
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "missing"),
     [
         ({"desiredAPIVersion": None}, "request.desiredAPIVersion"),
@@ -159,8 +160,8 @@ async def test_what_is_not_a_conversion_review_is_refused_in_words(change: dict[
         assert await server.post("/a.example.com", body) == (400, f"Missing parameters: {missing}\n")
 
 
-@pytest.mark.parametrize("chunked", [True, False])
-@pytest.mark.parametrize(("path", "most"), [("/hooks/a", 1000), ("/a.example.com", 2000)])
+@each("chunked", [True, False])
+@each(("path", "most"), [("/hooks/a", 1000), ("/a.example.com", 2000)])
 async def test_an_oversized_body_is_refused_as_soon_as_that_is_known(path: str, most: int, chunked: bool) -> None:
     async def endless() -> Any:
         for _ in range(most // 100 + 1):
@@ -255,7 +256,7 @@ async def test_the_log_takes_no_more_than_a_little_of_what_comes_from_outside(
 # ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@each(
     ("timeout", "expected"),
     [
         ("10s", 9.8),

@@ -16,6 +16,7 @@ from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.web import tls
 from hookrunner.web.listen import on_port
 from hookrunner.web.tls import TlsListener, listening
+from tests.tables import each
 from tests.web.certificates import Authority, Pair
 from tests.web.connecting import WHOLE, connected, head, serial
 from tests.web.reviewing import Served, Setup, Told, admission, served
@@ -101,7 +102,7 @@ async def test_nothing_is_lost_in_fifty_exchanges_with_new_connections_all_the_t
     assert busy.kept >= 50
 
 
-@pytest.mark.parametrize("what", ["key of another", "no key", "no certificate", "nonsense", "encrypted key"])
+@each("what", ["key of another", "no key", "no certificate", "nonsense", "encrypted key"])
 async def test_a_pair_that_cannot_be_used_is_refused_and_the_old_one_stays(what: str) -> None:
     async with served(Told()) as server:
         one, two = server.ca.server(), server.ca.server()

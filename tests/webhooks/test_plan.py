@@ -9,6 +9,7 @@ from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, R
 from hookrunner.options import Compat
 from hookrunner.settings import Settings, load
 from hookrunner.webhooks.plan import Files, Secret, Where, kinds, plan
+from tests.tables import each
 
 ADMISSION: frozenset[ReviewKind] = frozenset({"admission"})
 BOTH: frozenset[ReviewKind] = frozenset({"admission", "conversion"})
@@ -120,7 +121,7 @@ def test_a_predecessors_names_are_kept() -> None:
     assert planned.admission.service == "shell-operator-validating-svc"
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "open_ports"),
     [
         ({}, ["--validating-webhook-client-ca", "--conversion-webhook-client-ca"]),

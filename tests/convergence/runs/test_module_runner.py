@@ -20,6 +20,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.values import PatchOperation
 from hookrunner.values.section_store import SectionStore
 from tests.convergence.site import NO_SCHEMAS, NOWHERE, module
+from tests.tables import each
 
 
 class Steps:
@@ -162,7 +163,7 @@ async def test_a_module_without_chart_or_watches_leaves_these_steps_out() -> Non
     assert {"synchronize", "wait", "release"}.isdisjoint(steps)
 
 
-@pytest.mark.parametrize("step", ["load", "synchronize", "wait", "define", "beforeHelm", "release", "afterHelm"])
+@each("step", ["load", "synchronize", "wait", "define", "beforeHelm", "release", "afterHelm"])
 async def test_a_retry_continues_with_the_phase_that_failed(step: str) -> None:
     world = World()
     whole = await World().run()

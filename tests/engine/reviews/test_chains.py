@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hookrunner.engine.reviews.chains import Chains, Leg, Step, completed, matches, plan
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.bindings import Conversion, Hook, HookConfig
+from tests.tables import each
 
 CRD = "crontabs.example.com"
 ALPHABET = ("alpha->beta", "beta->gamma", "gamma->delta", "delta->gamma", "gamma->beta", "beta->alpha")
@@ -29,7 +30,7 @@ def rules(chain: Sequence[Step] | None) -> list[str] | None:
     return None if chain is None else [f"{step.source}->{step.target}" for step in chain]
 
 
-@pytest.mark.parametrize(
+@each(
     ("declared", "source", "target", "chain"),
     [
         (ALPHABET, "alpha", "delta", list(ALPHABET[:3])),
@@ -72,7 +73,7 @@ def test_definitions_do_not_mix() -> None:
     assert [chains.known(crd) for crd in (CRD, "others.example.com", "crontabs")] == [True, True, False]
 
 
-@pytest.mark.parametrize(
+@each(
     ("declared", "chosen"),
     [
         (["v1->v2", "v2->v3", "v1->v3"], ["v1->v3"]),
@@ -101,7 +102,7 @@ def test_a_step_knows_its_binding() -> None:
     assert (step.place, step.binding, str(step)) == (1, two, "hook 'h', binding 'two', v1→v2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "same"),
     [
         ("v1", "v1", True),
@@ -131,7 +132,7 @@ def legs(chosen: Sequence[Leg]) -> list[str]:
     return [f"{leg.source.removeprefix('example.com/')}->{leg.target.removeprefix('example.com/')}" for leg in chosen]
 
 
-@pytest.mark.parametrize(
+@each(
     ("versions", "runs"),
     [
         ([], []),

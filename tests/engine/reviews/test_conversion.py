@@ -17,6 +17,7 @@ from hookrunner.errors import ReviewFailed
 from hookrunner.model.bindings import Conversion, Hook, HookConfig
 from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import ConversionReview, Converted
+from tests.tables import each
 
 CRD = "crontabs.example.com"
 Change: TypeAlias = Callable[[list[JSON]], list[JSON]]
@@ -107,7 +108,7 @@ def with_metadata(**values: object) -> Change:
     return change
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "kept"),
     [
         ({"labels": {"a": "2"}}, {"labels": {"a": "2"}, "annotations": {"b": "1"}}),
@@ -159,7 +160,7 @@ def in_metadata(key: str, value: object) -> Change:
 WHO = r"^hook 'crontabs.sh', binding 'up', v1→v2: "
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         (lambda objs: objs[1:], r"did not come back \(2 sent, 1 returned\): CronTab default/a$"),
@@ -214,7 +215,7 @@ async def test_a_later_step_is_named_if_it_is_the_one() -> None:
         await Hooks(change=forget).convert([crontab("a")])
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "metadata"),
     [
         (lambda objs: objs[::-1], [{"name": "a", "namespace": "x"}, {"name": "a", "namespace": "y"}]),

@@ -8,6 +8,7 @@ from hookrunner.engine import dispatch
 from hookrunner.engine.reviews.conversion import find_cycle
 from hookrunner.model.bindings import Conversion, Hook, HookConfig, Kubernetes
 from hookrunner.model.reviews import ConversionReview
+from tests.tables import each
 
 CRD = "crontabs.example.com"
 
@@ -28,7 +29,7 @@ def test_a_snapshot_of_the_wanted_version_makes_a_circle(kind: str, version: str
     assert told.startswith("it needs the snapshot of 'tabs', which lists its own objects in example.com/v2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "version"),
     [("CronTab", "example.com/v1"), ("CronTab", "other.com/v2"), ("Pod", ""), ("Tea", "example.com/v2")],
 )

@@ -7,6 +7,7 @@ import pytest
 from hookrunner.hooks.config.admission import misnamed
 from hookrunner.hooks.config.rules import problems
 from hookrunner.model.bindings import Admission, HookConfig
+from tests.tables import each
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
 
@@ -19,9 +20,7 @@ def found(**keys: Any) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize(
-    "name", ["policy", "example.com", "Policy.example.com", "a..b", "a.b.c.", "a_b.example.com", ""]
-)
+@each("name", ["policy", "example.com", "Policy.example.com", "a..b", "a.b.c.", "a_b.example.com", ""])
 def test_a_webhook_needs_a_fully_qualified_name(name: str) -> None:
     (line,) = found(name=name)
     assert line.startswith(f"kubernetesValidating[0].name '{name}' is not a fully qualified name; write at least three")
@@ -33,7 +32,7 @@ def test_names_are_unique_within_a_hook() -> None:
     assert str(line).startswith("kubernetesValidating has 2 bindings named 'a.b.c'; names must be unique")
 
 
-@pytest.mark.parametrize(
+@each(
     "resources",
     [["pods", "pods/status"], ["*"], ["*/*"], ["pods/*", "pods"], ["*", "*/scale"], ["pods/status", "pods/*"]],
 )
@@ -41,7 +40,7 @@ def test_resources_that_do_not_overlap_are_fine(resources: list[str]) -> None:
     assert found(rules=[RULE | {"resources": resources}]) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "where", "what"),
     [
         ({"apiGroups": ["*", "apps"]}, "apiGroups", "'*' must stand alone"),
@@ -73,7 +72,7 @@ def test_selectors_are_checked_when_the_hook_is_loaded(where: str) -> None:
     assert "labelSelector is invalid: 'a': the operator Exists takes no values" in line
 
 
-@pytest.mark.parametrize(
+@each(
     ("conditions", "said"),
     [
         ([("a b", "true")], "[0].name 'a b' is not a name of letters"),
@@ -101,7 +100,7 @@ def conversion(**keys: Any) -> list[str]:
     return [str(problem) for problem in problems(raw)]
 
 
-@pytest.mark.parametrize("name", ["crontabs", "CronTabs.example.com", "crontabs/v1", ""])
+@each("name", ["crontabs", "CronTabs.example.com", "crontabs/v1", ""])
 def test_a_conversion_names_a_definition(name: str) -> None:
     (line,) = conversion(crdName=name)
     assert f".crdName '{name}' is not the name of a CustomResourceDefinition; write PLURAL.GROUP" in line
@@ -113,7 +112,7 @@ def test_a_conversion_leads_from_one_version_to_another() -> None:
     assert ".conversions[0] leads from 'v1' to itself" in line
 
 
-@pytest.mark.parametrize(("addon", "told"), [("", 0), ("dns", 0), ("my_dns", 1), ("d" * 250, 1)])
+@each(("addon", "told"), [("", 0), ("dns", 0), ("my_dns", 1), ("d" * 250, 1)])
 def test_with_its_modules_name_before_it_a_webhook_still_needs_a_name(addon: str, told: int) -> None:
     config = HookConfig("v1", mutating=(Admission("policy.example.com"),))
     found = [*misnamed(config, addon)]

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.hooks.config.rules import ambiguous_includes, effective_includes, include_problems, snapshot_groups
+from tests.tables import each
 
 
 def bindings(*names: str | None, group: str = "", **keys: Any) -> list[dict[str, Any]]:
@@ -12,7 +11,7 @@ def bindings(*names: str | None, group: str = "", **keys: Any) -> list[dict[str,
     return [item | ({"name": name} if name else {}) for item, name in zip(named, names, strict=True)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("own", "members", "names"),
     [
         ([], [], ()),

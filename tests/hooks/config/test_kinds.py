@@ -6,6 +6,7 @@ from hookrunner.errors import BadHookConfig
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.model.bindings import BindingType
+from tests.tables import each
 
 ALLOWED = {
     HookKind.PLAIN: [],
@@ -25,15 +26,15 @@ def problem(text: str, kind: HookKind) -> str:
     return error.value.problems[0]
 
 
-@pytest.mark.parametrize("version", ["", "configVersion: v1\n"])
-@pytest.mark.parametrize(("kind", "key"), [case for case in CASES if case[1] in ALLOWED[case[0]]])
+@each("version", ["", "configVersion: v1\n"])
+@each(("kind", "key"), [case for case in CASES if case[1] in ALLOWED[case[0]]])
 def test_a_lifecycle_binding_is_a_number_in_both_versions(kind: HookKind, key: str, version: str) -> None:
     config = parse("hook", f"{version}{key}: 10".encode(), kind)
     assert (config.lifecycle, config.on_startup) == ({BindingType(key): 10}, None)
 
 
-@pytest.mark.parametrize("version", ["", "configVersion: v1\n"])
-@pytest.mark.parametrize(("kind", "key"), [case for case in CASES if case[1] not in ALLOWED[case[0]]])
+@each("version", ["", "configVersion: v1\n"])
+@each(("kind", "key"), [case for case in CASES if case[1] not in ALLOWED[case[0]]])
 def test_elsewhere_it_is_forbidden_and_the_message_says_where_it_belongs(
     kind: HookKind, key: str, version: str
 ) -> None:
@@ -42,8 +43,8 @@ def test_elsewhere_it_is_forbidden_and_the_message_says_where_it_belongs(
     assert problem(f"{version}{key}: 10", kind) == expected
 
 
-@pytest.mark.parametrize("kind", [HookKind.GLOBAL, HookKind.MODULE])
-@pytest.mark.parametrize(("number", "fragment"), [("-1", "must be at least 0"), ("1.5", "integer"), ("'1'", "integer")])
+@each("kind", [HookKind.GLOBAL, HookKind.MODULE])
+@each(("number", "fragment"), [("-1", "must be at least 0"), ("1.5", "integer"), ("'1'", "integer")])
 def test_its_number_is_whole_and_not_negative(kind: HookKind, number: str, fragment: str) -> None:
     key = ALLOWED[kind][0]
     told = problem(f"configVersion: v1\n{key}: {number}", kind)

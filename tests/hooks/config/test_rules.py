@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.hooks.config.rules import problems
+from tests.tables import each
 
 
 def found(**keys: Any) -> list[str]:
@@ -15,14 +16,12 @@ POD = {"kind": "Pod"}
 BY_NAME = {"field": "metadata.name", "operator": "=", "value": "a"}
 
 
-@pytest.mark.parametrize("crontab", ["* * * * *", "*/5 * * * * *", "@every 10m", "TZ=UTC 0 3 * * 7", "+5 * * * *"])
+@each("crontab", ["* * * * *", "*/5 * * * * *", "@every 10m", "TZ=UTC 0 3 * * 7", "+5 * * * *"])
 def test_a_crontab_that_can_be_read_is_fine(crontab: str) -> None:
     assert found(schedule=[{"crontab": crontab}]) == []
 
 
-@pytest.mark.parametrize(
-    "crontab", ["", "* * *", "60 * * * *", "@Yearly", "* * * * mon-sun", "*/0 * * * *", "L * * * *"]
-)
+@each("crontab", ["", "* * *", "60 * * * *", "@Yearly", "* * * * mon-sun", "*/0 * * * *", "L * * * *"])
 def test_a_crontab_that_cannot_be_read_is_invalid(crontab: str) -> None:
     (problem,) = found(schedule=[{"crontab": "* * * * *"}, {"crontab": crontab}])
     assert problem.startswith("schedule[1].crontab is invalid: crontab: ")
@@ -34,7 +33,7 @@ def test_a_time_zone_must_be_known() -> None:
     assert problem.startswith("schedule[0].timezone is invalid: time zone is not known; write an IANA name")
 
 
-@pytest.mark.parametrize("version", ["", "v1", "apps/v1", "/v1"])
+@each("version", ["", "v1", "apps/v1", "/v1"])
 def test_an_api_version_has_at_most_a_group(version: str) -> None:
     assert found(kubernetes=[POD | {"apiVersion": version}]) == []
 
@@ -56,8 +55,8 @@ def test_two_ways_to_select_by_name_exclude_each_other_in_each_expression() -> N
     assert found(kubernetes=[POD | {"fieldSelector": fields, "nameSelector": {"matchNames": []}}]) == []
 
 
-@pytest.mark.parametrize("key", ["executionMinInterval", "timeout"])
-@pytest.mark.parametrize("text", ["", "5", "1d", "1m30", "fast"])
+@each("key", ["executionMinInterval", "timeout"])
+@each("text", ["", "5", "1d", "1m30", "fast"])
 def test_durations_are_written_as_in_go(key: str, text: str) -> None:
     (problem,) = found(settings={key: text})
     assert problem == f"settings.{key} is invalid: not a duration; write one such as 30s or 1m30s"
@@ -93,7 +92,7 @@ def test_no_name_is_called_ambiguous_while_one_cannot_be_read() -> None:
     assert [line.split()[0] for line in lines] == ["kubernetes[0].name"]
 
 
-@pytest.mark.parametrize(
+@each(
     "keys",
     [
         {"settings": {}},
@@ -109,7 +108,7 @@ def test_what_the_predecessor_accepts_is_accepted(keys: dict[str, Any]) -> None:
     assert found(**keys) == []
 
 
-@pytest.mark.parametrize("key", ["settings", "onStartup", "schedule", "kubernetes", "kubernetesValidating"])
+@each("key", ["settings", "onStartup", "schedule", "kubernetes", "kubernetesValidating"])
 def test_an_explicit_null_is_refused(key: str) -> None:
     (problem,) = found(**{key: None})
     assert problem.startswith(f"{key} must be of type")

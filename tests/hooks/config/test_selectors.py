@@ -6,13 +6,14 @@ import pytest
 
 from hookrunner.errors import BadSelector
 from hookrunner.hooks.config.selectors import fields, labels
+from tests.tables import each
 
 
 def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("selector", "text"),
     [
         ({}, ""),
@@ -31,7 +32,7 @@ def test_label_selectors_are_written_in_one_order(selector: dict[str, Any], text
     assert labels(selector) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("selector", "reason"),
     [
         ({"matchExpressions": [expression("k", "In")]}, "for the operator In values must be given"),
@@ -52,9 +53,7 @@ def test_what_the_api_server_would_refuse_is_refused(selector: dict[str, Any], r
         labels(selector)
 
 
-@pytest.mark.parametrize(
-    ("operator", "sign"), [("=", "="), ("==", "="), ("Equals", "="), ("!=", "!="), ("NotEquals", "!=")]
-)
+@each(("operator", "sign"), [("=", "="), ("==", "="), ("Equals", "="), ("!=", "!="), ("NotEquals", "!=")])
 def test_field_selectors_know_two_comparisons(operator: str, sign: str) -> None:
     assert fields({"matchExpressions": [{"field": "a.b", "operator": operator, "value": "c"}]}) == f"a.b{sign}c"
 

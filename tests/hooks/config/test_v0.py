@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.hooks.config import v0
 from hookrunner.model.bindings import Change, Kubernetes, Schedule
+from tests.tables import each
 
 
 def problems(**keys: Any) -> list[str]:
@@ -22,7 +21,7 @@ def test_a_v0_binding_never_synchronizes_and_keeps_no_objects() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "changes"),
     [
         ({}, set(Change)),
@@ -62,7 +61,7 @@ def test_schedules_are_those_of_v1_without_queue_and_group() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "keys",
     [
         {"onStartup": 1},
@@ -76,7 +75,7 @@ def test_unknown_keys_of_items_are_ignored_and_lists_may_be_empty(keys: dict[str
     assert problems(**keys) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "fragment"),
     [
         ({"onStartup": "1"}, 'onStartup must be of type integer: "string"'),
@@ -96,7 +95,7 @@ def test_what_can_never_work_is_refused(keys: dict[str, Any], fragment: str) -> 
     assert fragment in problems(**keys)[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "meant"),
     [
         ({"name": 1, "kind": "Pod"}, {"name": "1", "kind": "Pod"}),

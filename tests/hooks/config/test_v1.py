@@ -3,10 +3,10 @@
 from typing import Any
 
 import orjson
-import pytest
 
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.model.bindings import Change, HookConfig, HookSettings, Kubernetes, Schedule
+from tests.tables import each
 
 
 def kubernetes(**keys: Any) -> Kubernetes:
@@ -23,7 +23,7 @@ def test_a_binding_that_says_little_gets_the_defaults() -> None:
     assert kubernetes(name="", queue="", group="", jqFilter="", apiVersion="") == kubernetes()
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "changes"),
     [
         ({}, set(Change)),
@@ -39,7 +39,7 @@ def test_the_newer_name_for_events_wins_even_if_it_lists_none(keys: dict[str, An
     assert kubernetes(**keys).changes == changes
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "waits"),
     [
         ({}, True),
@@ -71,7 +71,7 @@ def test_labels_of_namespaces_make_their_names_meaningless() -> None:
     assert kubernetes(namespace={"labelSelector": {"matchLabels": {}}}).namespace_labels == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "settings"),
     [
         ({}, HookSettings()),

@@ -5,6 +5,7 @@ import pytest
 
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks.config.hook_config import parse
+from tests.tables import each
 
 
 def problems(text: str) -> list[str]:
@@ -13,7 +14,7 @@ def problems(text: str) -> list[str]:
     return error.value.problems
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "version", "order"),
     [
         ("onStartup: 5", "v0", 5),
@@ -32,7 +33,7 @@ def test_the_version_is_found_in_json_and_yaml(text: str, version: str, order: f
     assert (config.version, config.on_startup) == (version, order)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fragment"),
     [
         ("configVersion: {", "config unmarshal: not YAML: line"),
@@ -55,7 +56,7 @@ def test_an_answer_that_cannot_be_read_is_told_in_the_predecessors_words(text: s
     assert fragment in problem
 
 
-@pytest.mark.parametrize("text", ["", "# nothing", "{}", "kubernetes: [{kind: Pod}]", "ConfigVersion: v1"])
+@each("text", ["", "# nothing", "{}", "kubernetes: [{kind: Pod}]", "ConfigVersion: v1"])
 def test_an_answer_without_a_version_is_v0_and_says_so(text: str) -> None:
     assert problems(text)[-1].startswith("configVersion is not there, so this was read as v0; add `configVersion: v1`")
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-import pytest
-
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.ours import Object, comparable, mine, theirs
 from tests.kubesandbox.builtin.test_create import called, objects
+from tests.tables import each
 
 ELSEWHERE = ("CustomResourceDefinition", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 NEEDS_MORE = ("priorityClassName", "preemptionPolicy", "privileged", "expression", "reclaimPolicy", "nodePort")
@@ -52,7 +51,7 @@ def variants(obj: Object) -> Iterator[tuple[str, Object]]:
             yield f"{'.'.join(map(str, path))}: {'dropped' if other is DROPPED else other!r}", made
 
 
-@pytest.mark.parametrize(
+@each(
     "obj", [one for one in objects("minimal.yaml") + objects("rich.yaml") if one["kind"] not in ELSEWHERE], ids=called
 )
 def test_each_field_changed_has_the_answer_of_a_real_server(cluster: Cluster, obj: Object) -> None:

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from kubesandbox import kinds
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.ours import Object, comparable, kind_of, mine, theirs
+from tests.tables import each
 
 HERE = Path(__file__).parent
 UNCHECKED = {"CertificateSigningRequest"}  # the sandbox signs nothing and fills in no user
@@ -23,14 +23,14 @@ def called(obj: Object) -> str:
     return f"{obj['kind']}-{obj['metadata']['name']}"
 
 
-@pytest.mark.parametrize("obj", objects("minimal.yaml"), ids=called)
+@each("obj", objects("minimal.yaml"), ids=called)
 def test_the_least_of_a_kind_becomes_what_a_real_server_makes_of_it(cluster: Cluster, obj: Object) -> None:
     answer = comparable(theirs(cluster, obj, "default"))
     assert answer[0] == 201
     assert comparable(mine(obj, "default")) == answer
 
 
-@pytest.mark.parametrize("obj", objects("rich.yaml"), ids=called)
+@each("obj", objects("rich.yaml"), ids=called)
 def test_a_rich_object_becomes_what_a_real_server_makes_of_it(cluster: Cluster, obj: Object) -> None:
     answer = comparable(theirs(cluster, obj, "default"))
     assert answer[0] == 201

@@ -13,6 +13,7 @@ from kubesandbox.status import Refused
 from kubetypes.quantities import canonical, quantity
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.ours import KINDS, Object, kind_of, path
+from tests.tables import each
 
 WRONG = yaml.safe_load((Path(__file__).parent / "wrong_types.yaml").read_text())
 QUANTITIES = (
@@ -89,7 +90,7 @@ def wrong() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("obj", wrong())
+@each("obj", wrong())
 def test_a_wrong_type_is_refused_in_the_words_of_a_real_server(cluster: Cluster, obj: Object) -> None:
     kind = kind_of(obj)
     reply = cluster.request("POST", path(kind, "default") + "?dryRun=All", obj)
@@ -139,7 +140,7 @@ def test_amounts_of_resources_have_the_form_that_a_real_server_gives_them(cluste
     assert mine["spec"]["limits"][0]["max"] == theirs["spec"]["limits"][0]["max"]
 
 
-@pytest.mark.parametrize("text", QUANTITIES)
+@each("text", QUANTITIES)
 def test_a_quantity_has_the_form_that_a_real_server_gives_it(cluster: Cluster, text: str) -> None:
     target = {"type": "Value", "value": text}
     metric = {"type": "External", "external": {"metric": {"name": "m"}, "target": target}}
@@ -152,7 +153,7 @@ def test_a_quantity_has_the_form_that_a_real_server_gives_it(cluster: Cluster, t
         assert reply.body["spec"]["metrics"][0]["external"]["target"]["value"] == canonical(text)
 
 
-@pytest.mark.parametrize("value", [None, 1, "x", [], {}, [1], {"a": 1}, True, 1.5, [[]], {"spec": None}])
+@each("value", [None, 1, "x", [], {}, [1], {"a": 1}, True, 1.5, [[]], {"spec": None}])
 def test_any_json_is_decoded_or_refused(value: Any) -> None:
     for body in ({"metadata": value}, {"spec": value}, {"spec": {"containers": value}}, {"data": value}):
         with suppress(Refused):

@@ -8,6 +8,7 @@ from kubesandbox.builtin.priorities import prioritised
 from kubesandbox.status import Refused
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.ours import Object
+from tests.tables import each
 
 HIGH = {"metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"}
 USUAL = {"metadata": {"name": "usual"}, "value": 3, "globalDefault": True}
@@ -17,7 +18,7 @@ def pod(**spec: Any) -> Object:
     return {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "classes", "priority", "policy"),
     [
         ({}, [], 0, "PreemptLowerPriority"),

@@ -12,6 +12,7 @@ import pytest
 from kubesandbox.builtin import protobuf
 from kubesandbox.status import Refused
 from tests.controlplane.cluster import Cluster
+from tests.tables import each
 
 POD_SPEC: dict[str, Any] = {
     "nodeSelector": {"never": "here"},
@@ -87,7 +88,7 @@ def test_an_object_says_the_same_in_both_forms(cluster: Cluster, namespace: str,
     assert without_zeros(read) == without_zeros(as_json)
 
 
-@pytest.mark.parametrize(
+@each(
     "text", [b"", b"k8s\0", b"k8s\0\xff\xff\xff", b"{}", b"k8s\0\x0a\x02\x08\x01", b"k8s\0\x0a\x7f", bytes(range(256))]
 )
 def test_what_is_no_protobuf_is_refused(text: bytes) -> None:

@@ -9,6 +9,7 @@ import yaml
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.changed import changed
 from tests.kubesandbox.builtin.ours import Object, comparable, mine, theirs
+from tests.tables import each
 
 HERE = Path(__file__).parent
 LEAST: dict[str, Object] = {}
@@ -26,7 +27,7 @@ def cases() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("obj", cases())
+@each("obj", cases())
 def test_it_is_refused_as_a_real_server_refuses_it(cluster: Cluster, obj: Object) -> None:
     answer = comparable(theirs(cluster, obj, "default"))
     assert answer[0] == 422

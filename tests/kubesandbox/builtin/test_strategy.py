@@ -8,6 +8,7 @@ from kubesandbox import kinds
 from kubesandbox.builtin import services, strategy
 from kubesandbox.kinds import Kind, Subresource
 from tests.kubesandbox.builtin.ours import KINDS, Object, created, updated
+from tests.tables import each
 
 
 def kind(stored: str) -> Kind:
@@ -28,7 +29,7 @@ def test_dependents_of_old_kinds_stay_by_default(stored: str, propagation: str) 
     assert strategy.default_propagation(kind(stored)) == propagation
 
 
-@pytest.mark.parametrize(
+@each(
     ("stored", "creates", "unconditional"),
     [
         ("configmaps", False, True),
@@ -44,7 +45,7 @@ def test_a_put_may_create_or_overwrite_blindly_by_kind(stored: str, creates: boo
     assert strategy.unconditional(kind(stored)) == unconditional
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "phase", "asked", "seconds"),
     [
         ({"nodeName": "n", "terminationGracePeriodSeconds": 7}, "Running", None, 7),
@@ -83,7 +84,7 @@ def test_a_custom_kind_without_the_subresource_keeps_its_status_field() -> None:
     assert strategy.for_create(custom(), thing(status={"x": 1}))["status"] == {"x": 1}
 
 
-@pytest.mark.parametrize(
+@each(
     ("has", "change", "generation"),
     [
         (("status",), {"spec": {"a": 2}}, 2),

@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from kubesandbox.columns.ages import between, human, since
+from tests.tables import each
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 
 
 # What client-go's HumanDuration gives.
-@pytest.mark.parametrize(
+@each(
     ("seconds", "shown"),
     [
         (-2, "<invalid>"),
@@ -46,7 +47,7 @@ def test_a_duration_has_two_or_three_figures(seconds: float, shown: str) -> None
     assert human(seconds) == shown
 
 
-@pytest.mark.parametrize(
+@each(
     ("timestamp", "shown"),
     [
         ("2026-11-21T11:59:55Z", "5s"),

@@ -16,6 +16,7 @@ from kubesandbox.columns.custom import custom_cells
 from kubesandbox.columns.jsonpath import PathError, parse
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import TABLE, fetch
+from tests.tables import each
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SPEC = {
@@ -187,7 +188,7 @@ async def test_cells_are_those_of_the_real_server(cluster: Cluster, group: str) 
     assert differing == []
 
 
-@pytest.mark.parametrize("path", [".a[", ".a[x]", ".a[?(@.b", ".a[?(@.b=~1)]", "range", ".a[?(@.b==1.2.3)]"])
+@each("path", [".a[", ".a[x]", ".a[?(@.b", ".a[?(@.b=~1)]", "range", ".a[?(@.b==1.2.3)]"])
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(PathError):
         parse(path)
@@ -217,7 +218,7 @@ def test_no_path_and_no_object_break_a_table(value: Any, path: list[str], kind: 
     assert cell is None or isinstance(cell, str | int | float)
 
 
-@pytest.mark.parametrize("path", [".a[" + "9" * 5000 + "]", ".a" + "[?(@.b" * 3000, "." + "['a'," * 3000, ".." * 3000])
+@each("path", [".a[" + "9" * 5000 + "]", ".a" + "[?(@.b" * 3000, "." + "['a'," * 3000, ".." * 3000])
 def test_paths_of_any_length_are_read_or_refused(path: str) -> None:
     assert custom_cells(({"type": "string", "jsonPath": path},), {"a": {"b": []}}, datetime.now(UTC)) == [None]
 

@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
-
 from kubesandbox.kinds import Kind, Kinds
 from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.replay import Replay, fields_of
 from tests.kubesandbox.oracle import Oracle
+from tests.tables import each
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ADMITTED = ("priority", "preemptionPolicy", "tolerations", "serviceAccountName", "serviceAccount")
@@ -114,7 +113,7 @@ CREATED: list[tuple[str, str, JSON]] = [
 ]
 
 
-@pytest.mark.parametrize(("group", "plural", "rest"), CREATED, ids=lambda one: one if isinstance(one, str) else "")
+@each(("group", "plural", "rest"), CREATED, ids=lambda one: one if isinstance(one, str) else "")
 def test_fields_of_an_empty_object_have_no_manager(
     oracle: Oracle, kinds: Kinds, group: str, plural: str, rest: JSON
 ) -> None:
@@ -143,9 +142,7 @@ def test_kubectl_takes_over_what_it_applied_from_the_client(oracle: Oracle, kind
     assert "annotations" not in replay.apply("kubectl", stated(kind, "kept", data={"b": "1"}))["metadata"]
 
 
-@pytest.mark.parametrize(
-    "last", ["", "{", "[]", '{"apiVersion": "v1"}', '{"apiVersion": "v2", "kind": "ConfigMap"}', "?"]
-)
+@each("last", ["", "{", "[]", '{"apiVersion": "v1"}', '{"apiVersion": "v2", "kind": "ConfigMap"}', "?"])
 def test_kubectl_takes_over_nothing_by_an_annotation_that_says_nothing(oracle: Oracle, kinds: Kinds, last: str) -> None:
     name = f"broken-{abs(hash(last))}"
     replay, kind = replay_of(oracle, kinds, "", "configmaps", name)

@@ -8,12 +8,13 @@ from kubesandbox.schemas import Schema
 from kubetypes import field_sets as sets
 from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.widgets import SPEC
+from tests.tables import each
 
 PORTS = Shape(Schema(SPEC["properties"]["ports"]))
 SET = Shape(Schema(SPEC["properties"]["set"]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("port", "key"),
     [
         ({"protocol": "UDP", "port": 80}, 'k:{"port":80,"protocol":"UDP"}'),
@@ -26,21 +27,19 @@ def test_an_element_is_identified_by_its_keys_and_their_defaults(port: JSON, key
     assert element(port, PORTS) == key
 
 
-@pytest.mark.parametrize("port", [None, 3, "a", []])
+@each("port", [None, 3, "a", []])
 def test_what_is_no_object_has_no_keys(port: JSON) -> None:
     with pytest.raises(NoElement, match="associative list with keys may not have"):
         element(port, PORTS)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [("<a&b>", '"\\u003ca\\u0026b\\u003e"'), (1.0, "1"), (1.5, "1.5"), ("ä", '"ä"')]
-)
+@each(("value", "text"), [("<a&b>", '"\\u003ca\\u0026b\\u003e"'), (1.0, "1"), (1.5, "1.5"), ("ä", '"ä"')])
 def test_values_are_written_as_go_does(value: JSON, text: str) -> None:
     assert written(value) == text
     assert element(value, SET) == f"v:{text}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "form"),
     [
         ("f:a", "f:a"),
@@ -57,7 +56,7 @@ def test_what_clients_write_has_one_form(key: str, form: str | None) -> None:
     assert canonical(key) == form
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "text"),
     [
         ("f:a.b", ".a.b"),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,11 +10,12 @@ from kubesandbox.fields.shapes import Shape
 from kubesandbox.schemas import Schema
 from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.widgets import SPEC
+from tests.tables import each
 
 SHAPE = Shape(Schema(SPEC))
 
 
-@pytest.mark.parametrize(
+@each(
     ("live", "config", "result"),
     [
         ("ab", "c", "abc"),
@@ -46,7 +46,7 @@ def test_a_merged_list_has_each_element_once_and_the_stated_ones_in_their_order(
     assert [one for one in result if one not in config] == [one for one in live if one not in config]
 
 
-@pytest.mark.parametrize(
+@each(
     ("live", "config", "result"),
     [
         ({"struct": {"a": "1"}}, {"struct": {"b": "2"}}, {"struct": {"a": "1", "b": "2"}}),
@@ -63,7 +63,7 @@ def test_maps_merge_field_by_field_unless_they_are_atomic(live: JSON, config: JS
     assert merged(live, config, SHAPE) == (result or {"ports": [port]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("config", "fields"),
     [
         ({"text": "a"}, {"f:text": {}}),

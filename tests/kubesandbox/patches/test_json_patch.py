@@ -11,6 +11,7 @@ from kubesandbox.patches import json_patch
 from kubesandbox.status import Refused
 from tests.kubesandbox.oracle import Panicked
 from tests.kubesandbox.patches.conftest import Anything
+from tests.tables import each
 
 DOCUMENT = {"a": {"b/c": 1, "d~e": [1, 2, 3]}, "list": [{"x": 1}, {"x": None}], "text": "héllo", "none": None, "f": 1.5}
 
@@ -86,7 +87,7 @@ def outcome(obj: Any, patch: Any) -> tuple[int, Any]:
         return refused.code, refused.message
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: str(patch)[:60])
+@each("patch", PATCHES, ids=lambda patch: str(patch)[:60])
 def test_a_patch_does_what_it_does_on_a_real_server(anything: Anything, patch: Any) -> None:
     obj = anything.holding(DOCUMENT)
     assert outcome(obj, patch) == anything.patched("json", patch)

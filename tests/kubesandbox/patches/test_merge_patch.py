@@ -3,13 +3,13 @@
 from copy import deepcopy
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubesandbox.patches import merge_patch
 from kubesandbox.status import Refused
 from tests.kubesandbox.patches.conftest import Anything
+from tests.tables import each
 
 DOCUMENT = {"a": {"b": 1, "c": {"d": 2}}, "list": [1, {"x": 2}], "none": None, "text": "t"}
 
@@ -38,7 +38,7 @@ def outcome(obj: Any, patch: Any) -> tuple[int, Any]:
         return refused.code, refused.message
 
 
-@pytest.mark.parametrize("patch", [None, [], "x", 5, True, {}, *({"spec": spec} for spec in SPECS)], ids=str)
+@each("patch", [None, [], "x", 5, True, {}, *({"spec": spec} for spec in SPECS)], ids=str)
 def test_a_patch_does_what_it_does_on_a_real_server(anything: Anything, patch: Any) -> None:
     obj = anything.holding(DOCUMENT)
     assert outcome(obj, patch) == anything.patched("merge", patch)

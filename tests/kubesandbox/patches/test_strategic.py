@@ -15,6 +15,7 @@ from kubesandbox.patches import strategic
 from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused
 from tests.kubesandbox.oracle import Oracle
+from tests.tables import each
 
 PATH = "/api/v1/{ns}/podtemplates"
 DOCUMENT = {
@@ -162,7 +163,7 @@ PATCHES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: str(patch)[:60])
+@each("patch", PATCHES, ids=lambda patch: str(patch)[:60])
 def test_a_patch_does_what_it_does_on_a_real_server(judge: Judge, patch: Any) -> None:
     held = judge.hold(DOCUMENT)
     assert judge.ours(held, patch) == judge.theirs(patch)

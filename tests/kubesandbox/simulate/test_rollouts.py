@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesandbox.simulate import rollouts
+from tests.tables import each
 
 COUNTS = st.integers(0, 6)
 SHARES = COUNTS | st.sampled_from(["0%", "25%", "50%", "100%"])
@@ -53,7 +53,7 @@ def test_a_roll_out_comes_to_its_end(state: tuple[Any, Any, list[Any]]) -> None:
     assert not any(one["spec"]["replicas"] for one in old)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "whole", "up", "number"),
     [(2, 5, True, 2), ("25%", 3, True, 1), ("25%", 3, False, 0), ("100%", 3, False, 3)],
 )

@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from kubesandbox.structural import definition
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural import widgets
 from tests.kubesandbox.structural.widgets import CRDS, Raw, with_fields
+from tests.tables import each
 
 OBJECT = {"type": "object"}
 TEXT = {"type": "string"}
@@ -200,7 +199,7 @@ def _plain(causes: widgets.Causes) -> list[tuple[str, ...]]:
     return sorted({(field, reason, VALUE_SHOWN.sub(r"\1", message)) for field, reason, message in causes})
 
 
-@pytest.mark.parametrize("body", DEFINITIONS, ids=[str(index) for index in range(len(DEFINITIONS))])
+@each("body", DEFINITIONS, ids=[str(index) for index in range(len(DEFINITIONS))])
 def test_a_definition_is_taken_or_refused_as_the_api_server_does(oracle: Oracle, body: Raw) -> None:
     code, answer = oracle.ask("POST", CRDS, body, dryRun="All")
     ours = definition.defaulted(body)
@@ -225,7 +224,7 @@ def _moved(body: Raw) -> None:
     body["spec"]["group"] = "other.structural.test"
 
 
-@pytest.mark.parametrize("change", [_renamed, _rescoped, _without_v1, _moved])
+@each("change", [_renamed, _rescoped, _without_v1, _moved])
 def test_what_may_not_change_does_not(oracle: Oracle, change: Callable[[Raw], None]) -> None:
     with widgets.widgets(oracle, OBJECT) as served:
         path = f"{CRDS}/widgets.{served.path.split('/')[2]}"

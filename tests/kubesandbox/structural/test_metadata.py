@@ -9,6 +9,7 @@ from kubesandbox.status import Refused
 from kubesandbox.structural import prune
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import Raw, Widgets, widgets
+from tests.tables import each
 
 METADATA: list[Any] = [
     *(
@@ -66,7 +67,7 @@ def _theirs(oracle: Oracle, served: Widgets, obj: Raw) -> Any:
     return {key: answer["metadata"][key] for key in KEPT if key in answer["metadata"]}, paths
 
 
-@pytest.mark.parametrize("metadata", METADATA, ids=str)
+@each("metadata", METADATA, ids=str)
 def test_metadata_is_read_as_by_the_api_server(oracle: Oracle, served: Widgets, metadata: Any) -> None:
     whole = {"name": "a"} | metadata if isinstance(metadata, dict) else metadata
     obj = served.named({"metadata": whole})

@@ -4,11 +4,10 @@ import secrets
 import time
 from typing import Any
 
-import pytest
-
 from kubesandbox.structural import definition, names
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Raw
+from tests.tables import each
 
 THEN = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"
@@ -55,7 +54,7 @@ def _ours(said: Raw, others: list[Raw], group: str = "pets.structural.test") -> 
     return made | {"status": names.status(made, others, THEN)}
 
 
-@pytest.mark.parametrize("second", SECOND, ids=str)
+@each("second", SECOND, ids=str)
 def test_names_are_accepted_as_by_the_api_server(oracle: Oracle, second: Raw) -> None:
     group = f"n{secrets.token_hex(4)}.structural.test"
     bodies = [_definition(FIRST, group), _definition(second, group)]

@@ -11,6 +11,7 @@ from kubesandbox.structural import definition, validate
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural import widgets
 from tests.kubesandbox.structural.widgets import Raw, Widgets, said, told, with_fields
+from tests.tables import each
 
 TEXT = {"type": "string", "maxLength": 20}
 NUMBER = {"type": "integer"}
@@ -93,12 +94,12 @@ def served(oracle: Oracle) -> Iterator[Widgets]:
         yield served
 
 
-@pytest.mark.parametrize(("key", "value"), CASES, ids=[f"{key}-{value}" for key, value in CASES])
+@each(("key", "value"), CASES, ids=[f"{key}-{value}" for key, value in CASES])
 def test_a_rule_says_what_the_api_server_says(served: Widgets, key: str, value: Any) -> None:
     assert served.ours({"spec": {key: value}}) == served.theirs({"spec": {key: value}})
 
 
-@pytest.mark.parametrize("index", range(len(CHANGING)))
+@each("index", range(len(CHANGING)))
 def test_a_rule_on_a_change_says_what_the_api_server_says(oracle: Oracle, served: Widgets, index: int) -> None:
     _, before, after = CHANGING[index]
     named = served.named({"metadata": {"name": f"u{index}"}})
@@ -108,7 +109,7 @@ def test_a_rule_on_a_change_says_what_the_api_server_says(oracle: Oracle, served
     assert told(validate.problems(new, Schema(with_fields(**FIELDS)), old)) == said(answer)
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "field"),
     [
         (_with(TEXT, "self =="), "rule"),

@@ -18,6 +18,7 @@ from tests.controlplane.rest import send
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Raw, told, widgets, with_fields
 from tests.kubesandbox.structural.widgets import definition as defined
+from tests.tables import each
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "integer"}
@@ -172,7 +173,7 @@ SCALES: list[Raw] = [
 ]
 
 
-@pytest.mark.parametrize("obj", SCALES, ids=str)
+@each("obj", SCALES, ids=str)
 def test_a_scale_shows_what_the_api_server_shows(oracle: Oracle, obj: Raw) -> None:
     (kind,) = _kinds(defined(SCALED, subresources={"scale": PATHS}))
     with widgets(oracle, SCALED, subresources={"scale": PATHS}) as there:

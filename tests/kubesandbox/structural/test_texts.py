@@ -6,6 +6,7 @@ import pytest
 
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import Widgets, widgets, with_fields
+from tests.tables import each
 
 PATTERNS = {
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$": ["a", "a-b", "-a", "a\n", "A", ""],
@@ -168,6 +169,6 @@ def served(oracle: Oracle) -> Iterator[Widgets]:
         yield served
 
 
-@pytest.mark.parametrize(("key", "text"), CASES, ids=[f"{TABLE[int(key[1:])][0]}-{text[:30]!r}" for key, text in CASES])
+@each(("key", "text"), CASES, ids=[f"{TABLE[int(key[1:])][0]}-{text[:30]!r}" for key, text in CASES])
 def test_a_text_matches_as_the_api_server_says(served: Widgets, key: str, text: str) -> None:
     assert served.ours({"spec": {key: text}}) == served.theirs({"spec": {key: text}})

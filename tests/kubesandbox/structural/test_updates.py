@@ -10,6 +10,7 @@ from kubesandbox.schemas import Schema
 from kubesandbox.structural import prune, validate
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Raw, Widgets, said, told, widgets, with_fields
+from tests.tables import each
 
 TEXT = {"type": "string"}
 ITEM = {"type": "object", "required": ["n"], "properties": {"n": TEXT, "v": {"type": "integer"}}}
@@ -90,7 +91,7 @@ def _written(oracle: Oracle, path: str, obj: Raw) -> Raw:
     return answer
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=str)
+@each("change", CHANGES, ids=str)
 def test_what_did_not_change_is_forgiven(oracle: Oracle, served: Widgets, change: Raw) -> None:
     old = oracle.ask("GET", f"{served.path}/a")[1]
     new = old | {"spec": OLD | change}
@@ -100,7 +101,7 @@ def test_what_did_not_change_is_forgiven(oracle: Oracle, served: Widgets, change
     assert told(validate.problems(pruned, schema, old)) == said(answer)
 
 
-@pytest.mark.parametrize("status", STATUSES, ids=str)
+@each("status", STATUSES, ids=str)
 def test_a_status_is_checked_alone(oracle: Oracle, served: Widgets, status: Any) -> None:
     old = oracle.ask("GET", f"{served.path}/a")[1]
     pruned, _ = prune.pruned(old | {"status": status}, Schema(STRICT))

@@ -10,6 +10,7 @@ import pytest
 
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import Raw, Widgets, widgets, with_fields
+from tests.tables import each
 
 SCALARS: list[Any] = ["a", "", "bb", 5, 1.5, -3, 0, 3.0, True, None, [], ["a"], {}, {"a": 1}, 2**40, 1e30, "x" * 12]
 ITEM = {"type": "object", "required": ["n"], "properties": {"n": {"type": "string"}, "v": {"type": "integer"}}}
@@ -165,12 +166,12 @@ def served(oracle: Oracle) -> Iterator[Widgets]:
         yield served
 
 
-@pytest.mark.parametrize(("key", "value"), CASES, ids=[f"{key}-{str(value)[:30]}" for key, value in CASES])
+@each(("key", "value"), CASES, ids=[f"{key}-{str(value)[:30]}" for key, value in CASES])
 def test_a_value_is_kept_or_refused_as_the_api_server_does(served: Widgets, key: str, value: Any) -> None:
     obj = {"spec": {key: {"v": value}}}
     assert served.ours(obj) == served.theirs(obj)
 
 
-@pytest.mark.parametrize("key", [f"f{index}" for index in range(len(TABLE))])
+@each("key", [f"f{index}" for index in range(len(TABLE))])
 def test_a_missing_value_is_defaulted_as_the_api_server_does(served: Widgets, key: str) -> None:
     assert served.ours({"spec": {key: {}}}) == served.theirs({"spec": {key: {}}})

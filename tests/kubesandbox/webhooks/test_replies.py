@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from kubesandbox.status import Refused
 from kubesandbox.webhooks import asking, converted, replies
 from kubesandbox.webhooks.converted import BadObject
 from kubesandbox.webhooks.replies import BadReply, BadReview
+from tests.tables import each
 
 KEYS = ("reason", "name", "causes", "retryAfterSeconds", "status", "message", "a b")
 FIELDS = ("uid", "allowed", "status", "warnings", "patch", "patchType", "result", "convertedObjects")
@@ -75,7 +75,7 @@ def test_a_converted_object(after: object, meta: dict[str, Any]) -> None:
         assert (made["apiVersion"], made["metadata"]["uid"]) == ("a/v2", "1")
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "called"),
     [
         ("https://a", "https://a/?timeout=5s"),

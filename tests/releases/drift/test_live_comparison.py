@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.releases.drift.live_comparison import changed_fields
+from tests.tables import each
 
 JSON = Any
 
@@ -33,7 +34,7 @@ BY_KUBECTL = entry({"f:spec": {"f:replicas": {}}}, "kubectl", "Update", "scale")
 IN_STATUS = entry({"f:spec": {"f:replicas": {}}}, "helm", "Update", "status")
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "told"),
     [
         ([REPLICAS], ()),
@@ -52,7 +53,7 @@ def test_a_field_with_another_value_was_changed_unless_we_or_an_autoscaler_set_i
     assert found(obj({"replicas": 2}), obj({"replicas": 5}), *entries) == told
 
 
-@pytest.mark.parametrize(
+@each(
     ("applied", "live", "told"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, ()),
@@ -99,7 +100,7 @@ def without(*keys: str) -> JSON:
     return entry({"f:spec": {"f:containers": {'k:{"name":"web"}': kept}}})
 
 
-@pytest.mark.parametrize(
+@each(
     ("live", "ours", "told"),
     [
         ([SIDECAR, CONTAINER], entry(LIST), ()),
@@ -118,7 +119,7 @@ def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, told: tu
     assert found(containers(CONTAINER), there, ours) == told
 
 
-@pytest.mark.parametrize(
+@each(
     ("operation", "fields", "live", "told"),
     [
         ("Apply", {"f:args": {}}, {"args": ["mutated"]}, ()),

@@ -11,6 +11,7 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, HelmHook, RenderedChart
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record, now, packed, unpacked
+from tests.tables import each
 
 MANIFEST = (
     "---\n# Source: demo/templates/cm.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  on: y\n"
@@ -82,7 +83,7 @@ def test_the_first_helm_3_did_not_pack() -> None:
     assert unpacked(base64.b64encode(orjson.dumps(HELMS))) == HELMS
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "no base64!", base64.b64encode(b"no JSON").decode(), helms_text(HELMS)[:80], helms_text([]), helms_text({}),
      helms_text(HELMS | {"version": "x"}), helms_text(HELMS | {"info": None})],

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
 from hookrunner.releases.records.revisions import (
@@ -16,13 +14,14 @@ from hookrunner.releases.records.revisions import (
     release_labels,
     revision_of,
 )
+from tests.tables import each
 
 
 def revision(number: int, status: str = "deployed", version: int = 0, **labels: str) -> ReleaseRevision:
     return ReleaseRevision("a", "ns", number, status, labels, version or number)
 
 
-@pytest.mark.parametrize(
+@each(
     ("labels", "expected"),
     [
         ({}, {}),
@@ -39,14 +38,14 @@ def test_labels_tell_of_a_revision(labels: dict[str, str], expected: dict[str, A
     assert ReleaseRevision("a", "ns", 2, "deployed", labels).head == Head("a", "ns", 2, "deployed", **expected)
 
 
-@pytest.mark.parametrize("note", ["", "pinned"])
-@pytest.mark.parametrize("unmanaged", [True, False])
+@each("note", ["", "pinned"])
+@each("unmanaged", [True, False])
 def test_a_head_is_read_as_it_was_written(note: str, unmanaged: bool) -> None:
     head = Head("a", "ns", 7, "deployed", "d1", True, unmanaged, note)
     assert ReleaseRevision("a", "ns", 7, "deployed", release_labels(head, "c")).head == head
 
 
-@pytest.mark.parametrize("labels", [None, {}, {"name": "a"}, {"name": "a", "version": "x"}, {"version": "1"}])
+@each("labels", [None, {}, {"name": "a"}, {"name": "a", "version": "x"}, {"version": "1"}])
 def test_what_is_no_record_is_none(labels: dict[str, str] | None) -> None:
     assert revision_of({"name": "n", "namespace": "ns", "labels": labels}) is None
 
@@ -70,7 +69,7 @@ def test_the_latest_revision_is_the_head() -> None:
     assert ledger.heads() == {"a": revision(10).head}
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "heard", "told"),
     [
         (Change.ADDED, revision(2, version=5), True),

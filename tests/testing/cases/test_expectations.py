@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.model.values import PatchOperation
 from hookrunner.testing.cases.expectations import differences, same
 from hookrunner.testing.results import Effects, Patched, Result
+from tests.tables import each
 
 RAN = Result(
     exit_code=0,
@@ -22,7 +21,7 @@ OBJECTS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     "expect",
     [
         {},
@@ -45,7 +44,7 @@ def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
     assert differences(expect, RAN, Effects(OBJECTS)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "key"),
     [
         ({"run": False}, "run"),
@@ -114,7 +113,7 @@ def test_a_difference_shows_only_what_was_asked_about() -> None:
     assert wrong.lines[3:] == (" metadata:", "   name: a", "   labels:", "-    x: '1'", "+    x: '2'")
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "equal"),
     [(1, 1.0, True), (1, True, False), (0, False, False), ([1], [1, 2], False), ({}, [], False)],
 )

@@ -8,12 +8,13 @@ from hookrunner.testing.cases.case_format import positions
 from hookrunner.testing.cases.expectations import differences
 from hookrunner.testing.cases.golden import expectation, rewritten
 from hookrunner.testing.results import Effects, Result
+from tests.tables import each
 
 DELETES = Result(exit_code=0, operations=(ObjectOperation(Verb.DELETE, "Pod", "p"),), logs=("bye",))
 PATCHES = [{"operation": "Delete", "kind": "Pod", "name": "p"}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "result", "golden"),
     [
         ({}, DELETES, {"patches": PATCHES}),
@@ -83,7 +84,7 @@ def test_only_the_expectation_changes() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "changed"),
     [
         (

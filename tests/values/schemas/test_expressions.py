@@ -8,6 +8,7 @@ import pytest
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas import SectionSchema
+from tests.tables import each
 
 
 def test_without_the_library_a_schema_with_rules_cannot_be_used(
@@ -22,7 +23,7 @@ def _rules(*rules: str) -> str:
     return "[" + ", ".join(f'{{expression: "{rule}", message: wrong}}' for rule in rules) + "]"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "value", "holds"),
     [
         ("self.a >= 1", {"a": 1}, True),
@@ -50,7 +51,7 @@ def test_a_message_of_several_lines_becomes_one(schema: Callable[[str], SectionS
     assert checked.problems({})[0].startswith("the section: one two (")
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "old", "holds"),
     [
         ({"a": 1}, None, True),
@@ -89,7 +90,7 @@ def test_rules_are_asked_only_of_what_is_otherwise_right(schema: Callable[[str],
     assert "must be of type integer" in schema(text).problems({"a": "text"})[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "said"),
     [
         ("self.a ==", "the rule `self.a ==` cannot be checked: "),

@@ -1,11 +1,10 @@
 """Formats of texts and numbers, by tables."""
 
-import pytest
-
 from hookrunner.values.schemas.keywords import text_format
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "right", "wrong"),
     [
         ("date", ["2024-02-29"], ["2023-02-29", "20240229", "2024-2-1"]),
@@ -43,6 +42,6 @@ def test_a_text_has_a_format_or_not(name: str, right: list[str], wrong: list[str
     assert [one for one in wrong if has(one)] == []
 
 
-@pytest.mark.parametrize("name", ["", "password", "int-or-string", "made up"])
+@each("name", ["", "password", "int-or-string", "made up"])
 def test_other_formats_are_for_people(name: str) -> None:
     assert text_format(name) is None

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas import SectionSchema
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "filled"),
     [
         ("properties: {a: {default: 1}}", {}, {"a": 1}),

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from hookrunner.model.resources import JSON
 from hookrunner.values.schemas import SectionSchema
+from tests.tables import each
 
 FILE = "openapi/config-values.yaml#"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "right", "wrong"),
     [
         ("type: string", ["", "a"], [1, True, None, [], {}]),
@@ -61,7 +60,7 @@ def test_a_value_is_right_or_wrong(
     assert [value for value in wrong if not checked.problems(value)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "right", "wrong"),
     [
         ("properties: {a: {type: string}}", [{}, {"a": "b"}], [{"a": 1}, {"b": 1}]),
@@ -84,7 +83,7 @@ def test_an_object_is_right_or_wrong(
     assert [value for value in wrong if not checked.problems(value)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "forbidden"),
     [
         ("properties: {a: {type: object}}", {"a": {"b": 1}}, ["a.b"]),
@@ -108,7 +107,7 @@ def test_keys_that_nobody_named_are_forbidden_where_nothing_is_said_about_them(
     assert len(lines) == len(forbidden)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "line"),
     [
         (
