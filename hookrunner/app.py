@@ -24,10 +24,10 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials, loaded
+from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.environment import private_directory, shared
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.bounds import Bounds
 from hookrunner.metrics.hooks import HookMetrics
@@ -57,7 +57,7 @@ KILL_AFTER = 5.0
 """Seconds from SIGTERM to SIGKILL for a hook that outlasts the grace."""
 
 
-def run(settings: Settings, loading: Loading | None) -> int:
+def run(settings: Settings, loading: Lookup | None) -> int:
     """Run until asked to stop; the exit code. `loading` is on its way to the cluster, which processes that we start see
     too (`kube/environment.py`); None = to a sandbox, which is made first. Raises StartRefused, whose message is for the
     user."""
@@ -71,7 +71,7 @@ def run(settings: Settings, loading: Loading | None) -> int:
         log.flush(1.0)
 
 
-async def serve(settings: Settings, loading: Loading | None) -> int:
+async def serve(settings: Settings, loading: Lookup | None) -> int:
     """The whole life of the process."""
     began = time.monotonic()
     signals, face = Signals(), _face(settings.web)
@@ -206,7 +206,7 @@ async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None
         await stack.enter_async_context(listen.serve(debug.application(views, over_tcp), open_to_all))
 
 
-async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Settings, Loading]:
+async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Settings, Lookup]:
     """Make the cluster; from here on it is like any other, and nothing that the settings say leads to another one. Its
     kubeconfig is a file that no other sandbox overwrites."""
     # 0.1 s, which nobody else has to pay.
@@ -217,7 +217,7 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     write_kubeconfig(kubeconfig, sandbox)
     kube = replace(settings.kube, config=kubeconfig, text=sandbox.kubeconfig(), context="")
     settings = stack.enter_context(shared(replace(settings, kube=kube)))
-    return settings, stack.enter_context(closing(Loading(settings.kube)))
+    return settings, stack.enter_context(closing(Lookup(settings.kube)))
 
 
 def _children() -> Children:
@@ -227,14 +227,14 @@ def _children() -> Children:
     return children
 
 
-async def _load(settings: Settings, children: Children, jq: Jq, loading: Loading) -> tuple[Catalog, Connection]:
+async def _load(settings: Settings, children: Children, jq: Jq, loading: Lookup) -> tuple[Catalog, Connection]:
     """Hooks while a child loads the connection; after it if that also writes the kubeconfig that hooks are to use."""
-    connection = await loaded(loading) if settings.kube.derived else None
+    connection = await load_connection(loading) if settings.kube.derived else None
     hooks = await catalog.load(settings.hooks, children, jq)
     if settings.modules.global_hooks:
         ours = await catalog.load_global(settings.modules.global_hooks, settings.hooks, children, jq)
         hooks = Catalog(hooks.hooks + ours.hooks, hooks.problems + ours.problems)
-    return hooks, connection or await loaded(loading)
+    return hooks, connection or await load_connection(loading)
 
 
 async def _connect(settings: Settings, connection: Connection, metrics: Metrics, stack: AsyncExitStack) -> Kube:

@@ -50,13 +50,13 @@ class _Start(click.Command):
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
         # the application with all that it needs is imported. Each takes 0.3 s.
         from hookrunner.kube.environment import shared
-        from hookrunner.kube.loading import Loading
+        from hookrunner.kube.loading import Lookup
 
         with ExitStack() as stack:
             loading = None
             if not loaded.sandbox.enabled:  # a sandbox has to be there before it can be found
                 loaded = stack.enter_context(shared(loaded))
-                loading = stack.enter_context(closing(Loading(loaded.kube)))
+                loading = stack.enter_context(closing(Lookup(loaded.kube)))
             # What imports make is there to stay: to look through it a hundred times takes 50 ms, once more later 25 ms.
             gc.disable()
             from hookrunner.app import run

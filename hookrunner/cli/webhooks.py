@@ -14,8 +14,8 @@ from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import run_to_end
 from hookrunner.cli.start import click_option, given
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Credentials, loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import JSON
@@ -66,7 +66,7 @@ def _loaded(ctx: click.Context) -> Settings:
 @asynccontextmanager
 async def _client(asked: Settings) -> AsyncIterator[tuple[Client, str]]:
     """A client of the cluster, and the namespace that its credentials are for."""
-    connection = await loaded(Loading(asked.kube))
+    connection = await load_connection(Lookup(asked.kube))
     async with Client(Credentials(asked.kube, connection), Requests(Metrics())) as client:
         yield client, connection.namespace
 

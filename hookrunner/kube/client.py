@@ -2,17 +2,17 @@
 
     async with Client(credentials, meter) as client:
         pods = await client.get("/api/v1/pods", {"limit": "500"})
-        await client.send(Call("DELETE", "/api/v1/namespaces/a/pods/b"))
+        await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/pods/b"))
         async with aclosing(client.stream("/api/v1/pods", {"watch": "true"}, idle=75)) as chunks:
             async for lines in chunks: ...
 
-It knows nothing of kinds or objects: bodies are bytes or parsed JSON, never models (design.md D2). One aiohttp session
-with any number of connections. Answers are asked for uncompressed: on one network, packing costs more than it saves.
+It knows nothing of kinds or objects: bodies are bytes or parsed JSON, never models. One aiohttp session with any
+number of connections. Answers are requested uncompressed: on one network, compression costs more than it saves.
 Failures and answers are noted in an `Outage`, which all clients of one cluster share.
 
 Repeated here: what the server told us to repeat (429 or 5xx with Retry-After), what could not be sent at all because
-no connection came about, and once a request that was refused with 401, with renewed credentials. Nothing else: whoever
-asks knows better what a failure means. A `stream` is never repeated.
+no connection came about, and once a request that was refused with 401, with renewed credentials. Nothing else: the
+caller knows better what a failure means. A `stream` is never repeated.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ _Params = Mapping[str, str]
 
 
 class RequestMeter(Protocol):
-    """Counts requests (shell-operator.md §10.2). `url` names no object; `code` is the status or `<error>`."""
+    """Counts requests. `url` names no object; `code` is the status or `<error>`."""
 
     def request_finished(self, verb: str, url: str, host: str, code: str, seconds: float) -> None:
         """A request was answered, at least its headers, or failed."""
@@ -70,7 +70,7 @@ class RequestMeter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     """One request. `path` begins with a slash, already quoted; `body` is JSON; `timeout` covers all repetitions."""
 
     method: str
@@ -86,7 +86,7 @@ class Client:
     """An asynchronous context manager that owns the connections.
 
     All calls raise `ApiError` and its leaves for an answer with an error status, `Unreachable` and its leaves without.
-    `loud` logs each request for everybody, not only at the debug level. `outage` says whether the server is away.
+    `loud` logs each request at the info level, not at the debug level. `outage` says whether the server is away.
     """
 
     def __init__(
@@ -120,17 +120,17 @@ class Client:
         self, path: str, params: _Params | None = None, accept: str = JSON_TYPE, timeout: float = 60.0
     ) -> JSON:
         """The parsed answer to a GET. Raises KubeError, also for one that is not JSON or nested too deep."""
-        body = await self.send(Call("GET", path, params or {}, accept=accept, timeout=timeout))
+        body = await self.send(ApiCall("GET", path, params or {}, accept=accept, timeout=timeout))
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise KubeError(f"GET {path}: the answer cannot be read as JSON: {error}") from None
 
-    async def send(self, call: Call) -> bytes:
+    async def send(self, call: ApiCall) -> bytes:
         """The body of the answer."""
         try:
             async with asyncio.timeout(call.timeout):
-                return await self._repeated(call)
+                return await self._send_repeatedly(call)
         except TimeoutError as error:
             raise Unreachable(f"{call.method} {call.path}: no answer within {call.timeout:g} s") from error
 
@@ -145,7 +145,7 @@ class Client:
         breaks. Close it with `aclosing`: an abandoned stream keeps its connection until the garbage collector comes.
         """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=idle)
-        async with self._answered(Call("GET", path, params, accept=accept), timeout) as response:
+        async with self._open(ApiCall("GET", path, params, accept=accept), timeout) as response:
             yield []
             try:
                 async for lines in _lines(response.content):
@@ -155,39 +155,39 @@ class Client:
             except (aiohttp.ClientError, OSError) as error:
                 raise Cut(f"GET {path}: {refusals.describe_error(error)}") from error
 
-    async def _repeated(self, call: Call) -> bytes:
+    async def _send_repeatedly(self, call: ApiCall) -> bytes:
         for pause in _PAUSES:
             try:
-                return await self._once(call)
+                return await self._send_once(call)
             except (Throttled, Unreachable) as error:
                 seconds = _pause(error, pause)
                 self._meter.waited(call.method, template(call.path), seconds)
                 await self._sleep(error, seconds)
-        return await self._once(call)
+        return await self._send_once(call)
 
     async def _sleep(self, error: KubeError, seconds: float) -> None:
         """A server that has asked for a pause gets all of it."""
         await (asyncio.sleep(seconds) if isinstance(error, Throttled) else self.outage.sleep(seconds))
 
-    async def _once(self, call: Call) -> bytes:
+    async def _send_once(self, call: ApiCall) -> bytes:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)
-        async with self._answered(call, timeout) as response:
+        async with self._open(call, timeout) as response:
             try:
                 return await response.read()
             except (aiohttp.ClientError, OSError) as error:
                 raise Cut(f"{call.method} {call.path}: {refusals.describe_error(error)}") from error
 
     @asynccontextmanager
-    async def _answered(self, call: Call, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _open(self, call: ApiCall, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response with a good status, its body still unread."""
         connection = await self._credentials.fresh()
         try:
-            response = await self._asked(call, connection, timeout)
+            response = await self._attempt(call, connection, timeout)
         except Denied as error:
-            renewed = await self._credentials.renewed(connection) if error.status == 401 else connection
+            renewed = await self._credentials.renew(connection) if error.status == 401 else connection
             if renewed is connection:
                 raise
-            response = await self._asked(call, renewed, timeout)
+            response = await self._attempt(call, renewed, timeout)
         try:
             yield response
         finally:
@@ -195,8 +195,8 @@ class Client:
                 response.close()
             response.release()
 
-    async def _asked(
-        self, call: Call, connection: Connection, timeout: aiohttp.ClientTimeout
+    async def _attempt(
+        self, call: ApiCall, connection: Connection, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         if held := await self._pace.turn():
             self._meter.waited(call.method, template(call.path), held)
@@ -218,7 +218,7 @@ class Client:
         return response
 
     async def _request(
-        self, call: Call, connection: Connection, timeout: aiohttp.ClientTimeout
+        self, call: ApiCall, connection: Connection, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         headers = {"Accept": call.accept}
         if connection.authorization:
@@ -302,7 +302,7 @@ async def _first(content: aiohttp.StreamReader) -> bytes | None:
         raise  # the connection's own limit was shorter
 
 
-async def _refusal(call: Call, response: aiohttp.ClientResponse) -> ApiError:
+async def _refusal(call: ApiCall, response: aiohttp.ClientResponse) -> ApiError:
     """The error that an answer is about, without the values that were sent. Anything but a `Status` came from a proxy,
     so its text is cut short."""
     try:

@@ -1,12 +1,12 @@
 """How to reach the cluster and who we are there: loaded by a short-lived child, renewed before it runs out.
 
-    credentials = Credentials(settings, await loaded(Loading(settings)))
+    credentials = Credentials(settings, await load_connection(Lookup(settings)))
     connection = await credentials.fresh()                 # before every request
-    connection = await credentials.renewed(connection)     # after a 401
+    connection = await credentials.renew(connection)     # after a 401
 
 A token file is read again when older than a minute, as client-go does; everything else (exec plugins, changed files) by
-running the child again (`loading.py`), once for all who wait. Key material stays in memory, but for the moment in which
-`ssl` wants files.
+running the child again (`loading.py`), once for all callers that wait. Key material stays in memory, except for the
+moment in which `ssl` wants files.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadKubeConfig
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.settings import KubeSettings
 
 _LOG = log.get("kube.credentials")
@@ -82,12 +82,13 @@ def _load_pair(context: ssl.SSLContext, cert: str, key: str) -> None:
         context.load_cert_chain(path)
 
 
-async def loaded(loading: Loading) -> Connection:
-    """What the child found. Raises BadKubeConfig saying which file, which context and what is wrong."""
+async def load_connection(loading: Lookup) -> Connection:
+    """Wait for the child; the connection that it found. Raises BadKubeConfig with the file, the context and what is
+    wrong."""
     with closing(loading):
         connection = _connection(*await asyncio.to_thread(loading.output))
     if connection.server.startswith("https:"):
-        connection.tls()  # a first look: who asks later could only fail
+        connection.tls()  # check now: an error would otherwise come with the first request
     return connection
 
 
@@ -103,7 +104,7 @@ def _connection(output: bytes, errors: bytes) -> Connection:
 
 
 class Credentials:
-    """The connection of the moment. `connection` is the first one, already loaded."""
+    """The current connection. `connection` is the first one, already loaded."""
 
     def __init__(self, settings: KubeSettings, connection: Connection) -> None:
         self._settings = settings
@@ -117,13 +118,13 @@ class Credentials:
         have is used as long as the server takes it."""
         now = self._connection
         if now.expires is not None and now.expires - time.time() < _EXPIRY_MARGIN:
-            return await self.renewed(now)
+            return await self.renew(now)
         if now.token_file and time.monotonic() - self._read_at > _TOKEN_FILE_AGE:
             self._read_token()
         return self._connection
 
-    async def renewed(self, refused: Connection) -> Connection:
-        """What to use instead of a connection that was refused; the same one if there is nothing newer."""
+    async def renew(self, refused: Connection) -> Connection:
+        """Replace a connection that was refused; the same one if there is nothing newer."""
         async with self._renewal:
             if self._connection is not refused:
                 return self._connection
@@ -147,7 +148,7 @@ class Credentials:
     async def _load(self) -> None:
         """Load them by the context that we have: the current one of a kubeconfig may be that of another cluster now."""
         try:
-            found = await loaded(Loading(replace(self._settings, context=self._connection.context)))
+            found = await load_connection(Lookup(replace(self._settings, context=self._connection.context)))
         except BadKubeConfig as error:
             _LOG.error("cannot renew the credentials", error=error)
             return

@@ -1,12 +1,12 @@
-"""Which resource a user means by an apiVersion and a kind (shell-operator.md §4.1).
+"""Which resource a user means by an apiVersion and a kind, and what else the cluster serves.
 
     resource = await discovery.resolve("apps/v1", "deploy")
 
 With an apiVersion only that group version is asked for; without, all groups, in one request where the server offers
-aggregated discovery (Kubernetes 1.27, https://kubernetes.io/docs/concepts/overview/kubernetes-api/), else group by
+aggregated discovery (Kubernetes 1.27, https://kubernetes.io/docs/concepts/overview/kubernetes-api/), otherwise group by
 group. Groups that cannot be asked, because an aggregated API server is away, are left out. Answers are kept in memory.
-A kind that is not there is looked for once more on the server, but no more often than every second however many ask.
-The error then names what is served instead, for which all groups are asked, no more often than once a minute.
+An unknown kind is looked for once more on the server, but at most once a second for all callers. The error then names
+what is served instead, for which all groups are asked, at most once a minute.
 """
 
 import asyncio
@@ -67,13 +67,13 @@ class Discovery:
         return found
 
     def forget(self, api_version: str) -> None:
-        """The server said 404 for a resource that was found here: ask again next time."""
+        """The server answered 404 for a resource that was found here: ask again next time."""
         answer = self._answers.get(api_version, _Answer())
         if asyncio.get_running_loop().time() - answer.asked_at >= _FRESH:
             self._answers.pop(api_version, None)
 
     async def _ask(self, api_version: str, answer: _Answer, known: float) -> None:
-        """Fill the answer, unless somebody else has just done so or while we waited for our turn."""
+        """Fill the answer, unless another caller has just done so, also while we waited for our turn."""
         now = asyncio.get_running_loop().time
         async with answer.asking:
             if answer.asked_at > known or now() - answer.asked_at < _FRESH:

@@ -54,7 +54,7 @@ class Relist(Generic[Key]):
         return missing or set()
 
 
-class Known(Protocol):
+class KnownKeys(Protocol):
     """The keys of the objects that a reader knows."""
 
     def __contains__(self, key: object, /) -> bool: ...
@@ -93,7 +93,7 @@ class Informer:
     `known` is read, never changed: the reader applies each fact before it takes the next.
     """
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: KnownKeys) -> None:
         self._known = known
         self._relist = Relist[ObjectKey]()
 

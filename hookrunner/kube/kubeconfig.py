@@ -4,8 +4,8 @@
 
 It runs as a child of hookrunner and is the only file that imports the `kubernetes` package, which costs 0.25 s and 44
 MB and knows every way to authenticate: tokens, certificates, exec plugins, auth providers, in-cluster service accounts.
-Of ours it imports only what bounds documents, so that the child starts fast. The package writes keys into temporary
-files; they land in the given directory, which the parent removes even if this process is killed.
+Of hookrunner it imports only what bounds documents, so that the child starts fast. The package writes keys into
+temporary files; they land in the given directory, which the parent removes even if this process is killed.
 
 Into the file goes one kubeconfig made of all that were read, with the context that was chosen as its current one: it is
 for processes that hookrunner starts, and holds in every working directory.
@@ -83,7 +83,7 @@ def located(explicit: str, context: str, derived: str = "") -> dict[str, Any]:
 
 
 def from_text(named: str, context: str) -> dict[str, Any]:
-    """The connection of the kubeconfig on standard input, which is told as the one at the path `named`."""
+    """The connection of the kubeconfig on standard input, which is reported as the one at the path `named`."""
     try:
         return _connection(KubeConfigMerger(_STDIN), context, "", named)
     except _BROKEN as error:

@@ -1,7 +1,7 @@
 """The child that finds out how to reach the cluster, `kubeconfig.py`, from its start to what it printed.
 
-    with closing(Loading(settings)) as loading:            # as early as possible: it runs beside our imports
-        output, errors = loading.output()                  # waits; `credentials.loaded` reads it
+    with closing(Lookup(settings)) as loading:            # as early as possible: it runs beside our imports
+        output, errors = loading.output()                  # waits; `credentials.load_connection` reads it
 
 It keeps the `kubernetes` package and its 44 MB out of this process. This file imports little, so that the child starts
 before everything else.
@@ -22,7 +22,7 @@ _PROGRAM = Path(__file__).with_name("kubeconfig.py")
 _TIMEOUT = 60.0
 
 
-class Loading:
+class Lookup:
     """A running child that looks for a connection; no event loop is needed to start it."""
 
     def __init__(self, settings: KubeSettings) -> None:
@@ -54,7 +54,7 @@ class Loading:
 
 
 def _pipe_with(text: str) -> int:
-    """The end to read from of a pipe that has this in it and nothing more: a kubeconfig of ours is shorter than what a
+    """The reading end of a pipe that has only this text in it: a kubeconfig that we pass is shorter than what a
     pipe takes without a reader."""
     reader, writer = os.pipe()
     with open(writer, "wb") as file:

@@ -110,7 +110,7 @@ class Objects:
         ref = _ref(resource, operation, operation.name)
         for pause in (*_CONFLICT_PAUSES, None):
             current = await writes.read(self._client, replace(ref, subresource=""), self._timeout)
-            wanted = await self._wanted(resource, operation, current)
+            wanted = await self._compute_desired(resource, operation, current)
             if json_values.equal(wanted, current):
                 return
             try:
@@ -121,14 +121,14 @@ class Objects:
                     raise
                 await asyncio.sleep(jitter(pause))
 
-    async def _wanted(self, resource: Resource, operation: ObjectOperation, current: JSON) -> JSON:
+    async def _compute_desired(self, resource: Resource, operation: ObjectOperation, current: JSON) -> JSON:
         if operation.verb is Verb.JQ_PATCH:
-            return await self._filtered(operation, current)
+            return await self._filter(operation, current)
         body = _body(resource, operation)
         body["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
         return body
 
-    async def _filtered(self, operation: ObjectOperation, current: JSON) -> JSON:
+    async def _filter(self, operation: ObjectOperation, current: JSON) -> JSON:
         outputs = await self._jq.outputs(await self._jq.compile(operation.jq_filter), current)
         if len(outputs) != 1 or not isinstance(outputs[0], dict):
             found = type(outputs[0]).__name__ if len(outputs) == 1 else f"{len(outputs)} results"

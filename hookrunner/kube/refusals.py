@@ -79,7 +79,7 @@ def explain_credentials(error: ApiError, connection: Connection) -> ApiError:
         return error
     if error.status == HTTPStatus.UNAUTHORIZED or _ANONYMOUS in error.raw:
         told = f"{connection.server} does not accept the credentials of {_whose(connection)}: {_advice(connection)}"
-    elif not error.reason:  # a proxy's words, or an authorizer's, which name nobody
+    elif not error.reason:  # the text of a proxy or an authorizer, which names no user
         told = f"{connection.server} forbids this to {_whose(connection)}; see `kubectl auth can-i --list`"
     else:
         return error

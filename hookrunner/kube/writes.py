@@ -18,7 +18,7 @@ from urllib.parse import quote
 import orjson
 
 from hookrunner.errors import KubeError, NotFound
-from hookrunner.kube.client import JSON_TYPE, METADATA, Call, Client
+from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client
 from hookrunner.model.resources import JSON, Resource
 
 FIELD_MANAGER = "hookrunner"
@@ -96,7 +96,7 @@ class DeleteOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WriteAnswer:
     """The server's answer. It is parsed only if it is asked for: a subresource may answer with something else."""
 
     body: bytes
@@ -110,32 +110,35 @@ class Answer:
             raise KubeError(f"the answer to a write cannot be read as JSON: {error}") from None
 
 
-async def create(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+_DEFAULTS, _DELETE_DEFAULTS = WriteOptions(), DeleteOptions()
+
+
+async def create(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
     """POST. `ref` names no object, except for a subresource (an eviction, a token)."""
     return await _write(client, _CREATE, ref, body, options)
 
 
-async def replace(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+async def replace(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
     """PUT. Raises Conflict if the body has a resourceVersion that is not the newest."""
     return await _write(client, _REPLACE, ref, body, options)
 
 
-async def apply(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+async def apply(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
     """Server-side apply. Raises Conflict if others own a field with another value, unless it is forced."""
     return await _write(client, _APPLY, ref, body, options)
 
 
-async def merge_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+async def merge_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
     """A JSON merge patch (RFC 7386)."""
     return await _write(client, _MERGE_PATCH, ref, patch, options)
 
 
-async def json_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = WriteOptions()) -> Answer:
+async def json_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
     """A JSON patch (RFC 6902)."""
     return await _write(client, _JSON_PATCH, ref, patch, options)
 
 
-async def delete(client: Client, ref: ObjectRef, options: DeleteOptions = DeleteOptions()) -> Answer:
+async def delete(client: Client, ref: ObjectRef, options: DeleteOptions = _DELETE_DEFAULTS) -> WriteAnswer:
     """Delete an object. Raises NotFound; Conflict if there is another object than the one that is meant.
 
     The answer is a `Status`, or the object if finalizers or its processes still hold it.
@@ -168,15 +171,17 @@ async def wait_until_deleted(client: Client, ref: ObjectRef, uid: str, within: f
     except NotFound:
         return ""
     except TimeoutError:
-        return f"its finalizers have not been removed: {blockers}" if blockers else "nobody removed it"
+        return f"its finalizers have not been removed: {blockers}" if blockers else "the server has not removed it"
     return ""
 
 
-async def _write(client: Client, way: tuple[str, str], ref: ObjectRef, body: JSON, options: WriteOptions) -> Answer:
+async def _write(
+    client: Client, way: tuple[str, str], ref: ObjectRef, body: JSON, options: WriteOptions
+) -> WriteAnswer:
     method, content_type = way
     accept = METADATA if options.metadata_only else JSON_TYPE
-    return Answer(
-        await client.send(Call(method, ref.path, options.params, body, content_type, accept, options.timeout))
+    return WriteAnswer(
+        await client.send(ApiCall(method, ref.path, options.params, body, content_type, accept, options.timeout))
     )
 
 

@@ -2,7 +2,7 @@
 
 `RepairHistory`: how often our repairs were changed back, by whom, and how long to wait before the next repair. Once is
 an accident and is repaired at once. More often it is intended, usually by another controller or a GitOps tool: then the
-pauses grow, so that two writers do not overwrite each other all day, and a person is told.
+pauses grow, so that two writers do not overwrite each other all day, and `problem` says so.
 
 `Challenge`: whether the younger process still exists that wants something else than we do. It may be gone for good, an
 old pod that was restarted in the middle of a rollout, or its clock was wrong. Its registrations would then stay

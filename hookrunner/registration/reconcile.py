@@ -160,4 +160,4 @@ async def _get(client: Client, resource: Resource, name: str, refused: Denied) -
     except NotFound:
         return None
     except Denied:
-        raise refused from None  # `list` is what users are told to allow
+        raise refused from None  # the documentation asks users to allow `list`

@@ -27,7 +27,7 @@ _INJECTED = ("inject-ca-from", "inject-ca-from-secret", "inject-apiserver-ca")
 https://cert-manager.io/docs/concepts/ca-injector/"""
 
 _OPTIONAL = frozenset({"rules", "matchConditions"})
-"""The fields of an entry that are not in each of ours."""
+"""The fields of an entry that only some of our entries have."""
 
 _ADMISSION = "admissionregistration.k8s.io/v1"
 VALIDATING = Resource(_ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False)
@@ -80,13 +80,13 @@ class Registration(Protocol):
         ...
 
     def unasked(self, existing: JSON) -> bool:
-        """Does it have anything of ours that no hook asks for?"""
+        """Have we put anything into it that no hook asks for?"""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookConfiguration:
-    """A webhook configuration with our entries. `keep`: entries of ours that no hook asks for stay, except those whose
+    """A webhook configuration with our entries. `keep`: our entries that no hook asks for stay, except those whose
     addon is in `sure`."""
 
     resource: Resource
@@ -116,7 +116,7 @@ class WebhookConfiguration:
         return existing | {"metadata": metadata} | ({"webhooks": entries} if entries != present else {})
 
     def unasked(self, existing: JSON) -> bool:
-        """Does it have entries of ours that no hook asks for?"""
+        """Does it have our entries although no hook asks for them?"""
         names = {entry["name"] for entry in self.entries}
         present = existing.get("webhooks") or []
         return any(self._path(entry) and entry["name"] not in names for entry in present)
@@ -139,7 +139,7 @@ class WebhookConfiguration:
         return not path or (self.keep and addon_of(path) not in self.sure)
 
     def _path(self, entry: JSON) -> str:
-        """The path of ours that an entry leads to, empty if it is not ours."""
+        """Our path that an entry leads to, empty if it leads elsewhere."""
         path = self.target.path(entry["clientConfig"])
         return path if path.startswith(ADMISSION) else ""
 
@@ -175,7 +175,7 @@ class CrdConversion:
         return existing | {"metadata": metadata, "spec": spec | {"conversion": wanted}}
 
     def unasked(self, existing: JSON) -> bool:
-        """Does it have a conversion of ours that no hook asks for?"""
+        """Does it have our conversion although no hook asks for it?"""
         return self.conversion is None and self.merged(existing, TrustedCertificates()) != existing
 
     def _leads_here(self, conversion: JSON) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookrunner.errors import FilterFailed
-from hookrunner.kube.informer import Added, Deleted, Informer, Known, Modified
+from hookrunner.kube.informer import Added, Deleted, Informer, KnownKeys, Modified
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.contexts import Entry
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Obstacle, Progressed
@@ -59,7 +59,7 @@ class Scope:
     """
 
     selection: Selection
-    stores: tuple[Known, ...]
+    stores: tuple[KnownKeys, ...]
     name: str = ""
     synced: bool = False
     lost: WatchLost | None = None

@@ -16,9 +16,9 @@ from hookrunner.certificates.material import Material, lacking
 from hookrunner.certificates.own import DesiredCertificate, own
 from hookrunner.certificates.provided import LatestMaterial, from_secret
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -46,7 +46,7 @@ class Replica:
 
 async def credentials_of(kubeconfig: Path) -> Credentials:
     settings = KubeSettings(config=kubeconfig)
-    return Credentials(settings, await loaded(Loading(settings)))
+    return Credentials(settings, await load_connection(Lookup(settings)))
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, Content
 from hookrunner.convergence.events import CALM, EventWriter
 from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
-from hookrunner.kube.client import Call
+from hookrunner.kube.client import ApiCall
 from tests.fakes.clocks import awkward, run_watched
 
 FAILED = Notice("a", "ModuleFailed", "a: no such kind")
@@ -23,10 +23,10 @@ class Server:
     """Remembers what it is sent, unless it refuses."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
         self.error: KubeError | None = None
 
-    async def send(self, call: Call) -> bytes:
+    async def send(self, call: ApiCall) -> bytes:
         self.calls.append(call)
         if self.error:
             raise self.error

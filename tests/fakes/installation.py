@@ -16,9 +16,9 @@ from hookrunner.certificates.material import Material
 from hookrunner.certificates.own import DesiredCertificate, own
 from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -94,7 +94,7 @@ class Installation:
     async def _registrar(self, kubeconfig: Path) -> AsyncIterator[tuple[Registrar, Client]]:
         kube, metrics = KubeSettings(config=kubeconfig), Metrics("")
         target = Target(self.url, self.namespace, self.service)
-        async with Client(Credentials(kube, await loaded(Loading(kube))), Requests(metrics)) as client:
+        async with Client(Credentials(kube, await load_connection(Lookup(kube))), Requests(metrics)) as client:
             desired = desired_registrations(self.hooks(), self.name, target, target)
             registrar = Registrar(client, metrics, desired, claim(1.0))
             await registrar.publish(b"")

@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import RawTestServer
 
 from hookrunner.errors import ApiError, Conflict, Cut, Denied, KubeError, NotFound, Silent, Throttled, Unreachable
-from hookrunner.kube.client import Call, Client, template
+from hookrunner.kube.client import ApiCall, Client, template
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -71,7 +71,7 @@ async def test_what_the_server_puts_off_is_sent_again_then(api: ApiServer, clien
     api.faults.add(Fault("answer", times=1, status=429, retry_after=3))
     api.faults.add(Fault("answer", times=1, status=503, retry_after=1))
     began = asyncio.get_running_loop().time()
-    await client.send(Call(method, MAPS, body=config_map("a") if method == "POST" else None))
+    await client.send(ApiCall(method, MAPS, body=config_map("a") if method == "POST" else None))
     assert asyncio.get_running_loop().time() - began >= 4
     assert len(api.requests) == 3
 
@@ -119,7 +119,7 @@ def client_of(connection: Connection, metrics: Metrics) -> Client:
 async def test_an_answer_that_never_comes_is_given_up(api: ApiServer, client: Client) -> None:
     api.faults.add(Fault("stall"))
     with pytest.raises(Unreachable, match="no answer"):
-        await client.send(Call("GET", MAPS, timeout=5))
+        await client.send(ApiCall("GET", MAPS, timeout=5))
 
 
 async def test_a_request_carries_who_we_are(metrics: Metrics) -> None:

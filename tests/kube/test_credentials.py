@@ -18,8 +18,8 @@ import pytest
 
 from hookrunner.errors import BadKubeConfig
 from hookrunner.kube import credentials
-from hookrunner.kube.credentials import Connection, Credentials, loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import Connection, Credentials, load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import make_server_certificate
 
@@ -54,7 +54,7 @@ def kubectl(*words: str) -> str:
 
 
 async def load(config: Path | None = None, context: str = "") -> Connection:
-    return await loaded(Loading(KubeSettings(config=config, context=context)))
+    return await load_connection(Lookup(KubeSettings(config=config, context=context)))
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ async def test_a_context_is_made_the_current_one_of_a_kubeconfig_for_hooks(
     )
     monkeypatch.setenv("KUBECONFIG", f"first/one:{home / 'missing'}:two")
     monkeypatch.chdir(home)
-    await loaded(Loading(KubeSettings(context="two", derived=home / "derived")))
+    await load_connection(Lookup(KubeSettings(context="two", derived=home / "derived")))
     assert stat.S_IMODE((home / "derived").stat().st_mode) == 0o600
     written = json.loads((home / "derived").read_text())
     assert written["clusters"][0]["cluster"]["certificate-authority"] == str(home / "first" / "ca.crt")
@@ -123,9 +123,9 @@ async def test_a_context_is_made_the_current_one_of_a_kubeconfig_for_hooks(
 async def test_a_renewal_writes_the_kubeconfig_for_hooks_again(home: Path) -> None:
     file = kubeconfig(home / "config")
     settings = KubeSettings(config=file, context="main", derived=home / "derived")
-    credentials_ = Credentials(settings, await loaded(Loading(settings)))
+    credentials_ = Credentials(settings, await load_connection(Lookup(settings)))
     kubeconfig(file, {"token": "new"})
-    await credentials_.renewed(await credentials_.fresh())
+    await credentials_.renew(await credentials_.fresh())
     assert json.loads((home / "derived").read_text())["users"] == [{"name": "main", "user": {"token": "new"}}]
 
 
@@ -257,10 +257,10 @@ async def test_credentials_about_to_expire_are_renewed_once_for_all(home: Path) 
 async def test_refused_credentials_are_loaded_again_but_not_for_every_refusal(home: Path) -> None:
     settings = KubeSettings(config=kubeconfig(home / "config", user=plugin(home, answer({"token": "new"}))))
     current = Credentials(settings, old := Connection("https://x", authorization="Bearer old"))
-    new = await current.renewed(old)
+    new = await current.renew(old)
     assert new.authorization == "Bearer new"
-    assert await current.renewed(old) is new
-    assert await current.renewed(new) is new
+    assert await current.renew(old) is new
+    assert await current.renew(new) is new
     assert (home / "runs").read_text() == "x"
 
 
@@ -269,13 +269,13 @@ async def test_a_renewal_stays_in_its_cluster_when_another_context_becomes_the_c
     """By `kubectl config use-context`, while we run."""
     file = kubeconfig(home / "config", name="one")
     settings = KubeSettings(config=file)
-    ours = Credentials(settings, await loaded(Loading(settings)))
+    ours = Credentials(settings, await load_connection(Lookup(settings)))
     both = json.loads(file.read_text())
     for key, value in json.loads(kubeconfig(home / "config", name="two").read_text()).items():
         both[key] = both[key] + value if isinstance(value, list) else value
     both["users"][0]["user"]["token"] = "new"
     file.write_text(json.dumps(both))
-    renewed = await ours.renewed(await ours.fresh())
+    renewed = await ours.renew(await ours.fresh())
     assert (renewed.server, renewed.authorization) == ("https://one.example:6443", "Bearer new")
 
 
@@ -317,7 +317,7 @@ async def test_a_relative_token_file_is_found_beside_its_config(home: Path) -> N
     connection = await load(kubeconfig(home / "config", user={"tokenFile": "token"}))
     assert (connection.authorization, connection.token_file) == ("Bearer one", str(home / "token"))
     (home / "token").write_text("two\n")
-    assert (await Credentials(KubeSettings(), connection).renewed(connection)).authorization == "Bearer two"
+    assert (await Credentials(KubeSettings(), connection).renew(connection)).authorization == "Bearer two"
 
 
 @pytest.mark.slow

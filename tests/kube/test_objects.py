@@ -11,9 +11,9 @@ import pytest
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound, UnknownKind
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials, loaded
+from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -351,7 +351,7 @@ async def test_missing_rights_are_named_with_all_that_the_operation_needs(
 ) -> None:
     user = await asyncio.to_thread(cluster.user, "nobody", namespace)
     settings = KubeSettings(config=user.kubeconfig)
-    credentials = Credentials(settings, await loaded(Loading(settings)))
+    credentials = Credentials(settings, await load_connection(Lookup(settings)))
     asked = operation(verb, namespace, config_map("a", namespace), jq_filter=".")
     async with Client(credentials, Requests(Metrics(""))) as client:
         objects = Objects(client, Discovery(client), jq)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import Denied, KubeError, UnknownKind
-from hookrunner.kube.client import Call, Client
-from hookrunner.kube.credentials import Connection, Credentials, loaded
+from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -30,7 +30,7 @@ PATIENCE = 60
 @asynccontextmanager
 async def client_of(kubeconfig: Path, metrics: Metrics) -> AsyncIterator[Client]:
     settings = KubeSettings(config=kubeconfig)
-    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(metrics)) as client:
+    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(metrics)) as client:
         yield client
 
 
@@ -72,14 +72,14 @@ class Thing:
 
     async def create(self, name: str, **more: Any) -> Any:
         body = {"metadata": {"name": name} | more} | (POD if self.path.endswith("podtemplates") else {})
-        return await self.client.send(Call("POST", self.path, body=body))
+        return await self.client.send(ApiCall("POST", self.path, body=body))
 
     async def label(self, name: str, **labels: str) -> None:
         body = {"metadata": {"labels": labels}}
-        await self.client.send(Call("PATCH", f"{self.path}/{name}", {}, body, "application/merge-patch+json"))
+        await self.client.send(ApiCall("PATCH", f"{self.path}/{name}", {}, body, "application/merge-patch+json"))
 
     async def delete(self, name: str) -> None:
-        await self.client.send(Call("DELETE", f"{self.path}/{name}"))
+        await self.client.send(ApiCall("DELETE", f"{self.path}/{name}"))
 
 
 @pytest.fixture
@@ -206,9 +206,9 @@ async def test_a_kind_whose_definition_comes_goes_and_comes_back(
             await define(direct, group, plural)
             await until(story, "Synced", PATIENCE)
             body = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}}
-            await direct.send(Call("POST", path, body=body))
+            await direct.send(ApiCall("POST", path, body=body))
             await until(story, f"Added {name}", PATIENCE)
-            await direct.send(Call("DELETE", f"{DEFINITIONS}/{plural}.{group}"))
+            await direct.send(ApiCall("DELETE", f"{DEFINITIONS}/{plural}.{group}"))
             told = await until(story, "WatchLost", PATIENCE)
             assert f"Deleted {name}" in told
 
@@ -221,7 +221,7 @@ async def define(client: Client, group: str, plural: str) -> None:
     version = {"name": "v1", "served": True, "storage": True, "schema": schema}
     names = {"plural": plural, "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
     spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
-    await client.send(Call("POST", DEFINITIONS, body={"metadata": {"name": f"{plural}.{group}"}, "spec": spec}))
+    await client.send(ApiCall("POST", DEFINITIONS, body={"metadata": {"name": f"{plural}.{group}"}, "spec": spec}))
 
 
 async def test_missing_rights_are_told_and_their_coming_noticed(
@@ -242,11 +242,11 @@ async def test_missing_rights_are_told_and_their_coming_noticed(
 async def grant(client: Client, namespace: str) -> None:
     rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}"
     rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}]
-    await client.send(Call("POST", f"{rbac}/roles", body={"metadata": {"name": "r"}, "rules": rules}))
+    await client.send(ApiCall("POST", f"{rbac}/roles", body={"metadata": {"name": "r"}, "rules": rules}))
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
     subjects = [{"kind": "ServiceAccount", "name": "reader", "namespace": namespace}]
     body = {"metadata": {"name": "r"}, "roleRef": role, "subjects": subjects}
-    await client.send(Call("POST", f"{rbac}/rolebindings", body=body))
+    await client.send(ApiCall("POST", f"{rbac}/rolebindings", body=body))
 
 
 @pytest.mark.parametrize(

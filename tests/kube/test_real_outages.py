@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack, aclosing
 import pytest
 
 from hookrunner.kube.back_off import Outage
-from hookrunner.kube.client import Call, Client
-from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -54,7 +54,7 @@ def outage() -> Recorded:
 @pytest.fixture
 async def client(own_cluster: OwnCluster, outage: Recorded, metrics: Metrics) -> AsyncIterator[Client]:
     settings = KubeSettings(config=own_cluster.kubeconfig)
-    credentials = Credentials(settings, await loaded(Loading(settings)))
+    credentials = Credentials(settings, await load_connection(Lookup(settings)))
     async with Client(credentials, Requests(metrics), outage=outage) as client:
         yield client
 
@@ -99,16 +99,16 @@ async def test_a_definition_that_is_deleted_and_created_again_is_watched_at_once
     client: Client, outage: Recorded, watches: Watches
 ) -> None:
     things = definition("example.com", "Thing", "v1")
-    await client.send(Call("POST", DEFINITIONS, body=things))
+    await client.send(ApiCall("POST", DEFINITIONS, body=things))
     async with aclosing(watches.open(Selection("example.com/v1", "Thing"))) as story:
         await until(story, "Synced", PATIENCE)
-        await client.send(Call("DELETE", f"{DEFINITIONS}/things.example.com"))
+        await client.send(ApiCall("DELETE", f"{DEFINITIONS}/things.example.com"))
         await until(story, "WatchLost: the server knows no kind", PATIENCE)
         reading = asyncio.create_task(until(story, "WatchRestored", PATIENCE))
         before = len(outage.pauses)
         await waiting.until(lambda: len(outage.pauses) >= before + 3, "pauses that have grown")
         outage.pauses.clear()
-        await client.send(Call("POST", DEFINITIONS, body=things))
+        await client.send(ApiCall("POST", DEFINITIONS, body=things))
         assert (await reading)[-3:] == ["RelistStarted", "Synced", "WatchRestored"]
     assert max(outage.pauses, default=0) <= 2.5
     assert sum(outage.pauses) <= 5

@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.errors import KubeError, NotFound
 from hookrunner.kube import writes
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from tests.tables import each
@@ -25,10 +25,10 @@ class Server:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = [*(answers or ({},))]
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
         self.reads = 0
 
-    async def send(self, call: Call) -> bytes:
+    async def send(self, call: ApiCall) -> bytes:
         self.calls.append(call)
         return orjson.dumps(self.answers[0])
 
@@ -96,7 +96,7 @@ def test_paths_are_quoted(ref: ObjectRef, path: str) -> None:
 
 
 async def test_answer_is_parsed_only_if_asked_for() -> None:
-    answer = writes.Answer(b"pong")
+    answer = writes.WriteAnswer(b"pong")
     with pytest.raises(KubeError, match="cannot be read as JSON"):
         assert answer.json
 
@@ -120,6 +120,6 @@ async def test_blockers_of_a_deletion_are_named() -> None:
 
 
 def test_only_the_room_kube_builds_requests() -> None:
-    builders = re.compile(r"from hookrunner\.kube\.client import .*\bCall\b|application/[a-z-]*patch\+", re.MULTILINE)
+    builders = re.compile(r"from hookrunner\.kube\.client import .*\bApiCall\b|application/[a-z-]*patch\+")
     files = (file for file in HOOKRUNNER.rglob("*.py") if file.parent.name != "kube")
     assert [str(file) for file in files if builders.search(file.read_text())] == []

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials, loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import Connection, Credentials, load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.settings import KubeSettings
@@ -27,7 +27,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         else:
             cluster: Cluster = request.getfixturevalue("cluster")
             settings = KubeSettings(config=cluster.kubeconfig)
-            credentials = Credentials(settings, await loaded(Loading(settings)))
+            credentials = Credentials(settings, await load_connection(Lookup(settings)))
         metrics = Metrics("")
         other = await stack.enter_async_context(Client(credentials, Requests(metrics)))
         world = World(credentials, other, metrics, stack)

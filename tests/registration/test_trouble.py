@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from hookrunner.kube.credentials import Credentials, loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.model.bindings import Admission
 from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings
@@ -48,7 +48,7 @@ async def test_without_webhooks_no_rights_are_needed(world: World, cluster: Clus
 @ON_A_CLUSTER
 async def test_an_api_server_that_is_away_is_waited_for(world: World, proxy: Proxy) -> None:
     settings = KubeSettings(config=proxy.kubeconfig)
-    world.credentials = Credentials(settings, await loaded(Loading(settings)))
+    world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     await proxy.refuse()
     publishing = asyncio.ensure_future(registrar.publish(b""))
@@ -63,7 +63,7 @@ async def test_an_api_server_that_is_away_is_waited_for(world: World, proxy: Pro
 @ON_A_CLUSTER
 async def test_lost_races_and_short_trouble_are_repeated(world: World, proxy: Proxy) -> None:
     settings = KubeSettings(config=proxy.kubeconfig)
-    world.credentials = Credentials(settings, await loaded(Loading(settings)))
+    world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     proxy.answer(409, "POST", times=2)
     proxy.answer(500, "GET validatingwebhookconfigurations", times=2)
     registrar, meter = await world.registrar(world.wish(world.validating(ONE)))

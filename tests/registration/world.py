@@ -16,10 +16,10 @@ from typing import Any
 import orjson
 
 from hookrunner.errors import NotFound
-from hookrunner.kube.client import Call, Client
-from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig
@@ -131,17 +131,17 @@ class World:
             return found[0]
 
     async def create(self, resource: Resource, body: JSON) -> JSON:
-        return orjson.loads(await self.other.send(Call("POST", resource.path(), {"fieldManager": "somebody"}, body)))
+        return orjson.loads(await self.other.send(ApiCall("POST", resource.path(), {"fieldManager": "somebody"}, body)))
 
     async def edit(self, resource: Resource, change: Callable[[JSON], object], name: str = "") -> JSON:
         """As `kubectl edit` does."""
         obj = copy.deepcopy(await self.get(resource, name))
         change(obj)
         path = resource.path(name=name or self.name)
-        return orjson.loads(await self.other.send(Call("PUT", path, {"fieldManager": "kubectl-edit"}, obj)))
+        return orjson.loads(await self.other.send(ApiCall("PUT", path, {"fieldManager": "kubectl-edit"}, obj)))
 
     async def delete(self, resource: Resource, name: str = "") -> None:
-        await self.other.send(Call("DELETE", resource.path(name=name or self.name)))
+        await self.other.send(ApiCall("DELETE", resource.path(name=name or self.name)))
 
     async def clean(self) -> None:
         for resource, name in ((VALIDATING, self.name), (MUTATING, self.name), (DEFINITION, self.things)):
@@ -161,7 +161,7 @@ async def as_user(cluster: Cluster, namespace: str, *verbs: str, resources: list
     rule = {"apiGroups": ["*"], "resources": resources, "verbs": list(verbs)}
     user = await asyncio.to_thread(cluster.user, "u", namespace, [rule], everywhere=True)
     settings = KubeSettings(config=user.kubeconfig)
-    return Credentials(settings, await loaded(Loading(settings)))
+    return Credentials(settings, await load_connection(Lookup(settings)))
 
 
 def a_hook(name: str, module: str = "", **bindings: Any) -> Hook:

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials, loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import Connection, Credentials, load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.releases.releases import Releases
@@ -35,7 +35,7 @@ async def client(sandbox: Sandbox) -> AsyncIterator[Client]:
 async def real(cluster: Cluster) -> AsyncIterator[Client]:
     """Of the real API server."""
     settings = KubeSettings(config=cluster.kubeconfig)
-    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
+    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(Metrics(""))) as client:
         yield client
     await all_closed()
 

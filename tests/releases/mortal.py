@@ -1,6 +1,6 @@
 """A client that dies, as the process does when it is killed."""
 
-from hookrunner.kube.client import Call, Client, RequestMeter
+from hookrunner.kube.client import ApiCall, Client, RequestMeter
 from hookrunner.kube.credentials import Credentials
 
 
@@ -15,7 +15,7 @@ class Mortal(Client):
         super().__init__(credentials, meter)
         self.left = left
 
-    async def send(self, call: Call) -> bytes:
+    async def send(self, call: ApiCall) -> bytes:
         if self.left <= 0:
             raise Died
         answer = await super().send(call)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.manifest_objects import KindResolver
@@ -65,7 +65,7 @@ async def test_a_version_goes_when_no_object_is_stored_as_it(crds: Crds, client:
     await crds.ensure([definition("v1alpha1", "v1")], LABELS)
     where = "/apis/x.io/v1alpha1/namespaces/default/things"
     thing = {"apiVersion": "x.io/v1alpha1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"kept": 1}}
-    await client.send(Call("POST", where, body=thing))
+    await client.send(ApiCall("POST", where, body=thing))
     sandbox.faults.requests.clear()
     assert await crds.ensure([definition("v1")], LABELS) == ["x.io/v1/Thing"]
     writes = [line.split("?")[0] for line in sandbox.faults.requests if not line.startswith("GET")]

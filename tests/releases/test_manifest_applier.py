@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
@@ -60,7 +60,7 @@ def writes(sandbox: Sandbox) -> list[str]:
 
 
 async def post(client: Client, name: str = "a", **data: str) -> Any:
-    await client.send(Call("POST", MAPS, {"fieldManager": "somebody"}, {"metadata": {"name": name}, "data": data}))
+    await client.send(ApiCall("POST", MAPS, {"fieldManager": "somebody"}, {"metadata": {"name": name}, "data": data}))
 
 
 async def data_of(client: Client, name: str = "a") -> Any:
@@ -105,7 +105,7 @@ async def test_repair_puts_back_what_others_changed_and_leaves_what_is_right(
 ) -> None:
     objects = [config_map("a"), config_map("b")]
     await applying.apply(objects, RELEASE, {}, TERMS)
-    patch = Call("PATCH", f"{MAPS}/a", {}, {"data": {"k": "theirs", "mine": "x"}}, "application/merge-patch+json")
+    patch = ApiCall("PATCH", f"{MAPS}/a", {}, {"data": {"k": "theirs", "mine": "x"}}, "application/merge-patch+json")
     await client.send(patch)
     last = by_id(*objects)
     assert await applying.apply(objects, RELEASE, last, TERMS, repair=last) == Counts(changed=1, unchanged=1)
@@ -115,7 +115,7 @@ async def test_repair_puts_back_what_others_changed_and_leaves_what_is_right(
 async def test_a_missing_object_comes_back(applying: ManifestApplier, client: Client) -> None:
     objects = [config_map("a"), config_map("b")]
     await applying.apply(objects, RELEASE, {}, TERMS)
-    await client.send(Call("DELETE", f"{MAPS}/a"))
+    await client.send(ApiCall("DELETE", f"{MAPS}/a"))
     counts = await applying.apply(objects, RELEASE, by_id(*objects), TERMS, repair=by_id(objects[0]))
     assert counts == Counts(created=1, unchanged=1)
 
@@ -164,7 +164,7 @@ async def test_what_has_lost_its_marks_is_still_ours(applying: ManifestApplier, 
     last = by_id(config_map())
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     unmarked = {"metadata": {"annotations": None, "labels": None}}
-    await client.send(Call("PATCH", f"{MAPS}/a", {}, unmarked, "application/merge-patch+json"))
+    await client.send(ApiCall("PATCH", f"{MAPS}/a", {}, unmarked, "application/merge-patch+json"))
     assert await applying.apply([config_map()], RELEASE, last, TERMS, repair=last) == Counts(changed=1)
 
 
@@ -180,7 +180,7 @@ async def test_a_field_that_is_new_for_us_and_anothers_is_refused_by_name(
     last = config_map()
     await applying.apply([last], RELEASE, {}, TERMS)
     how = {"fieldManager": "somebody"}
-    await client.send(Call("PATCH", f"{MAPS}/a", how, {"data": {"n": "theirs"}}, "application/merge-patch+json"))
+    await client.send(ApiCall("PATCH", f"{MAPS}/a", how, {"data": {"n": "theirs"}}, "application/merge-patch+json"))
     with pytest.raises(ReleaseFailed, match=r'\.data\.n \(set by "somebody"\)'):
         await applying.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), TERMS)
 
@@ -233,7 +233,7 @@ async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_t
         await post(client, name)
     owner = {"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": "default"}
     helm = {"app.kubernetes.io/managed-by": "Helm"}
-    await client.send(Call("POST", MAPS, body={"metadata": {"name": "zz", "annotations": owner, "labels": helm}}))
+    await client.send(ApiCall("POST", MAPS, body={"metadata": {"name": "zz", "annotations": owner, "labels": helm}}))
     with pytest.raises(ReleaseFailed) as caught:
         await applying.apply([config_map(name) for name in (*names, "zz")], RELEASE, {}, TERMS)
     lines = str(caught.value).split("\n")
@@ -263,7 +263,7 @@ async def test_an_object_that_is_being_deleted_is_not_written(applying: Manifest
     held = config_map()
     held["metadata"]["finalizers"] = ["x.io/held"]
     await applying.apply([held], RELEASE, {}, TERMS)
-    await client.send(Call("DELETE", f"{MAPS}/a"))
+    await client.send(ApiCall("DELETE", f"{MAPS}/a"))
     with pytest.raises(ReleaseFailed, match=r"it is being deleted.*waits for: x\.io/held"):
         await applying.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
 

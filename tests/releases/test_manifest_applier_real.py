@@ -8,9 +8,9 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import ReleaseOptions
@@ -172,7 +172,7 @@ async def test_a_right_that_is_missing_in_the_middle_is_told_and_the_rest_is_wri
     names = ("ConfigMap", "Secret", "Service")
     objects = [obj for obj in chart(namespace) if obj["kind"] in names]
     settings = KubeSettings(config=user.kubeconfig)
-    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
+    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(Metrics(""))) as client:
         applying = ManifestApplier(client, KindResolver(Discovery(client)))
         with pytest.raises(ReleaseFailed, match=r"Secret/\S+: no right to keep secrets.*\n.*not tried yet: 1"):
             await applying.apply(objects, ReleaseId("r", namespace), {}, TERMS)

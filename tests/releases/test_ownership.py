@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
@@ -85,7 +85,7 @@ def applying(client: Client) -> ManifestApplier:
 @pytest.fixture(autouse=True)
 async def orphan(client: Client, applying: ManifestApplier) -> None:
     """A ConfigMap of release `old/demo`, of which there is no record. The namespace is there."""
-    await client.send(Call("POST", "/api/v1/namespaces", body={"metadata": {"name": "old"}}))
+    await client.send(ApiCall("POST", "/api/v1/namespaces", body={"metadata": {"name": "old"}}))
     await applying.apply([configmap("a", k="old", gone="x")], OLD, {}, TERMS)
 
 
@@ -126,7 +126,7 @@ async def test_an_orphan_is_refused_with_the_ways_out(applying: ManifestApplier,
 async def test_orphans_alone_gives_no_right_to_what_belongs_to_nobody(
     applying: ManifestApplier, client: Client
 ) -> None:
-    await client.send(Call("POST", MAPS, body={"metadata": {"name": "b"}}))
+    await client.send(ApiCall("POST", MAPS, body={"metadata": {"name": "b"}}))
     with pytest.raises(ReleaseFailed, match="belongs to no release"):
         await applying.apply([configmap("b")], NEW, {}, ReleaseOptions(adopt_orphans=True))
 
@@ -135,7 +135,7 @@ async def test_what_fields_an_orphan_had_is_no_matter(applying: ManifestApplier,
     """An attempt that failed has left its manifest; the template has changed since, and so has another manager."""
     last = configmap("a", k="tried")
     edit = {"data": {"k": "theirs", "more": "theirs"}}
-    await client.send(Call("PATCH", f"{MAPS}/a", {"fieldManager": "them"}, edit, "application/merge-patch+json"))
+    await client.send(ApiCall("PATCH", f"{MAPS}/a", {"fieldManager": "them"}, edit, "application/merge-patch+json"))
     outcome = await applying.create_or_update(configmap("a", k="v", more="new"), NEW, last, ADOPT)
     assert (outcome, (await client.get(f"{MAPS}/a"))["data"]) == ("changed", {"k": "v", "more": "new"})
 
@@ -155,7 +155,7 @@ async def test_a_record_without_labels_is_a_record(applying: ManifestApplier, cl
     await started(client).reconcile(wanted("d1", namespace="old"))
     path = "/api/v1/namespaces/old/secrets/sh.helm.release.v1.demo.v1"
     await client.send(
-        Call("PATCH", path, body={"metadata": {"labels": None}}, content_type="application/merge-patch+json")
+        ApiCall("PATCH", path, body={"metadata": {"labels": None}}, content_type="application/merge-patch+json")
     )
     with pytest.raises(ReleaseFailed, match="two releases may not have the same object"):
         await applying.apply([configmap("a")], NEW, {}, ADOPT)
@@ -183,7 +183,7 @@ async def test_a_namespace_that_is_gone_needs_no_right(
     applying: ManifestApplier, client: Client, sandbox: Sandbox
 ) -> None:
     """Who may list in some namespaces only may not list in one that is gone."""
-    await client.send(Call("DELETE", "/api/v1/namespaces/old"))
+    await client.send(ApiCall("DELETE", "/api/v1/namespaces/old"))
     sandbox.faults.add(Fault("answer", "/namespaces/old/secrets", status=403))
     await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert await owner(client) == "default/new"
@@ -191,7 +191,7 @@ async def test_a_namespace_that_is_gone_needs_no_right(
 
 async def test_an_owner_without_a_namespace_is_not_looked_up(applying: ManifestApplier, client: Client) -> None:
     path, none = f"{MAPS}/a", {"metadata": {"annotations": {"meta.helm.sh/release-namespace": None}}}
-    await client.send(Call("PATCH", path, body=none, content_type="application/merge-patch+json"))
+    await client.send(ApiCall("PATCH", path, body=none, content_type="application/merge-patch+json"))
     with pytest.raises(ReleaseFailed, match="release /demo of an unknown namespace"):
         await applying.apply([configmap("a")], NEW, {}, ADOPT)
 

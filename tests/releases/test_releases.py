@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.revisions import CHECKSUM
@@ -168,7 +168,7 @@ async def test_unmanaged_is_recorded_once_and_left_alone_then(releases: Releases
 
 async def test_what_was_lost_is_repaired_without_a_revision(releases: Releases, world: World) -> None:
     await releases.reconcile(wanted("d1", A, B))
-    await world.client.send(Call("DELETE", f"{MAPS}/a"))
+    await world.client.send(ApiCall("DELETE", f"{MAPS}/a"))
     finding = ObjectDrift("demo", "default", "v1", "ConfigMap", "a")
     assert await releases.repair("demo", "default", [finding], ReleaseOptions()) == 1
     assert sorted(await world.maps()) == ["a", "b"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import Head
 from hookrunner.releases.records.record import RevisionStatus, new_record
 from hookrunner.releases.records.revisions import DIGEST
@@ -127,7 +127,7 @@ async def test_records_that_cannot_be_read_stop_nobody(
     assert not world.writes()
     assert sorted(await world.maps()) == ["a", "b"]
     assert "delete them, then the record" in releases.problems("demo", "default")[0]
-    await client.send(Call("DELETE", FIRST))
+    await client.send(ApiCall("DELETE", FIRST))
     await releases.list_heads("default")
     assert releases.problems("demo", "default") == []
 
@@ -177,4 +177,4 @@ async def test_a_record_that_has_lost_everything_is_to_be_deleted(client: Client
 
 async def patched(client: Client, body: dict[str, Any]) -> None:
     """Somebody changes the first record."""
-    await client.send(Call("PATCH", FIRST, {}, body, "application/merge-patch+json"))
+    await client.send(ApiCall("PATCH", FIRST, {}, body, "application/merge-patch+json"))

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Credentials, loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.releases.records.record import RevisionStatus
@@ -152,7 +152,7 @@ async def test_wherever_we_died_helm_reads_the_history(
     real: Client, cluster: Cluster, stock: Helm, namespace: str
 ) -> None:
     settings = KubeSettings(config=cluster.kubeconfig)
-    credentials = Credentials(settings, await loaded(Loading(settings)))
+    credentials = Credentials(settings, await load_connection(Lookup(settings)))
     await started(real).reconcile(wanted("d1", A, B, namespace=namespace))
     seen = set()
     for writes in range(1, 4):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -106,7 +106,7 @@ class Namespace:
         self.client, self.sandbox, self.name = client, sandbox, name
 
     async def made(self) -> None:
-        await self.client.send(Call("POST", "/api/v1/namespaces", body={"metadata": {"name": self.name}}))
+        await self.client.send(ApiCall("POST", "/api/v1/namespaces", body={"metadata": {"name": self.name}}))
 
     async def dies(self, step: Step, writes: int) -> bool:
         """After so many writes; or did it not live to do as many?"""

@@ -10,7 +10,7 @@ import yaml
 
 from hookrunner.background import Background
 from hookrunner.errors import NotFound
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
@@ -59,7 +59,7 @@ class World:
         """As a release creates it."""
         resource = await self.discovery.resolve(obj["apiVersion"], obj["kind"])
         where = resource.path(self.identity.namespace)
-        await self.client.send(Call("POST", where, {"fieldManager": "helm"}, obj))
+        await self.client.send(ApiCall("POST", where, {"fieldManager": "helm"}, obj))
 
     async def apply(self, obj: JSON, manager: str = "helm", **how: str) -> JSON:
         return await self._write("PATCH", obj, "", obj, APPLY, fieldManager=manager, **how)
@@ -73,10 +73,10 @@ class World:
         return await self.edit(obj, {"status": status}, "status", "controller")
 
     async def delete(self, obj: JSON) -> None:
-        await self.client.send(Call("DELETE", await self._path(obj)))
+        await self.client.send(ApiCall("DELETE", await self._path(obj)))
 
     async def _write(self, verb: str, obj: JSON, sub: str, body: JSON, content: str, **params: str) -> JSON:
-        return orjson.loads(await self.client.send(Call(verb, await self._path(obj, sub), params, body, content)))
+        return orjson.loads(await self.client.send(ApiCall(verb, await self._path(obj, sub), params, body, content)))
 
     async def _path(self, obj: JSON, subresource: str = "") -> str:
         resource = await self.discovery.resolve(obj["apiVersion"], obj["kind"])

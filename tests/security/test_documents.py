@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadKubeConfig
-from hookrunner.kube.credentials import loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.settings import KubeSettings
 from hookrunner.values import config_sections
 from kubetypes import json_values, yaml_values
@@ -154,7 +154,7 @@ async def test_a_kubeconfig_has_bounds(text: str, reason: str, tmp_path: Path) -
     (tmp_path / "config").write_text(text)
     settings = KubeSettings(config=tmp_path / "config", derived=tmp_path / "derived")
     with pytest.raises(BadKubeConfig, match=reason):
-        await loaded(Loading(settings))
+        await load_connection(Lookup(settings))
 
 
 # ── on the running program ────────────────────────────────────────────────────────────────────────────────────────

@@ -19,8 +19,8 @@ from hookrunner.charts.chart_files import unpacked
 from hookrunner.errors import BadChart, BadModule, HookFailed
 from hookrunner.hooks import writable
 from hookrunner.hooks.workspace import workspace
-from hookrunner.kube.credentials import loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.private_files import (
     NotPrivate,
     User,
@@ -166,8 +166,8 @@ async def test_a_kubeconfig_of_our_own_that_was_exchanged_is_not_read(tmp_path: 
     ours = yaml.safe_load(path.read_text())
     ours["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:2"
     ours["users"][0]["user"] = {"token": "t"}
-    with closing(Loading(KubeSettings(config=path, text=yaml.safe_dump(ours)))) as loading:
-        connection = await loaded(loading)
+    with closing(Lookup(KubeSettings(config=path, text=yaml.safe_dump(ours)))) as loading:
+        connection = await load_connection(loading)
     assert (connection.server, connection.authorization, marker.exists()) == ("http://127.0.0.1:2", "Bearer t", False)
     assert str(path) in connection.origin
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from hookrunner.kube.credentials import Credentials, loaded
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.loading import Lookup
 from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings
 from hookrunner.webhooks.serving import Trust
@@ -22,7 +22,7 @@ ONE = "one.example.com"
 @pytest.mark.parametrize("world", ["cluster"], indirect=True)
 async def test_an_object_that_cannot_be_written_keeps_no_other_from_being_repaired(world: World, proxy: Proxy) -> None:
     settings = KubeSettings(config=proxy.kubeconfig)
-    world.credentials = Credentials(settings, await loaded(Loading(settings)))
+    world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     proxy.answer(500, "GET mutatingwebhookconfigurations", times=1000)
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     trust = Trust(registrar)

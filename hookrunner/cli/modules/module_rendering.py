@@ -12,10 +12,10 @@ from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles
 from hookrunner.cli.shared import run_to_end
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery, read_capabilities
 from hookrunner.kube.environment import shared
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
@@ -114,7 +114,7 @@ def _releases(live: _Live, settings: Settings) -> Releases:
 async def _connect(settings: Settings) -> AsyncIterator[_Live]:
     """Raises BadKubeConfig, KubeError."""
     with shared(settings) as settings:
-        connection = await loaded(Loading(settings.kube))
+        connection = await load_connection(Lookup(settings.kube))
         metrics = Metrics()
         async with Client(Credentials(settings.kube, connection), Requests(metrics)) as client:
             discovery = Discovery(client)

@@ -18,7 +18,7 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFou
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
-from hookrunner.kube.writes import Answer, ObjectRef
+from hookrunner.kube.writes import ObjectRef, WriteAnswer
 from hookrunner.model.resources import JSON, Resource, Selection
 from hookrunner.model.watching import WatchLost, WatchRestored
 from hookrunner.values.config_sections import NO_TEXT
@@ -209,12 +209,12 @@ class ConfigObject:
         self._written = int(self.contents.version)
         return self.contents
 
-    async def _create(self, key: str, text: str) -> Answer:
+    async def _create(self, key: str, text: str) -> WriteAnswer:
         named = {"apiVersion": "v1", "kind": self._resource.kind, "metadata": {"name": self.name}}
         body = named | {"data": {key: text}}
         return await writes.create(self._client, ObjectRef(self._resource, self.namespace), body)
 
-    async def _patch(self, version: str, key: str, text: str) -> Answer:
+    async def _patch(self, version: str, key: str, text: str) -> WriteAnswer:
         patch = {"metadata": {"resourceVersion": version}, "data": {key: text}}
         return await writes.merge_patch(self._client, self._ref, patch)
 

@@ -9,9 +9,9 @@ import pytest
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Credentials, loaded
+from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.releases import ReleaseOptions
@@ -25,7 +25,7 @@ from tests.fakes.transports import all_closed
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[Client]:
     settings = KubeSettings(config=cluster.kubeconfig)
-    async with Client(Credentials(settings, await loaded(Loading(settings))), Requests(Metrics(""))) as client:
+    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(Metrics(""))) as client:
         yield client
     await all_closed()
 

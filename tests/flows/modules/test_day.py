@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hookrunner import app
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.kube.loading import Loading
+from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.settings import KubeSettings, load
@@ -61,7 +61,7 @@ class Day:
 
     async def send(self, method: str, path: str, body: Any, content: str = "application/json") -> None:
         """The story's own request."""
-        await self._client.send(Call(method, path, {"story": "yes"}, body, content))
+        await self._client.send(ApiCall(method, path, {"story": "yes"}, body, content))
 
     async def records(self) -> dict[str, str]:
         """Those of all releases: names and resourceVersions."""
@@ -123,7 +123,7 @@ async def _running(directory: Path) -> AsyncIterator[None]:
     ours |= {"LISTEN_ADDRESS": "127.0.0.1", "LISTEN_PORT": str(free_port())}
     others = {"TOLD": str(directory / "told"), "PATH": os.environ["PATH"]}
     settings = load({}, "hookrunner", {f"HOOKRUNNER_{name}": value for name, value in ours.items()} | others)
-    program = asyncio.create_task(app.serve(settings, Loading(settings.kube)))
+    program = asyncio.create_task(app.serve(settings, Lookup(settings.kube)))
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 
 from hookrunner.errors import UnknownKind
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model import modules
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -127,7 +127,7 @@ async def test_what_is_of_a_kind_that_a_release_has_just_defined_is_not_missing(
         await watched.world.discovery.resolve("example.com/v1", "Widget")
     watched.world.kinds.learn([widgets])
     await watched.world.apply(widgets)
-    await watched.world.client.send(Call("POST", "/apis/example.com/v1/namespaces/default/widgets", {}, WIDGET))
+    await watched.world.client.send(ApiCall("POST", "/apis/example.com/v1/namespaces/default/widgets", {}, WIDGET))
     watched.follow(WIDGET)
     assert await watched.after(5) == []
 

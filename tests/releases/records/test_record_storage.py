@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from hookrunner.errors import Denied, NotFound, ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import DesiredRelease, RenderedChart
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
@@ -99,7 +99,7 @@ async def test_what_is_gone_is_deleted_already(client: Client) -> None:
 
 async def put(client: Client, name: str, labels: dict[str, str], data: dict[str, str]) -> None:
     body = {"metadata": {"name": name, "labels": {"owner": "helm"} | labels}, "data": data}
-    await client.send(Call("POST", SECRETS, body=body))
+    await client.send(ApiCall("POST", SECRETS, body=body))
 
 
 @pytest.mark.parametrize("data", [{}, {"release": ""}, {"release": base64.b64encode(b"bm9uc2Vuc2U=").decode()}])
@@ -137,6 +137,6 @@ async def test_a_record_that_is_too_large_even_so_is_refused(client: Client, san
 async def test_the_server_takes_what_just_fits(real: Client, namespace: str) -> None:
     document = record(chart={"metadata": {"name": "a"}, "templates": [{"data": noise(777_000)}]}).document
     await RecordStorage(real, "secret").create(ReleaseRecord(document | {"namespace": namespace}))
-    (kept,) = orjson.loads(await real.send(Call("GET", f"/api/v1/namespaces/{namespace}/secrets")))["items"]
+    (kept,) = orjson.loads(await real.send(ApiCall("GET", f"/api/v1/namespaces/{namespace}/secrets")))["items"]
     assert kept["type"] == "helm.sh/release.v1"
     assert len(base64.b64decode(kept["data"]["release"])) > 1_000_000

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Call, Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
@@ -33,7 +33,7 @@ class Late(Client):
 
     seen: set[str]
 
-    async def send(self, call: Call) -> bytes:
+    async def send(self, call: ApiCall) -> bytes:
         answer = await super().send(call)
         if call.method in ("POST", "PUT") and "secrets" in call.path:
             version = orjson.loads(answer)["metadata"]["resourceVersion"]
