@@ -8,6 +8,7 @@ name more: helpers, and what is called only sometimes. Nouns, logs, errors and m
 import asyncio
 import contextlib
 import itertools
+import json
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -39,6 +40,15 @@ name=$(grep -o '"filterResult":"[^"]*"' "$BINDING_CONTEXT_PATH" | tail -1 | cut 
 object='{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "answer-'$name'", "namespace": "default"}}}}'
 echo "{{operation: CreateOrUpdate, object: $object}}" > "$KUBERNETES_PATCH_PATH"
 """
+
+TEMPLATE = """
+{apiVersion: v1, kind: ConfigMap, metadata: {name: hello}, data: {k: "{{ .Values.hello.k }}"}}
+"""
+MODULE = {
+    "values.yaml": "helloEnabled: true\nhello: {k: one}\n",
+    "001-hello/Chart.yaml": "{name: hello, version: 0.1.0, apiVersion: v2}",
+    "001-hello/templates/a.yaml": TEMPLATE,
+}
 
 
 class Trace:
@@ -76,9 +86,20 @@ class World:
         async with self.session.post(CONFIGMAPS, json=body) as answer:
             assert answer.status == 201
 
+    async def set(self, name: str, data: Mapping[str, str]) -> None:
+        """Set keys of a ConfigMap that exists."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        body = json.dumps({"data": data})
+        async with self.session.patch(f"{CONFIGMAPS}/{name}", data=body, headers=headers) as answer:
+            assert answer.status == 200
+
     async def exists(self, name: str) -> bool:
         async with self.session.get(f"{CONFIGMAPS}/{name}") as answer:
             return answer.status == 200
+
+    async def has(self, name: str, key: str, text: str) -> bool:
+        async with self.session.get(f"{CONFIGMAPS}/{name}") as answer:
+            return answer.status == 200 and (await answer.json()).get("data", {}).get(key) == text
 
     async def until(self, true: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(60):
@@ -99,27 +120,46 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     hook.parent.mkdir()
     hook.write_text(HOOK)
     hook.chmod(0o755)
+    async with running(tmp_path, {"hooks-dir": str(hook.parent)}) as world:
+        yield world
+
+
+@pytest.fixture
+async def world_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    """With one module, whose chart writes the value `k` into a ConfigMap."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in MODULE.items():
+        file = tmp_path / "modules" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    async with running(tmp_path, {"modules-dir": str(tmp_path / "modules")}) as world:
+        yield world
+
+
+@contextlib.asynccontextmanager
+async def running(tmp_path: Path, more: Mapping[str, str]) -> AsyncIterator[World]:
+    """A hookrunner with its own API server."""
     kubeconfig = tmp_path / "kubeconfig"
     flags = {
         "sandbox": "true",
         "sandbox-kubeconfig": str(kubeconfig),
-        "hooks-dir": str(hook.parent),
         "tmp-dir": str(tmp_path / "tmp"),
         "listen-address": "127.0.0.1",
         "listen-port": "0",
         "debug-unix-socket": str(tmp_path / "socket"),
     }
+    flags |= more
     (tmp_path / "tmp").mkdir(mode=0o700)
-    running = asyncio.create_task(serve(load(flags, "hookrunner", {}), None))
+    served = asyncio.create_task(serve(load(flags, "hookrunner", {}), None))
     try:
-        await until(lambda: kubeconfig.exists() or running.done())
+        await until(lambda: kubeconfig.exists() or served.done())
         server = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
         async with aiohttp.ClientSession(server) as session:
             yield World(session)
     finally:
-        running.cancel()
+        served.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await running
+            await served
     await all_closed()
 
 
@@ -157,8 +197,26 @@ async def test_the_page_names_each_file_of_an_events_way(world: World) -> None:
         await world.create("x", {"go": "yes"})
         await world.until(lambda: world.exists("answer-x"))
         await world.pass_time()
-    way, allowed = named("One event's way through the files")
-    called = trace.way()
+    compare("One event's way through the files", trace.way())
+
+
+async def test_the_page_names_each_file_of_a_values_way(world_of_modules: World) -> None:
+    world = world_of_modules
+    await world.until(lambda: world.has("hello", "k", "one"))
+    await world.create("hookrunner", {})
+    await world.set("hookrunner", {"hello": "k: warm"})
+    await world.until(lambda: world.has("hello", "k", "warm"))
+    await asyncio.sleep(2)  # three edits at once are answered at once; then the objects are watched
+    with Trace() as trace:
+        await world.set("hookrunner", {"hello": "k: two"})
+        await world.until(lambda: world.has("hello", "k", "two"))
+        await world.pass_time()
+    compare("One value's way through the files", trace.way())
+
+
+def compare(section: str, called: set[str]) -> None:
+    """The files of a section with those that were called."""
+    way, allowed = named(section)
     print(len(called), "files:", *sorted(called))
     missing = sorted(file for file in called if not covers(allowed, file))
     silent = sorted(name for name in way if not name.startswith(EVERYWHERE) and not _is_called(name, called))

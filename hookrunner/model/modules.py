@@ -1,4 +1,4 @@
-"""Modules as nouns: what a directory says, what is wanted of it, and how far it has come (addon-operator.md §1, §5)."""
+"""Modules as nouns: what a directory says, what is decided about it, and how far it has come (see docs/modules.md)."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,9 +10,9 @@ Drift = Literal["off", "missing", "warn", "repair"]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What `module.yaml` says (design.md §4.2), with every default filled in. `modules` maps a required module to a
+    """What `module.yaml` says, with every default filled in. `modules` maps a required module to a
     version range, empty for any; `kubernetes` is a version range. `namespace` "" is the operator's own.
-    `drift` is `missing` unless told otherwise: objects that are gone come back, changed fields are nobody's business.
+    `drift` is `missing` by default: deleted objects come back, changed fields are left alone.
     """
 
     description: str = ""
@@ -33,7 +33,7 @@ class Module:
     """One module's directory. `key` is its name in values (camelCase), `directory` where its files are (a link is
     followed), `source` the modules directory that it was found in. `chart` says that it has templates to install,
     `script` where its `enabled` script is, `compiled` its hooks that are compiled into addon-operator and so never run
-    here (`hooks/discover.go`), `problem` why it cannot be loaded, empty if it can."""
+    here, `problem` why it cannot be loaded, empty if it can."""
 
     name: str
     key: str
@@ -57,8 +57,8 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A choice, who made it (`Static`, `DynamicallyEnabled`, `KubeConfig`, `ScriptEnabled`, `Requires`, "" if nobody
-    said a word) and, in words for a person, why."""
+    """A choice, what made it (`Static`, `DynamicallyEnabled`, `KubeConfig`, `ScriptEnabled`, `Requires`, "" for
+    nothing) and, in words for a person, why."""
 
     choice: Choice
     by: str = ""
@@ -66,7 +66,7 @@ class Decision:
 
 
 class Phase(StrEnum):
-    """How far a module has come (addon-operator.md §5.5). A retry goes on from the phase that was reached."""
+    """How far a module has come. A retry continues from the phase that it has reached."""
 
     STARTUP = "Startup"
     ON_STARTUP_DONE = "OnStartupDone"

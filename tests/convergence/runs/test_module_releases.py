@@ -1,0 +1,233 @@
+"""Releases between runs: where they are found, when their objects are watched, and which leftovers are purged."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import pytest
+
+from hookrunner.convergence.runs.module_releases import DriftTracker, Leftovers, ReleaseLocator
+from hookrunner.convergence.state import ModuleStates
+from hookrunner.errors import Denied, ReleaseFailed, Unreachable
+from hookrunner.model.modules import Choice, Decision
+from hookrunner.model.releases import Head
+from hookrunner.model.resources import JSON
+from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.releases import Releases
+from tests.convergence.site import module
+
+pytestmark = pytest.mark.looptime
+
+
+def head(name: str, namespace: str = "default", revision: int = 1, **more: Any) -> Head:
+    return Head(name, namespace, revision, "deployed", **{"owned": True, **more})
+
+
+class Records(Releases):
+    """These releases. `error` is raised instead of an answer; without `may_list_all` those elsewhere are unknown."""
+
+    def __init__(self, *heads: Head) -> None:
+        self.there = {one.name: one for one in heads}
+        self.error: Exception | None = None
+        self.may_list_all = True
+        self.listed = 0
+
+    def _answer(self) -> None:
+        if self.error:
+            raise self.error
+
+    async def list_heads(self, namespace: str) -> dict[str, Head]:
+        self._answer()
+        return {name: one for name, one in self.there.items() if one.namespace == namespace}
+
+    async def list_strays(self) -> dict[str, Head]:
+        self._answer()
+        self.listed += 1
+        if not self.may_list_all:
+            raise Denied(403, "Forbidden", "no")
+        return {name: one for name, one in self.there.items() if one.namespace != "default"}
+
+    async def read_head(self, name: str, namespace: str) -> Head | None:
+        return (await self.list_heads(namespace)).get(name)
+
+    async def migrate_records(self, name: str, namespace: str) -> Head | None:
+        return await self.read_head(name, namespace)
+
+    async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
+        self._answer()
+        return ({"of": head.revision},)
+
+
+async def test_a_release_is_found_in_its_namespace_in_ours_and_in_an_earlier_one() -> None:
+    records = Records(head("a"), head("b", "elsewhere"))
+    locator = ReleaseLocator(records, "default")
+    for name in "ab":
+        found = await locator.head(module(name, 1))
+        assert found
+        assert found.name == name
+    assert await locator.head(module("c", 1)) is None
+    assert {*await locator.heads()} == {"a", "b"}
+
+
+async def test_a_release_of_another_owner_elsewhere_is_not_the_modules() -> None:
+    locator = ReleaseLocator(Records(head("a", "elsewhere", owned=False)), "default")
+    assert await locator.head(module("a", 1)) is None
+
+
+async def test_strays_are_listed_once_and_again_for_a_known_one() -> None:
+    """It may have been deleted."""
+    records = Records(head("b", "elsewhere"))
+    locator = ReleaseLocator(records, "default")
+    for name in "aab":
+        await locator.head(module(name, 1))
+    assert records.listed == 2
+    del records.there["b"]
+    assert await locator.head(module("b", 1)) is None
+
+
+async def test_without_the_right_to_list_all_records_there_are_no_strays() -> None:
+    records = Records(head("a"), head("b", "elsewhere"))
+    records.may_list_all = False
+    assert {*await ReleaseLocator(records, "default").heads()} == {"a"}
+
+
+class Watched(Drift):
+    """What is watched, by release."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, JSON] = {}
+
+    def track(self, identity: Any, objects: Iterable[JSON], mode: Any) -> None:
+        self.objects[identity.name] = [*objects]
+
+    def pause(self, identity: Any) -> None:
+        self.objects.pop(identity.name, None)
+
+    def forget(self, identity: Any) -> None:
+        self.objects.pop(identity.name, None)
+
+
+async def tracked(records: Records, steps: Callable[[DriftTracker], object]) -> tuple[DriftTracker, dict[str, JSON]]:
+    """What is watched two seconds after these steps."""
+    watched = Watched()
+    tracker = DriftTracker(records, watched)
+    keeping = asyncio.create_task(tracker.keep())
+    steps(tracker)
+    await asyncio.sleep(2)
+    keeping.cancel()
+    return tracker, watched.objects
+
+
+async def test_the_objects_of_a_release_at_rest_are_watched() -> None:
+    """Those that were just written, or those of its record."""
+    a, b = module("a", 1), module("b", 1)
+
+    def steps(tracker: DriftTracker) -> None:
+        tracker.track(a, head("a"), ({"kind": "X"},))
+        tracker.track(b, head("b", revision=7))
+
+    tracker, watched = await tracked(Records(), steps)
+    assert watched == {"a": [{"kind": "X"}], "b": [{"of": 7}]}
+    assert tracker.tracks(a)
+
+
+async def test_a_release_that_is_written_again_before_it_is_watched_is_watched_once() -> None:
+    a = module("a", 1)
+
+    def steps(tracker: DriftTracker) -> None:
+        tracker.track(a, head("a"))
+        tracker.pause(ReleaseLocator(Records(), "default").identity(a))
+        tracker.track(a, head("a", revision=2))
+
+    _, watched = await tracked(Records(), steps)
+    assert watched == {"a": [{"of": 2}]}
+
+
+async def test_an_unmanaged_or_deleted_release_is_not_watched() -> None:
+    a, b = module("a", 1), module("b", 1)
+
+    def steps(tracker: DriftTracker) -> None:
+        tracker.track(a, head("a"))
+        tracker.track(a, head("a", unmanaged=True))
+        tracker.track(b, head("b"))
+        tracker.forget(b)
+
+    tracker, watched = await tracked(Records(), steps)
+    assert (watched, tracker.tracks(a), tracker.tracks(b)) == ({}, False, False)
+
+
+async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
+    records, watched = Records(), Watched()
+    records.error = ReleaseFailed("no")
+    tracker = DriftTracker(records, watched)
+    keeping = asyncio.create_task(tracker.keep())
+    tracker.track(module("a", 1), head("a"))
+    await asyncio.sleep(2)
+    assert watched.objects == {}
+    records.error = None
+    await asyncio.sleep(2)
+    assert watched.objects == {"a": [{"of": 1}]}
+    keeping.cancel()
+
+
+class World:
+    """Modules `a` and `b`; `purged` remembers releases, and those in `stuck` cannot be deleted."""
+
+    def __init__(self, *heads: Head, certain: bool = True, ignored: tuple[str, ...] = ()) -> None:
+        self.states = ModuleStates([module("a", 1), module("b", 2)])
+        for state in self.states:
+            state.decide(Decision(Choice.ON))
+        self.records, self.purged = Records(*heads), list[str]()
+        self.stuck: set[str] = set()
+        locator = ReleaseLocator(self.records, "default")
+        purge: Callable[[Head], Awaitable[None]] = self._purge
+        self.leftovers = Leftovers(self.states, locator, purge, certain, ignored)
+
+    async def _purge(self, head: Head) -> None:
+        self.purged.append(head.name)
+        if head.name in self.stuck:
+            raise ReleaseFailed("no")
+
+
+async def test_installed_modules_are_live_from_the_start() -> None:
+    world = World(head("a"), head("b", owned=False))
+    world.records.error = Unreachable("no")
+    assert not await world.leftovers.look()
+    world.records.error = None
+    assert await world.leftovers.look()
+    assert [state.live for state in world.states] == [True, False]
+
+
+async def test_releases_without_a_module_are_purged_once_from_the_last() -> None:
+    world = World(head("a"), head("x"), head("y"), head("z"), head("other", owned=False), ignored=("z",))
+    world.stuck = {"y"}
+    for _ in range(2):
+        await world.leftovers.look()
+        await world.leftovers.clean_up()
+    assert (world.purged, world.leftovers.result) == (["y", "x"], "purged: x, y")
+    reasons = [notice.reason for notice in await world.states.notices.next_batch()]
+    assert reasons == ["PurgeFailed", "ReleasePurged"]
+
+
+async def test_nothing_is_purged_while_anything_is_in_doubt() -> None:
+    world = World(head("x"))
+    await world.leftovers.clean_up()
+    assert world.leftovers.result == "nothing was purged: the releases could not be listed"
+    await world.leftovers.look()
+    world.states["a"].decide(Decision(Choice.UNDECIDED))
+    await world.leftovers.clean_up()
+    assert (world.purged, world.leftovers.result) == ([], "nothing was purged: undecided: a")
+    world.states["a"].decide(Decision(Choice.OFF))
+    world.records.error = Unreachable("away")
+    await world.leftovers.clean_up()
+    assert world.leftovers.result == "nothing was purged: the releases could not be listed: away"
+    world.records.error = None
+    await world.leftovers.clean_up()
+    assert world.purged == ["x"]
+
+
+async def test_nothing_is_purged_if_a_rejected_directory_may_be_a_module() -> None:
+    world = World(head("x"), certain=False)
+    await world.leftovers.look()
+    await world.leftovers.clean_up()
+    assert (world.purged, "no module can have" in world.leftovers.result) == ([], True)
