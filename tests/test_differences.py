@@ -22,6 +22,7 @@ from hookrunner.settings import load
 from hookrunner.values import config_sections
 from hookrunner.values.section_store import SectionStore
 from hookrunner.web.parameters import Parameters, log_level
+from tests.fakes.gates import FakeGate
 
 
 def test_a_startup_run_is_labelled_by_what_it_is() -> None:
@@ -68,7 +69,7 @@ async def test_each_operation_on_a_queue_is_timed_by_itself() -> None:
         return Done()
 
     async with asyncio.TaskGroup() as group:
-        queues, background = Queues(lambda order: None, clock.__next__, metrics, 100), Background(group)
+        queues, background = Queues(FakeGate(), clock.__next__, metrics, 100), Background(group)
         queues.open(MAIN, run, background)
         for name in ("a", "b", "c"):
             queues.put(EnableScheduleBindings(name))

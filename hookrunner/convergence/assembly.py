@@ -31,7 +31,6 @@ from hookrunner.convergence.status import ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
-from hookrunner.engine.hook_runs import InlineRuns
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
 from hookrunner.model.modules import Module
@@ -113,7 +112,7 @@ class Convergence:
             "turns of modules": requests.turns.dispatch,
             "edits": config.follow_edits,
             "enabled scripts": config.follow_scripts,
-            "changed values": lambda: config.follow_values(built.executions),
+            "changed values": lambda: config.follow_values(built.executor),
             "changed flags": lambda: config.follow_flags(self._configured.values.flagged),
             "snapshots for modules": lambda: cluster.follow_snapshots(built.engine.progress),
             "events": self._events.post,
@@ -221,13 +220,12 @@ def _scripts(settings: Settings, parts: Parts, activation: Callable[[], str]) ->
 def _hooks(
     settings: Settings, parts: Parts, built: Assembly, states: ModuleStates, compiled: CompiledHooks
 ) -> ModuleHooks:
-    direct = InlineRuns(built.executions, built.rates, built.engine.progress, time.monotonic)
 
     async def load(module: Module) -> catalog.Catalog:
         return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)
 
     prefetch = HookPrefetch(load, states, parts.background)
-    return ModuleHooks(prefetch, built.engine, built.enabling, direct, compiled)
+    return ModuleHooks(prefetch, built.engine, built.activator, built.inline_runs, compiled)
 
 
 def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> ModuleDefinitions:

@@ -12,7 +12,7 @@ from hookrunner.errors import BadFilter, FilterFailed, KubeError, PatchFailed
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.model.bindings import Hook
-from hookrunner.model.operations import Answer, ObjectOperation, Tried
+from hookrunner.model.operations import Answer, ObjectOperation, PreviousAttempt
 
 _log = log.get("apply")
 
@@ -24,23 +24,23 @@ class Applier:
         self._objects = objects
         self._hook_metrics = hook_metrics
 
-    async def apply(self, hook: Hook, answer: Answer, tried: Tried) -> None:
-        """Apply an answer; `tried` is what the task's attempt before did, and becomes what this one does.
+    async def apply(self, hook: Hook, answer: Answer, previous: PreviousAttempt) -> None:
+        """Apply an answer; `previous` is what the task's attempt before did, and becomes what this one does.
 
         Raises PatchFailed if an operation failed (all are attempted). A metric that conflicts with those there are is
         refused with an error in the log: a repeated run would add to its other metrics twice.
         """
-        await self.carry_out(answer.objects, tried)
+        await self.carry_out(answer.objects, previous)
         for refusal in self._hook_metrics.apply(hook.label, answer.metrics, hook.module):
             _log.error("A metric was refused.", error=refusal)
 
-    async def carry_out(self, operations: Sequence[ObjectOperation], tried: Tried) -> None:
+    async def carry_out(self, operations: Sequence[ObjectOperation], previous: PreviousAttempt) -> None:
         """All operations in order, each attempted once. Raises PatchFailed naming those that failed."""
-        plan, failures = list(zip(operations, _done_before(operations, tried), strict=True)), list[str]()
-        tried.clear()
+        plan, failures = list(zip(operations, _done_before(operations, previous), strict=True)), list[str]()
+        previous.clear()
         for operation, done in plan:
             reason = "" if done else await self._refusal(operation)
-            tried.append((operation, not reason))
+            previous.append((operation, not reason))
             if reason:
                 failures.append(f"{operation}: {reason}")
         if failures:
@@ -55,18 +55,18 @@ class Applier:
         return ""
 
 
-def _done_before(operations: Sequence[ObjectOperation], tried: Tried) -> list[bool]:
+def _done_before(operations: Sequence[ObjectOperation], previous: PreviousAttempt) -> list[bool]:
     """Which operations need not be sent again."""
-    asked, before = defaultdict[object, list[ObjectOperation]](list), defaultdict[object, Tried](list)
+    asked, before = defaultdict[object, list[ObjectOperation]](list), defaultdict[object, PreviousAttempt](list)
     for operation in operations:
         asked[operation.target].append(operation)
-    for one in tried:
+    for one in previous:
         before[one[0].target].append(one)
     verdicts = {target: iter(_settled(asked[target], before[target])) for target in asked}
     return [next(verdicts[operation.target]) for operation in operations]
 
 
-def _settled(asked: list[ObjectOperation], before: Tried) -> list[bool]:
+def _settled(asked: list[ObjectOperation], before: PreviousAttempt) -> list[bool]:
     """The same for one object. If the hook has changed its mind about it, what was done may have to be done again: of
     `x=1`, then `x=2`, then `x=1` none is superfluous."""
     if asked == [operation for operation, _ in before]:

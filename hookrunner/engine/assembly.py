@@ -10,10 +10,10 @@ from hookrunner.engine.apply import Applier
 from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor, ValuesStore
-from hookrunner.engine.hook_runs import QueueRuns
+from hookrunner.engine.hook_runs import InlineRuns, QueueRuns
 from hookrunner.engine.reviews.review_runs import ReviewRuns
 from hookrunner.engine.reviews.reviewer import HookReviewer, ReviewDeclarations
-from hookrunner.engine.run_gate import Rates, snapshot_obstacle
+from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.engine.status import Status
 from hookrunner.engine.workers import Queues, retry_after
@@ -57,13 +57,13 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """An engine that has not started yet, how it is seen, and what it answers. `enabling`, `executions` and `rates` are
-    for modules, whose hooks also run outside of queues."""
+    """An engine that has not started yet, how it is seen, and what it answers. `activator` and `inline_runs`
+    are for modules, whose hooks also run outside of queues; `executor` tells which runs changed values."""
 
     engine: Engine
-    enabling: BindingActivator
-    executions: HookExecutor
-    rates: Rates
+    activator: BindingActivator
+    executor: HookExecutor
+    inline_runs: InlineRuns
     queues: Queues
     status: Status
     declared: ReviewDeclarations
@@ -75,26 +75,27 @@ def assembled(
 ) -> Assembly:
     """The engine for these hooks. `values` are those of modules, if there are any."""
     clock, metrics, kube = time.monotonic, parts.metrics, parts.kube
-    schedules, rates = Schedules(), Rates()
+    schedules = Schedules()
     streams = Streams(kube.watches.open, parts.background, metrics)
     monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
+    gate = RunGate(monitors, clock)
     objects = Objects(kube.patcher, kube.discovery, parts.jq, settings.kube.patch_timeout)
-    runner = HookProcesses(settings.hooks, parts.children)
-    executions = HookExecutor(runner, Applier(objects, hook_metrics), monitors, RunMetrics(metrics, clock), values)
-    runs = QueueRuns(executions, rates, metrics, clock)
+    processes = HookProcesses(settings.hooks, parts.children)
+    executor = HookExecutor(processes, Applier(objects, hook_metrics), gate, RunMetrics(metrics, clock), values)
+    runs = QueueRuns(executor, gate, metrics, clock)
     threshold = settings.engine.compaction_threshold
-    queues = Queues(lambda order: snapshot_obstacle(monitors, order), clock, metrics, threshold)
-    enabling = BindingActivator(monitors, schedules, parts.jq, metrics, clock)
-    engine = Engine(runs, enabling, queues, parts.background)
-    status = Status(engine, queues, executions, runs, clock)
+    queues = Queues(gate, clock, metrics, threshold)
+    activator = BindingActivator(monitors, schedules, parts.jq, metrics, clock)
+    engine = Engine(runs, activator, queues, gate, parts.background)
+    status = Status(engine, queues, monitors, (executor, runs), clock)
     status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     metrics.background_failing.from_function(lambda: (((name,), 1.0) for name in set(parts.background.failing())))
-    reviews = ReviewRuns(executions, rates, engine.progress, metrics, settings.webhooks.concurrency)
+    reviews = ReviewRuns(executor, gate, metrics, settings.webhooks.concurrency)
     declared = ReviewDeclarations(hooks.hooks, HookReviewer(engine, reviews), lacking=bool(hooks.problems))
 
     def start() -> None:
         engine.start(hooks.hooks, monitors, schedules)
         parts.background.keep("outages", partial(retry_after, kube.patcher.outage, queues, clock))
 
-    return Assembly(engine, enabling, executions, rates, queues, status, declared, start)
+    return Assembly(engine, activator, executor, InlineRuns(executor, gate), queues, status, declared, start)

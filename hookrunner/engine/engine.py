@@ -14,7 +14,7 @@ from hookrunner.engine import dispatch
 from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.hook_runs import QueueRuns
 from hookrunner.engine.queues import Queue
-from hookrunner.engine.run_gate import Notifier
+from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.workers import Queues
 from hookrunner.model.bindings import MAIN, Hook, QueuedBinding
 from hookrunner.model.events import FilterBroke, ObjectChanged, Progressed
@@ -46,13 +46,16 @@ class Engine:
     """Runs hooks; `hooks` are those it knows, by name and in name order: another mapping whenever one comes or goes.
     `progress` tells that a snapshot may have become usable, or that a task of the start is done."""
 
-    def __init__(self, runs: QueueRuns, enabling: BindingActivator, queues: Queues, background: Background) -> None:
+    def __init__(
+        self, runs: QueueRuns, activator: BindingActivator, queues: Queues, gate: RunGate, background: Background
+    ) -> None:
         self.hooks: Mapping[str, Hook] = {}
-        self.progress = Notifier()
+        self.progress = gate.progress
         self._modules_tick = False
         self._starting: list[Task] = []
         self._runs = runs
-        self._enabling = enabling
+        self._activator = activator
+        self._gate = gate
         self._queues = queues
         self._background = background
 
@@ -82,7 +85,7 @@ class Engine:
 
     async def listen(self, hook: Hook) -> tuple[HookRun, ...]:
         """Let a hook follow its objects; the Synchronizations that it has not had yet. Nothing is done twice."""
-        return tuple(run for run in await self._enabling.kubernetes(hook) if self._enabling.locked(run))
+        return tuple(run for run in await self._activator.kubernetes(hook) if self._activator.locked(run))
 
     def put_once(self, order: Order) -> Task:
         """The task of this order: one that waits already, or a new one."""
@@ -96,12 +99,13 @@ class Engine:
 
     async def synchronized(self, hooks: Sequence[Hook]) -> None:
         """Wait until each binding of these hooks that is to be waited for has had its Synchronization."""
-        while not all(map(self._enabling.synchronized, hooks)):
+        while not all(map(self._activator.synchronized, hooks)):
             await self.progress.next()
 
     def register(self, hook: Hook) -> None:
         """Make a hook known. The caller decides when its bindings begin."""
         self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
+        self._gate.register(hook)
         bindings: tuple[QueuedBinding, ...] = (*hook.config.schedules, *hook.config.kubernetes)
         for queue in {binding.queue for binding in bindings}:
             self.open(queue)
@@ -114,14 +118,14 @@ class Engine:
         """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
         nothing comes of it but what the hook has asked for."""
         self.hooks = {name: one for name, one in self.hooks.items() if name != hook.name}
-        self._enabling.disable(hook)
+        self._activator.disable(hook)
         self._queues.forget(hook.name)
-        self._runs.forget(hook.name)
+        self._gate.unregister(hook.name)
 
     async def _run(self, run_module: RunModule | None, queue: Queue, task: Task) -> Outcome:
         """What each kind of order means."""
         if isinstance(task.order, ModuleTask):
-            self._runs.waited(task)
+            self._runs.observe_wait(task)
             return await run_module(task.order) if run_module else Dropped("there are no modules")
         hook = self.hooks.get(task.order.hook)
         if hook is None:
@@ -133,20 +137,20 @@ class Engine:
                     self.progress.notify()
                 return outcome
             case EnableKubernetesBindings(activation=activation):
-                self._runs.waited(task)
-                runs = await self._enabling.kubernetes(hook)
+                self._runs.observe_wait(task)
+                runs = await self._activator.kubernetes(hook)
                 return self._enabled(queue, task, hook, tuple(replace(run, activation=activation) for run in runs))
             case EnableScheduleBindings():
-                self._runs.waited(task)
-                self._enabling.arm_schedules(hook)
+                self._runs.observe_wait(task)
+                self._activator.arm_schedules(hook)
                 return Done()
             case FilterRetry(broken=broken):
-                return await self._enabling.refilter(broken)
+                return await self._activator.refilter(broken)
 
     def _enabled(self, queue: Queue, task: Task, hook: Hook, runs: tuple[HookRun, ...]) -> Outcome:
         """Runs for this queue come next in it; those for others go to the front of theirs."""
         if not queue.holds(task):
-            self._enabling.disable(hook)
+            self._activator.disable(hook)
             return Dropped("its hook was removed")
         self._queues.put_first(run for run in runs if run.queue != queue.name)
         return Done(tuple(run for run in runs if run.queue == queue.name))

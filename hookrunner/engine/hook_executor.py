@@ -10,15 +10,14 @@ from typing import Protocol, TypeAlias
 
 from hookrunner import log
 from hookrunner.engine.apply import Applier
-from hookrunner.engine.run_gate import read_snapshots
+from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.run_metrics import RunMetrics
-from hookrunner.errors import BadValues, KubeError, PatchFailed
+from hookrunner.errors import BadValues, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import Hook
-from hookrunner.model.operations import Answer, Tried
+from hookrunner.model.operations import Answer, PreviousAttempt
 from hookrunner.model.tasks import HookRun
-from hookrunner.sources.monitors import Monitors
 
 Turn: TypeAlias = AbstractAsyncContextManager[object]
 """What a process needs while it runs; its end gives it back."""
@@ -51,27 +50,32 @@ class HookExecutor:
 
     def __init__(
         self,
-        runner: HookProcesses,
+        processes: HookProcesses,
         applier: Applier,
-        monitors: Monitors,
-        measures: RunMetrics,
+        gate: RunGate,
+        run_metrics: RunMetrics,
         values: ValuesStore | None,
     ) -> None:
         self.running: dict[int, tuple[HookRun, float]] = {}
-        self.monitors = monitors
-        self.measures = measures
+        self._gate = gate
+        self.run_metrics = run_metrics
         self._values = values
         self._changes = asyncio.Queue[ValuesChanged]()
-        self._runner = runner
+        self._processes = processes
         self._applier = applier
-        self._clock = measures.clock
+        self._clock = run_metrics.clock
         self._numbers = itertools.count()
 
     async def run(
-        self, hook: Hook, order: HookRun, tried: Tried, options: RunOptions = DEFAULT_OPTIONS, turn: Turn = _UNBOUNDED
+        self,
+        hook: Hook,
+        order: HookRun,
+        previous: PreviousAttempt,
+        options: RunOptions = DEFAULT_OPTIONS,
+        turn: Turn = _UNBOUNDED,
     ) -> Answer:
-        """One run. `tried` is what the attempt before has done, and becomes what this one does. `turn` is left when the
-        process has ended, before anything of its answer is carried out.
+        """One run. `previous` is what the attempt before has done, and becomes what this one does. `turn` is left when
+        the process has ended, before anything of its answer is carried out.
 
         Raises HookFailed, PatchFailed.
         """
@@ -79,32 +83,41 @@ class HookExecutor:
         self.running[number] = (order, began)
         _log.debug("Execute hook", contexts=len(order.contexts))
         try:
-            answer = await self._executed(hook, order, tried, options, turn)
+            answer = await self._execute(hook, order, previous, options, turn)
         finally:
             del self.running[number]
-            self.measures.took(order, self._clock() - began)
-        self.measures.succeeded(order)
+            self.run_metrics.took(order, self._clock() - began)
+        self.run_metrics.succeeded(order)
         _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
         return answer
+
+    def count_failure(self, order: HookRun, error: HookrunnerError) -> bool:
+        """Count a failed run. Returns whether it is allowed to fail."""
+        self.run_metrics.failed(order, order.allow_failure)
+        if order.allow_failure:
+            _log.info("Hook failed, but allowed to fail", error=str(error))
+        return order.allow_failure
 
     async def changes(self) -> AsyncIterator[ValuesChanged]:
         """Every run that changed values, for ever. For one reader."""
         while True:
             yield await self._changes.get()
 
-    async def _executed(self, hook: Hook, order: HookRun, tried: Tried, options: RunOptions, turn: Turn) -> Answer:
+    async def _execute(
+        self, hook: Hook, order: HookRun, previous: PreviousAttempt, options: RunOptions, turn: Turn
+    ) -> Answer:
         try:
             async with turn:
-                snapshots = read_snapshots(self.monitors, order)
+                snapshots = self._gate.read_snapshots(order)
                 values = self._values.files(hook.module) if self._values and hook.module else None
-                result = await self._runner.run(hook, order.contexts, snapshots, options, values)
+                result = await self._processes.run(hook, order.contexts, snapshots, options, values)
         except ExitedBadly as failure:
             if not options.dry_run:
-                await self._carry_out_despite(failure)
+                await self._carry_out_despite_failure(failure)
             raise
-        self.measures.used(order, result.usage)
+        self.run_metrics.used(order, result.usage)
         if not options.dry_run:
-            await self._applier.apply(hook, result.answer, tried)
+            await self._applier.apply(hook, result.answer, previous)
             await self._keep(hook, order, result.answer)
         return result.answer
 
@@ -119,7 +132,7 @@ class HookExecutor:
         if changed:
             self._changes.put_nowait(ValuesChanged(order))
 
-    async def _carry_out_despite(self, failure: ExitedBadly) -> None:
+    async def _carry_out_despite_failure(self, failure: ExitedBadly) -> None:
         """Operations with `ignoreHookError` (§7.1). What becomes of them must not hide why the hook failed."""
         try:
             await self._applier.carry_out(failure.operations, [])

@@ -16,16 +16,24 @@ from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
 
-from hookrunner.model.events import Obstacle
 from hookrunner.model.status import QueueDump
-from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Lane, Order, Outcome, Postponed, Task
+from hookrunner.model.tasks import (
+    Done,
+    Dropped,
+    Failed,
+    FilterRetry,
+    Gate,
+    HookRun,
+    Lane,
+    Order,
+    Outcome,
+    Postponed,
+    Task,
+)
 from kubetypes.timers import timeout_at
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic seconds."""
-
-Lacks: TypeAlias = Callable[[Order], Obstacle | None]
-"""What a task's snapshots lack before it can run."""
 
 FIRST_DELAY, LONGEST_DELAY = 5.0, 32.0
 
@@ -55,13 +63,13 @@ class Queue:
     `runs` counts the runs of each hook, `compactions` how often they were merged.
     """
 
-    def __init__(self, name: str, lacks: Lacks, clock: Clock, compact_at: int = 100) -> None:
+    def __init__(self, name: str, gate: Gate, clock: Clock, compact_at: int = 100) -> None:
         self.name = name
         self.running: Task | None = None
         self.closed = False
         self.compactions: dict[str, int] = {}
         self.runs: dict[str, int] = {}
-        self._lacks = lacks
+        self._gate = gate
         self._clock = clock
         self._compact_at = compact_at
         self._tasks: OrderedDict[int, Task] = OrderedDict()
@@ -81,7 +89,7 @@ class Queue:
 
     def put(self, order: Order) -> Task:
         """Add a task at the end."""
-        self._add(task := Task(order, self._clock()))
+        self._add(task := Task(order, self._clock(), self._gate))
         if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
             self._compact(order.hook)
         self._wake.set()
@@ -90,7 +98,7 @@ class Queue:
     def put_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front, in this order."""
         for order in reversed(tuple(orders)):
-            self._add(task := Task(order, self._clock()))
+            self._add(task := Task(order, self._clock(), self._gate))
             self._tasks.move_to_end(task.id, last=False)
         self._wake.set()
 
@@ -116,12 +124,22 @@ class Queue:
         """Wait for the next task to run; it stays in the queue until `settle`. None when the queue is closed."""
         while not self.closed:
             self._wake.clear()
-            found = self.pick(self._clock())
-            if isinstance(found, Task):
-                self.running = found
-                return found
-            await self._sleep(found.until)
+            choice = self.take_now()
+            if isinstance(choice, Task):
+                return choice
+            await self._sleep(choice.until)
         return None
+
+    def take_now(self) -> Task | Idle:
+        """The task to run at this moment, merged with what may be done in the same execution; or why there is none. A
+        task that its rate limit holds up is set aside, not merged."""
+        while isinstance(choice := self.pick(self._clock()), Task):
+            if (seconds := choice.take_token()) <= 0:
+                self._absorb(choice)
+                self.running = choice
+                break
+            self.settle(choice, Postponed(seconds))
+        return choice
 
     def forget(self, hook: str) -> None:
         """Drop the tasks of a hook; nothing comes of the one that runs."""
@@ -169,7 +187,7 @@ class Queue:
                 if not task.passable:
                     return Idle(task.due, _asleep(task, now))
                 dues.append(task.due)
-            elif (obstacle := self._lacks(task.order)) is None:
+            elif (obstacle := task.obstacle()) is None:
                 task.waits_for = ""
                 return task
             else:
@@ -179,7 +197,7 @@ class Queue:
             closed |= lanes
         return Idle(min(dues, default=None), "waiting for task" if closed else "")
 
-    def absorb(self, task: Task) -> None:
+    def _absorb(self, task: Task) -> None:
         """Merge into a task about to run what stands behind it and may be done in the same execution (§6.5).
 
         Stops at the first task that may not: another hook's, one that failed before, one whose lane is held up."""
@@ -200,7 +218,7 @@ class Queue:
         task.order = order.merged([self._removed(other) for other in followers])
 
     def _follows(self, order: HookRun, other: Task) -> bool:
-        return other.failures == 0 and order.absorbs(other.order) and self._lacks(other.order) is None
+        return other.failures == 0 and order.absorbs(other.order) and other.obstacle() is None
 
     def settle(self, task: Task, outcome: Outcome) -> None:
         """Carry out what became of a task: the one place where that is decided."""
@@ -280,7 +298,7 @@ class Queue:
         for task in self._tasks.values():
             lanes = task.order.lanes
             delayed = task.passable and task.due > now
-            held = lanes if delayed or not closed.isdisjoint(lanes) or self._lacks(task.order) else frozenset[Lane]()
+            held = lanes if delayed or not closed.isdisjoint(lanes) or task.obstacle() else frozenset[Lane]()
             closed |= held
             yield task, held
 

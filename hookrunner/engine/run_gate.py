@@ -1,7 +1,13 @@
-"""What tasks need from monitors: may it run, and the snapshots for its contexts, each read once per run
-(shell-operator.md §5.4)."""
+"""May a hook run now? One answer for runs from queues, runs inside a module's run, and reviews.
+
+A run needs the snapshots that its contexts name, or whose events it lets flow, and a token of its hook's rate limit
+(`settings.executionMinInterval` and `executionBurst`, docs/hooks.md). A queue asks and goes on with other tasks
+(`obstacle`, `take_token`); all others wait (`enter`). The snapshots are read here, each once per run.
+"""
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Callable
 
 from hookrunner.errors import HookFailed
 from hookrunner.model.bindings import Hook
@@ -10,77 +16,135 @@ from hookrunner.model.events import BindingId, Obstacle
 from hookrunner.model.tasks import HookRun, Order
 from hookrunner.pacing import TokenBucket
 from hookrunner.sources.monitors import Monitors
+from kubetypes.timers import timeout_at
+
+_LONGEST_REASON = 400
+"""Characters. The reason for a missing snapshot may be what hookrunner has answered to another review, which holds the
+reason for which that one had no snapshot, and so on."""
 
 
-def snapshot_obstacle(monitors: Monitors, order: Order) -> Obstacle | None:
-    """Why a task must not run now: the first snapshot that it would read, or open, and that cannot be used."""
-    if not isinstance(order, HookRun):
-        return None
-    for index in sorted(_needed(order)):
-        monitor = monitors.get(BindingId(order.hook, index))
-        if monitor is None:
-            return Obstacle(f"binding {index}, which nothing watches", brief=False)
-        if found := monitor.obstacle:
-            return Obstacle(f"{monitor.binding.name} ({found.reason})", found.brief)
-    return None
-
-
-def read_snapshots(monitors: Monitors, order: HookRun) -> Snapshots:
-    """The entries of each binding that the contexts name. From now on a change is news to the binding that this run
-    synchronizes."""
-    return {index: _read(monitors, order, index) for index in _needed(order)}
-
-
-def unlock_bindings(monitors: Monitors, order: HookRun) -> None:
-    """The Synchronization is done: events may flow."""
-    for index in order.unlocks:
-        if monitor := monitors.get(BindingId(order.hook, index)):
-            monitor.unlock()
-
-
-def _needed(order: HookRun) -> set[int]:
-    """Places of the bindings whose snapshots a run reads or whose gates it opens."""
-    return wanted(order.contexts).union(order.unlocks)
-
-
-def _read(monitors: Monitors, order: HookRun, index: int) -> list[Entry]:
-    monitor = monitors.get(BindingId(order.hook, index))
-    if monitor is None:
-        raise HookFailed(f"the snapshot of binding {index} is gone: the hook was disabled meanwhile")
-    monitor.snapshot.run_started()
-    if index in order.unlocks and monitor.binding.run_on_synchronization:
-        return monitor.read_for_synchronization()
-    return monitor.snapshot.read()
-
-
-class Rates:
-    """The buckets of all hooks; a hook's runs have one, whoever asks for them."""
-
-    def __init__(self) -> None:
-        self._buckets: dict[str, TokenBucket] = {}
-
-    def take(self, hook: Hook, now: float) -> float:
-        """0 if the hook may run now, which counts as a run; otherwise the seconds until it may."""
-        settings = hook.config.settings
-        bucket = self._buckets.setdefault(hook.name, TokenBucket(settings.min_interval, settings.burst))
-        return bucket.take(now)
-
-    def forget(self, hook: str) -> None:
-        """If the hook comes again, its rate may be another."""
-        self._buckets.pop(hook, None)
+class SnapshotMissing(HookFailed):
+    """A hook cannot run because a snapshot is missing."""
 
 
 class Notifier:
-    """Any number may wait for the next time. Nobody who looks first and then waits without a pause misses one."""
+    """Wakes all that wait for the next notice. A reader that looks first, and then waits without a pause, misses
+    none."""
 
     def __init__(self) -> None:
         self._next = asyncio.Event()
 
     def notify(self) -> None:
-        """Let them look again."""
+        """Wake all that wait."""
         self._next.set()
         self._next = asyncio.Event()
 
     async def next(self) -> None:
-        """Wait for it."""
+        """Wait for the next notice."""
         await self._next.wait()
+
+
+class RunGate:
+    """Knows what holds up runs. `progress` gives notice that a snapshot may have become usable, or that a task of the
+    start is done."""
+
+    def __init__(self, monitors: Monitors, clock: Callable[[], float]) -> None:
+        self.progress = Notifier()
+        self._monitors = monitors
+        self._clock = clock
+        self._buckets: dict[str, TokenBucket] = {}
+        self._lines = defaultdict[str, asyncio.Lock](asyncio.Lock)
+
+    def register(self, hook: Hook) -> None:
+        """Take on a hook's rate limit. A hook that is known already keeps its tokens."""
+        settings = hook.config.settings
+        self._buckets.setdefault(hook.name, TokenBucket(settings.min_interval, settings.burst))
+
+    def unregister(self, hook: str) -> None:
+        """Forget a hook's rate limit: if the hook comes back, it may be another."""
+        self._buckets.pop(hook, None)
+        self._lines.pop(hook, None)
+
+    def obstacle(self, order: Order) -> Obstacle | None:
+        """Why a task must not run now: the first snapshot that it would read, or open, and that cannot be used."""
+        if not isinstance(order, HookRun):
+            return None
+        for index in sorted(_needed(order)):
+            monitor = self._monitors.get(BindingId(order.hook, index))
+            if monitor is None:
+                return Obstacle(f"binding {index}, which nothing watches", brief=False)
+            if obstacle := monitor.obstacle:
+                return Obstacle(f"{monitor.binding.name} ({obstacle.reason})", obstacle.brief)
+        return None
+
+    def take_token(self, order: Order) -> float:
+        """0 if the rate limit lets the order run now, which counts as a run; otherwise the seconds until it does."""
+        bucket = self._buckets.get(order.hook) if isinstance(order, HookRun) else None
+        return bucket.take(self._clock()) if bucket else 0.0
+
+    async def enter(self, order: HookRun, report: Callable[[str], None], patience: float | None = None) -> None:
+        """Wait until the run may start; then it counts as one. `report` takes what it waits for. `patience` are seconds
+        for a snapshot that needs something from outside: a CRD that is missing, a right; None: without limit.
+
+        Raises SnapshotMissing.
+        """
+        await self.wait_for_snapshots(order, report, patience)
+        if await self._wait_for_token(order, report):
+            await self.wait_for_snapshots(order, report, patience)  # one may have become unusable meanwhile
+
+    async def wait_for_snapshots(
+        self, order: HookRun, report: Callable[[str], None], patience: float | None = None
+    ) -> None:
+        """Wait until all snapshots of the run are usable. Raises SnapshotMissing."""
+        until = None if patience is None else self._clock() + patience
+        while obstacle := self.obstacle(order):
+            due = None if obstacle.brief else until
+            if due is not None and self._clock() >= due:
+                raise SnapshotMissing(f"{order.label}: waiting for the snapshot of {obstacle.reason}")
+            report(f"the snapshot of {_shorten(obstacle.reason)}")
+            try:
+                async with timeout_at(due, self._clock()):
+                    await self.progress.next()
+            except TimeoutError:
+                continue
+
+    async def _wait_for_token(self, order: HookRun, report: Callable[[str], None]) -> bool:
+        """Take a token, in the order of the calls: only the first that waits looks whether there is one. Returns
+        whether that took time."""
+        line = self._lines[order.hook]
+        has_waited = line.locked()
+        report("the hook's own rate limit (settings.executionMinInterval)")
+        async with line:
+            while (pause := self.take_token(order)) > 0:
+                has_waited = True
+                await asyncio.sleep(pause)
+        return has_waited
+
+    def unlock(self, order: HookRun) -> None:
+        """Let events flow for the bindings whose Synchronization this run was."""
+        for index in order.unlocks:
+            if monitor := self._monitors.get(BindingId(order.hook, index)):
+                monitor.unlock()
+
+    def read_snapshots(self, order: HookRun) -> Snapshots:
+        """The entries of each binding that the contexts name. From now on a change is news to the binding that this run
+        synchronizes. Raises HookFailed."""
+        return {index: self._read(order, index) for index in _needed(order)}
+
+    def _read(self, order: HookRun, index: int) -> list[Entry]:
+        monitor = self._monitors.get(BindingId(order.hook, index))
+        if monitor is None:
+            raise HookFailed(f"the snapshot of binding {index} is gone: the hook was disabled meanwhile")
+        monitor.snapshot.run_started()
+        if index in order.unlocks and monitor.binding.run_on_synchronization:
+            return monitor.read_for_synchronization()
+        return monitor.snapshot.read()
+
+
+def _needed(order: HookRun) -> set[int]:
+    """Indices of the bindings whose snapshots a run reads or whose events it lets flow."""
+    return wanted(order.contexts).union(order.unlocks)
+
+
+def _shorten(reason: str) -> str:
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"

@@ -21,6 +21,7 @@ from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
 from hookrunner.model.values import GLOBAL
 from hookrunner.sources.monitor import Monitor
+from hookrunner.sources.monitors import Monitors
 
 MANY = 20
 """Waiting runs of one hook from which they are shown one by one (§10.2)."""
@@ -58,12 +59,18 @@ def _is_of_module(hook: Hook | None) -> bool:
 class Status:
     """Views of a running engine. `clock` gives monotonic seconds."""
 
-    def __init__(self, engine: Engine, queues: Queues, executions: HookExecutor, runs: QueueRuns, clock: Clock) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        queues: Queues,
+        monitors: Monitors,
+        runs: tuple[HookExecutor, QueueRuns],
+        clock: Clock,
+    ) -> None:
         self._engine = engine
         self._queues = queues
-        self._executions = executions
-        self._monitors = executions.monitors
-        self._runs = runs
+        self._monitors = monitors
+        self._executor, self._runs = runs
         self._clock = clock
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
@@ -104,7 +111,7 @@ class Status:
         metrics.tasks_queue_compaction_tasks_by_hook.from_function(self._crowds)
         metrics.kube_snapshot_objects.from_function(self._snapshot_sizes)
         metrics.binding_waiting.from_function(self._waiting)
-        metrics.hook_processes.from_function(lambda: iter([((), float(len(self._executions.running)))]))
+        metrics.hook_processes.from_function(lambda: iter([((), float(len(self._executor.running)))]))
         metrics.hook_running_seconds.from_function(self._running)
 
     def _blocked(self) -> Iterator[tuple[Monitor, str]]:
@@ -144,7 +151,7 @@ class Status:
                 yield (labels.hook, labels.binding, obstacle.word, *labels.owner), 1
 
     def _running(self) -> Samples:
-        for order, began in self._executions.running.values():
+        for order, began in self._executor.running.values():
             yield (*order.labels, *order.owner), self._clock() - began
 
     def _named(self, name: str) -> tuple[str, ...]:

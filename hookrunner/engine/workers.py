@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
-from hookrunner.engine.queues import Clock, Lacks, Queue
+from hookrunner.engine.queues import Clock, Queue
 from hookrunner.errors import internal
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.tasks import Failed, HookRun, ModuleTask, Order, Outcome, Task
+from hookrunner.model.tasks import Failed, Gate, HookRun, ModuleTask, Order, Outcome, Task
 
 Run: TypeAlias = Callable[[Queue, Task], Awaitable[Outcome]]
 
@@ -23,8 +23,8 @@ _log, _worker_log = log.get("queues"), log.get("worker")
 class Queues:
     """Opens queues when they are first named; `open` starts the worker. `compact_at` is their compaction threshold."""
 
-    def __init__(self, lacks: Lacks, clock: Clock, metrics: Metrics, compact_at: int) -> None:
-        self._lacks = lacks
+    def __init__(self, gate: Gate, clock: Clock, metrics: Metrics, compact_at: int) -> None:
+        self._gate = gate
         self._clock = clock
         self._metrics = metrics
         self._compact_at = compact_at
@@ -40,7 +40,7 @@ class Queues:
     def open(self, name: str, run: Run, background: Background) -> None:
         """Make sure that there is a queue of this name, with a worker that runs its tasks."""
         if name not in self._queues:
-            queue = self._queues[name] = Queue(name, self._lacks, self._clock, self._compact_at)
+            queue = self._queues[name] = Queue(name, self._gate, self._clock, self._compact_at)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
 
     def put(self, order: Order) -> Task:

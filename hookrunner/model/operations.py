@@ -58,8 +58,8 @@ class ObjectOperation:
         return f"{word} object {self.api_version}/{self.kind}/{self.namespace}/{self.name}"
 
 
-Tried: TypeAlias = list[tuple[ObjectOperation, bool]]
-"""What one attempt of a task has asked for, and whether each was carried out."""
+PreviousAttempt: TypeAlias = list[tuple[ObjectOperation, bool]]
+"""The operations of one attempt of a task, and whether each was carried out."""
 
 
 class MetricAction(StrEnum):

@@ -23,7 +23,7 @@ from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_runs import InlineRuns, QueueRuns
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
-from hookrunner.engine.run_gate import Notifier
+from hookrunner.engine.run_gate import Notifier, RunGate
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed
 from hookrunner.hooks.catalog import Catalog
@@ -141,9 +141,7 @@ class NoHookRuns(QueueRuns):
 
     def __init__(self) -> None: ...
 
-    def waited(self, task: Task) -> None: ...
-
-    def forget(self, hook: str) -> None: ...
+    def observe_wait(self, task: Task) -> None: ...
 
 
 class Served(ClusterCapabilities):
@@ -212,11 +210,12 @@ class Site:
         store = SectionStore({}, {one.key: NO_SCHEMAS for one in modules})
         self.states = ModuleStates(sorted(modules, key=lambda one: (one.weight, one.name)))
         self.releases = ReleasesAtWork(self.work)
-        queues = Queues(lambda order: None, clock, metrics, 100)
         jq, schedules = Jq(workers=1), Schedules()
         monitors = Monitors(Streams(FakeCluster().watch, background, metrics), jq, background, metrics, clock)
+        gate = RunGate(monitors, clock)
+        queues = Queues(gate, clock, metrics, 100)
         enabling = BindingActivator(monitors, schedules, jq, metrics, clock)
-        self.engine = Engine(NoHookRuns(), enabling, queues, background)
+        self.engine = Engine(NoHookRuns(), enabling, queues, gate, background)
         self.engine.start([], monitors, schedules)
         hooks_ = ModuleHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
         declared = ReviewDeclarations((), Nobody(), lacking=False)

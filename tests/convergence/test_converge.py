@@ -18,6 +18,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import HookRun, Order, Task
 from hookrunner.model.values import GLOBAL
 from tests.convergence.site import NOWHERE, module
+from tests.fakes.gates import FakeGate
 
 pytestmark = pytest.mark.looptime
 
@@ -122,7 +123,7 @@ class GlobalHooks(Engine):
     def put_once(self, order: Order) -> Task:
         assert isinstance(order, HookRun)
         self._seen.append(f"{order.hook} {order.binding}")
-        task = Task(order, 0.0)
+        task = Task(order, 0.0, FakeGate())
         asyncio.get_running_loop().call_later(self.takes, task.over.set)
         return task
 

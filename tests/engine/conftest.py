@@ -17,7 +17,7 @@ from hookrunner.engine.binding_activator import BindingActivator
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.hook_runs import QueueRuns
-from hookrunner.engine.run_gate import Rates, snapshot_obstacle
+from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.engine.status import Status
 from hookrunner.engine.workers import Queues
@@ -72,14 +72,14 @@ class Bench:
         streams = Streams(self.cluster.watch, self.background, self.metrics)
         self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
-        self.executions = HookExecutor(
-            HookProcesses(settings, children), applier, self.monitors, RunMetrics(self.metrics, clock), None
-        )
-        self.hook_runs = QueueRuns(self.executions, Rates(), self.metrics, clock)
-        self.queues = Queues(lambda order: snapshot_obstacle(self.monitors, order), clock, self.metrics, 100)
-        self.enabling = BindingActivator(self.monitors, self.schedules, jq, self.metrics, clock)
-        self.engine = Engine(self.hook_runs, self.enabling, self.queues, self.background)
-        self.status = Status(self.engine, self.queues, self.executions, self.hook_runs, clock)
+        self.gate = RunGate(self.monitors, clock)
+        processes, run_metrics = HookProcesses(settings, children), RunMetrics(self.metrics, clock)
+        self.executor = HookExecutor(processes, applier, self.gate, run_metrics, None)
+        self.hook_runs = QueueRuns(self.executor, self.gate, self.metrics, clock)
+        self.queues = Queues(self.gate, clock, self.metrics, 100)
+        self.activator = BindingActivator(self.monitors, self.schedules, jq, self.metrics, clock)
+        self.engine = Engine(self.hook_runs, self.activator, self.queues, self.gate, self.background)
+        self.status = Status(self.engine, self.queues, self.monitors, (self.executor, self.hook_runs), clock)
         loaded = await catalog.load(settings, children, jq)
         self.engine.start(loaded.hooks, self.monitors, self.schedules)
 

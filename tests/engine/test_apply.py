@@ -12,7 +12,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
-from hookrunner.model.operations import Tried
+from hookrunner.model.operations import PreviousAttempt
 from kubesandbox.faults import Fault
 from tests.engine.conftest import Bench
 from tests.fakes.cluster import configmap
@@ -47,12 +47,12 @@ async def test_a_retry_sends_what_an_attempt_has_not_settled(
     bench: Bench, jq: Jq, client: Client, attempts: list[list[str]], sent: list[int]
 ) -> None:
     bench.api.put(configmap("a"))
-    applier, tried = Applier(Objects(client, Discovery(client), jq), HookMetrics()), Tried()
+    applier, previous = Applier(Objects(client, Discovery(client), jq), HookMetrics()), PreviousAttempt()
     counts = []
     for attempt in attempts:
         before = len(bench.api.asked("POST") + bench.api.asked("PATCH"))
         with pytest.raises(PatchFailed, match="none"):
-            await applier.carry_out(patches.parse("\n".join([*attempt, BROKEN]).encode()), tried)
+            await applier.carry_out(patches.parse("\n".join([*attempt, BROKEN]).encode()), previous)
         counts.append(len(bench.api.asked("POST") + bench.api.asked("PATCH")) - before - 1)
     assert counts == sent
 

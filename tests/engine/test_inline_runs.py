@@ -2,13 +2,12 @@
 
 import asyncio
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hookrunner.engine.hook_runs import PATIENCE, InlineRuns, SnapshotMissing
-from hookrunner.engine.run_gate import Notifier, Rates
+from hookrunner.engine.hook_runs import PATIENCE, InlineRuns
+from hookrunner.engine.run_gate import RunGate, SnapshotMissing
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import HookRun
@@ -20,8 +19,10 @@ def test_a_run_gives_up_on_its_snapshot_where_the_timer_is_early() -> None:
 
 
 async def without_a_snapshot() -> None:
-    nothing_is_watched: Any = SimpleNamespace(monitors={})
-    direct = InlineRuns(nothing_is_watched, Rates(), Notifier(), now := asyncio.get_running_loop().time)
+    nothing_is_watched: Any = {}
+    now = asyncio.get_running_loop().time
+    no_executor: Any = None
+    direct = InlineRuns(no_executor, RunGate(nothing_is_watched, now))
     contexts = (Context("b", ContextType.EVENT),)
     began, order = now(), HookRun("h", "b", BindingType.KUBERNETES, "main", contexts, unlocks=(0,))
     with pytest.raises(SnapshotMissing, match="waiting for the snapshot of binding 0, which nothing watches"):

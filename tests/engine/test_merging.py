@@ -8,6 +8,7 @@ from hookrunner.model.events import Obstacle
 from hookrunner.model.tasks import Done, Failed, HookRun, Task
 from tests.engine.test_queues import Bench, run
 from tests.fakes.cost import QUADRATIC, growth
+from tests.fakes.gates import FakeGate
 
 
 def test_a_long_wait_merges_runs_and_loses_no_context() -> None:
@@ -35,7 +36,7 @@ def test_a_long_wait_merges_nothing_into_a_run_that_would_overtake_a_parked_one(
 
 
 def test_a_long_wait_merges_nothing_that_waits_for_a_snapshot_into_a_run_that_does_not() -> None:
-    bench = Bench(compact_at=3, missing={"b": Obstacle("no such kind", brief=False)})
+    bench = Bench(compact_at=3, gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
     bench.queue.put(run("blocker", "x", merges=False))
     for name in ("a1", "b1", "a2"):
         bench.queue.put(run("h", name, binding=name[0]))
@@ -82,12 +83,10 @@ def test_merging_keeps_every_context_in_order(
     got: list[tuple[str, bool, str, str]] = []
 
     def step() -> None:
-        task = bench.queue.pick(bench.clock())
+        task = bench.queue.take_now()
         if not isinstance(task, Task):
             bench.clock.now += 40
             return
-        bench.queue.running = task
-        bench.queue.absorb(task)
         order = task.order
         assert isinstance(order, HookRun)
         failed = dice.random() < 0.3

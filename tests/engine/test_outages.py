@@ -12,6 +12,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import Done, Failed, HookRun, Outcome, Task
+from tests.fakes.gates import FakeGate
 
 pytestmark = pytest.mark.looptime
 
@@ -26,7 +27,7 @@ async def test_a_hook_that_failed_in_an_outage_runs_again_at_its_end() -> None:
 
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        queues = Queues(lambda order: None, loop.time, Metrics(""), 100)
+        queues = Queues(FakeGate(), loop.time, Metrics(""), 100)
         queues.open("main", run, background)
         background.keep("outages", lambda: retry_after(outage, queues, loop.time))
         outage.note_failure()

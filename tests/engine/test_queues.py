@@ -17,6 +17,7 @@ from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
 from hookrunner.pacing import TokenBucket
 from tests.fakes.clocks import awkward, run_watched
+from tests.fakes.gates import FakeGate
 from tests.tables import each
 
 
@@ -35,14 +36,11 @@ class Bench:
     """A queue on a clock of the test's own; `missing` maps a binding to what its snapshot lacks."""
 
     clock: Clock = field(default_factory=Clock)
-    missing: dict[str, Obstacle] = field(default_factory=dict)
+    gate: FakeGate = field(default_factory=FakeGate)
     compact_at: int = 100
 
     def __post_init__(self) -> None:
-        self.queue = Queue("main", self.obstacle, self.clock, self.compact_at)
-
-    def obstacle(self, order: Order) -> Obstacle | None:
-        return self.missing.get(order.binding) if isinstance(order, HookRun) else None
+        self.queue = Queue("main", self.gate, self.clock, self.compact_at)
 
     def next(self) -> str:
         """The context names of the task that would run now, or the reason why none does."""
@@ -51,10 +49,8 @@ class Bench:
 
     def finish(self, outcome: Done | Failed | Postponed | Dropped) -> str:
         """Run the next task to this outcome; its context names after merging."""
-        task = self.queue.pick(self.clock())
+        task = self.queue.take_now()
         assert isinstance(task, Task)
-        self.queue.running = task
-        self.queue.absorb(task)
         self.queue.settle(task, outcome)
         return names(task.order)
 
@@ -112,9 +108,8 @@ def test_a_grouped_synchronization_takes_its_neighbours_along_and_opens_their_ga
     bench = Bench()
     bench.queue.put(run("h", "a", "g", unlocks=(0,)))
     bench.queue.put(run("h", "b", "g", unlocks=(1,)))
-    task = bench.queue.pick(0)
+    task = bench.queue.take_now()
     assert isinstance(task, Task)
-    bench.queue.absorb(task)
     assert isinstance(task.order, HookRun)
     assert (names(task.order), task.order.unlocks) == ("b", (0, 1))
 
@@ -191,24 +186,24 @@ def test_a_rate_limit_delays_the_task_and_not_its_neighbours() -> None:
 
 
 def test_a_missing_snapshot_sets_a_task_aside_until_it_is_there() -> None:
-    bench = Bench(missing={"b": Obstacle("no such kind", brief=False)})
+    bench = Bench(gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
     bench.queue.put(run("h1", "b"))
     bench.queue.put(run("h2", "c"))
     assert bench.next() == "c"
     assert "waiting for snapshot of no such kind" in bench.queue.dump().tasks[0][1]
-    bench.missing.clear()
+    bench.gate.missing.clear()
     assert bench.next() == "b"
 
 
 def test_a_snapshot_that_is_about_to_come_is_waited_for() -> None:
-    bench = Bench(missing={"b": Obstacle("listing", brief=True)})
+    bench = Bench(gate=FakeGate({"b": Obstacle("listing", brief=True)}))
     bench.queue.put(run("h1", "b"))
     bench.queue.put(run("h2", "c"))
     assert bench.next() == "<waiting for snapshot>"
 
 
 def test_a_run_does_not_take_along_what_is_held_up() -> None:
-    bench = Bench(missing={"b": Obstacle("no such kind", brief=False)})
+    bench = Bench(gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
     for name in "abc":
         bench.queue.put(run("h", name))
     assert [bench.finish(Done()), bench.finish(Done())] == ["a", "c"]
@@ -348,12 +343,23 @@ def test_a_task_that_waits_is_taken_where_the_timer_is_early(outcome: Failed | P
 
 
 async def taken_again(outcome: Failed | Postponed) -> None:
-    queue = Queue("main", lambda order: None, asyncio.get_running_loop().time)
+    queue = Queue("main", FakeGate(), asyncio.get_running_loop().time)
     queue.put(run("h", "a"))
     for _ in range(2):
         task = await queue.take()
         assert task is not None
         queue.settle(task, outcome)
+
+
+def test_a_task_is_merged_when_its_rate_limit_lets_it_run() -> None:
+    bench = Bench(gate=FakeGate(pauses=[3.0, 0.0, 0.0]))
+    bench.queue.put(run("h", "a"))
+    bench.queue.put(run("other", "b"))
+    assert bench.finish(Done()) == "b"
+    bench.queue.put(run("h", "c"))
+    assert (bench.next(), len(bench.queue)) == ("c", 2)
+    bench.clock.now = 3.0
+    assert bench.finish(Done()) == "a c"
 
 
 @each("interval", [0.1, 0.2, 1.1, 7.7])
@@ -364,12 +370,12 @@ def test_a_rate_limit_ends_where_the_timer_is_early(interval: float) -> None:
 
 async def limited(interval: float) -> None:
     now = asyncio.get_running_loop().time
-    queue, bucket, began = Queue("main", lambda order: None, now), TokenBucket(interval, 1), now()
+    bucket, began = TokenBucket(interval, 1), now()
+    queue = Queue("main", FakeGate(take=lambda: bucket.take(now())), now)
     for name in ("a", "b", "c", "d"):
         queue.put(run(name, name))
     while len(queue):
         task = await queue.take()
         assert task is not None
-        wait = bucket.take(now())
-        queue.settle(task, Postponed(wait) if wait else Done())
+        queue.settle(task, Done())
     assert now() - began == pytest.approx(3 * interval, abs=0.01)

@@ -13,6 +13,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import Done, HookRun, Outcome, Task
+from tests.fakes.gates import FakeGate
 
 pytestmark = pytest.mark.looptime
 
@@ -29,7 +30,7 @@ async def running(seconds: float) -> AsyncIterator[Queues]:
 
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        queues = Queues(lambda order: None, asyncio.get_running_loop().time, Metrics(""), 100)
+        queues = Queues(FakeGate(), asyncio.get_running_loop().time, Metrics(""), 100)
         queues.open("main", run, background)
         queues.put(HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),)))
         await begun.wait()

@@ -6,7 +6,7 @@ from hookrunner import log
 from hookrunner.convergence.notices import Notice
 from hookrunner.convergence.runs.module_runner import ModuleRemover, ModuleRunner
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.hook_runs import SnapshotMissing
+from hookrunner.engine.run_gate import SnapshotMissing
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, internal
 from hookrunner.metrics.names import Metrics

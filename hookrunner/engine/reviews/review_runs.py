@@ -7,23 +7,19 @@ server has gone, it stops wherever it is, and a process that runs for it is ende
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.engine.hook_executor import HookExecutor
-from hookrunner.engine.run_gate import Notifier, Rates, snapshot_obstacle
+from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import HookFailed, HookrunnerError
 from hookrunner.hooks.hook_process import RunOptions
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer
 from hookrunner.model.tasks import HookRun
-
-_LONGEST_REASON = 400
-"""Characters. The reason for which there is no snapshot may be what we have answered to somebody else's review, with
-the reason in it for which that one had none, and so on."""
 
 KILL_AFTER = 1.0
 """Seconds from SIGTERM to SIGKILL for a hook whose answer nobody waits for any more."""
@@ -53,36 +49,35 @@ class _Stage:
 
     waits_for: str = "the event loop"
 
+    def report(self, reason: str) -> None:
+        """It waits for this now."""
+        self.waits_for = reason
+
 
 class ReviewRuns:
     """Runs hooks for reviews, at most `concurrency` at once. A turn is held only while the hook runs, so that reviews
     which wait for snapshots keep nobody from running. Conversions have turns of their own: an admission hook may read
     objects that have to be converted, and would wait for them for ever if its like held all turns.
 
-    `progress` tells when snapshots may be there.
     """
 
-    def __init__(
-        self, executions: HookExecutor, rates: Rates, progress: Notifier, metrics: Metrics, concurrency: int
-    ) -> None:
-        self._executions = executions
-        self._rates = rates
+    def __init__(self, executor: HookExecutor, gate: RunGate, metrics: Metrics, concurrency: int) -> None:
+        self._executor = executor
+        self._gate = gate
         self._turns = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(concurrency))
-        self._progress = progress
         self._metrics = metrics
         self._under_way = set[asyncio.Task[Answer]]()
-        self._lines: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def obstacle(self, order: HookRun) -> str:
         """What the run would have to wait for, empty if nothing."""
-        found = snapshot_obstacle(self._executions.monitors, order)
-        return found.reason if found else ""
+        obstacle = self._gate.obstacle(order)
+        return obstacle.reason if obstacle else ""
 
     async def can_run(self, order: HookRun, within: float) -> bool:
         """Wait so many seconds for the snapshots that the run reads; are they there?"""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
-                await self._snapshots(order, _Stage())
+                await self._gate.wait_for_snapshots(order, _Stage().report)
         return not self.obstacle(order)
 
     async def run(self, asked: ReviewRun) -> Answer:
@@ -104,7 +99,7 @@ class ReviewRuns:
 
     def failed(self, order: HookRun, error: HookrunnerError) -> None:
         """Tell whoever looks after the program that a run led to no answer."""
-        self._executions.measures.failed(order)
+        self._executor.run_metrics.failed(order)
         _log.error("A review was not answered.", **order.fields, error=str(error))
 
     def _over(self, task: asyncio.Task[Answer]) -> None:
@@ -118,28 +113,12 @@ class ReviewRuns:
         with log.bound(**order.fields):
             async with AsyncExitStack() as turn:
                 with self._measured(asked, "waited"):
-                    await self._snapshots(order, stage)
-                    await self._pace(hook, stage)
+                    await self._gate.enter(order, stage.report)
                     stage.waits_for = "its turn among other reviews (see --webhook-concurrency)"
                     await turn.enter_async_context(turns)
                 stage.waits_for = f"the hook {hook.name}"
                 with self._measured(asked, "hook"):
-                    return await self._executions.run(hook, order, [], RunOptions(KILL_AFTER, asked.dry_run), turn)
-
-    async def _snapshots(self, order: HookRun, stage: _Stage) -> None:
-        while reason := self.obstacle(order):
-            stage.waits_for = f"the snapshot of {_cut(reason)}"
-            await self._progress.next()
-
-    async def _pace(self, hook: Hook, stage: _Stage) -> None:
-        """Those who wait stand in line: only the first of them looks whether it may go."""
-        clock: Callable[[], float] = asyncio.get_running_loop().time
-        stage.waits_for = "the hook's own rate limit (settings.executionMinInterval)"
-        async with self._lines[hook.name]:
-            pause = self._rates.take(hook, clock())
-            while pause > 0:
-                await asyncio.sleep(pause)
-                pause = self._rates.take(hook, clock())
+                    return await self._executor.run(hook, order, [], RunOptions(KILL_AFTER, asked.dry_run), turn)
 
     @contextmanager
     def _measured(self, asked: ReviewRun, stage: str) -> Iterator[None]:
@@ -149,7 +128,3 @@ class ReviewRuns:
             yield
         finally:
             self._metrics.webhook_seconds.observe(clock() - began, *asked.labels, stage)
-
-
-def _cut(reason: str) -> str:
-    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"

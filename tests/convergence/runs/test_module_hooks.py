@@ -11,7 +11,6 @@ from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.hook_runs import InlineRuns
-from hookrunner.engine.run_gate import Rates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
@@ -52,8 +51,8 @@ async def test_a_module_turned_on_and_off_a_thousand_times_is_registered_once(
     hooks = ModuleHooks(
         load,
         bench.engine,
-        bench.enabling,
-        InlineRuns(bench.executions, Rates(), bench.engine.progress, now),
+        bench.activator,
+        InlineRuns(bench.executor, bench.gate),
         CompiledHooks(Notices()),
     )
     state = ModuleState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
@@ -77,7 +76,7 @@ async def test_a_rate_limit_holds_back_runs_on_behalf_of_the_module_too(bench: B
     await bench.start(jq, client)
     await bench.ran("h.sh", 1)
     hook, now = bench.engine.hooks["h.sh"], asyncio.get_running_loop().time
-    direct, began = InlineRuns(bench.executions, Rates(), bench.engine.progress, now), now()
+    direct, began = InlineRuns(bench.executor, bench.gate), now()
     for order in dispatch.startup_runs([hook]) * 3:
         await direct.run(hook, order)
     assert now() - began >= 1

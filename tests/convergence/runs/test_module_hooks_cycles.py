@@ -9,7 +9,6 @@ from hookrunner.convergence.notices import Notices
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine.hook_runs import InlineRuns
-from hookrunner.engine.run_gate import Rates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
@@ -38,12 +37,11 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
     async def load(module: Module) -> Catalog:
         return Catalog((hook,), ())
 
-    clock = asyncio.get_running_loop().time
     return ModuleHooks(
         load,
         bench.engine,
-        bench.enabling,
-        InlineRuns(bench.executions, Rates(), bench.engine.progress, clock),
+        bench.activator,
+        InlineRuns(bench.executor, bench.gate),
         CompiledHooks(Notices()),
     )
 

@@ -11,7 +11,7 @@ from hookrunner.background import Background
 from hookrunner.convergence.runs.module_runner import ModuleRemover, ModuleRunner
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.hook_runs import SnapshotMissing
+from hookrunner.engine.run_gate import SnapshotMissing
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed
 from hookrunner.metrics.names import Metrics
@@ -19,6 +19,7 @@ from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Adoption
 from hookrunner.model.tasks import ModuleTask, Outcome, Task, own_queue
 from tests.convergence.site import module
+from tests.fakes.gates import FakeGate
 
 pytestmark = pytest.mark.looptime
 ADOPTED = Adoption("default/ConfigMap/a", "gone/a")
@@ -74,7 +75,7 @@ class World:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     clock, metrics = asyncio.get_running_loop().time, Metrics("", True)
-    states, queues = ModuleStates([module("a", 1), module("b", 1)]), Queues(lambda _: None, clock, metrics, 0)
+    states, queues = ModuleStates([module("a", 1), module("b", 1)]), Queues(FakeGate(), clock, metrics, 0)
     attempts = list[tuple[float, str]]()
     runs, deletions = Attempts("run", attempts), Attempts("delete", attempts)
     tasks = ModuleTasks(states, (runs, deletions), queues, metrics, clock)

@@ -10,7 +10,6 @@ import pytest
 
 from hookrunner.engine.reviews.review_runs import ReviewRuns
 from hookrunner.engine.reviews.reviewer import HookReviewer
-from hookrunner.engine.run_gate import Rates
 from hookrunner.errors import ReviewFailed
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
@@ -65,7 +64,7 @@ class Reviewed:
 async def start(bench: Bench, jq: Jq, client: Client) -> Any:
     async def started(concurrency: int = 4) -> Reviewed:
         await bench.start(jq, client)
-        runs = ReviewRuns(bench.executions, Rates(), bench.engine.progress, bench.metrics, concurrency)
+        runs = ReviewRuns(bench.executor, bench.gate, bench.metrics, concurrency)
         return Reviewed(bench, HookReviewer(bench.engine, runs))
 
     return started
@@ -138,7 +137,7 @@ async def test_a_hook_is_ended_at_the_deadline(bench: Bench, start: Any) -> None
 
 async def ended(bench: Bench) -> None:
     await until((bench.directory / "ended").exists)
-    await until(lambda: not bench.executions.running)
+    await until(lambda: not bench.executor.running)
 
 
 async def test_nobody_answers_for_a_webhook_that_is_not_declared(bench: Bench, start: Any) -> None:
@@ -215,7 +214,7 @@ async def test_only_so_many_hooks_run_at_once(bench: Bench, start: Any) -> None:
 
     def done() -> bool:
         nonlocal most
-        most = max(most, len(bench.executions.running))
+        most = max(most, len(bench.executor.running))
         return all(task.done() for task in asked)
 
     await until(done)
