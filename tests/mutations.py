@@ -1,0 +1,115 @@
+"""Breaks the code in one place at a time, and shows that the quick tests catch each: `python -m tests.mutations [NUMBER …]`.
+
+It works on a copy of the last commit. The tests of the named folder run first; if they pass, all quick tests do; if these
+pass too, the row says MISSED, and the exit code is 1. A test that catches must pass without the mutation. A text that is
+gone from its file is an error: give the row a new one.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+QUICK = ("--hypothesis-profile=quick", "-m", "not cluster and not story and not slow and not soak")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A text that stands once in a file, what replaces it, and the tests that should notice."""
+
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+MUTATIONS = (
+    Mutation("hookrunner/engine/queues.py", "task.failures += 1", "task.failures += 0", "tests/engine"),
+    Mutation("hookrunner/engine/queues.py", "if failures > 5:", "if failures > 50:", "tests/engine"),
+    Mutation(
+        "hookrunner/kube/informer.py", "yield from map(Deleted, self._relist.unseen)", "yield from ()", "tests/kube"
+    ),
+    Mutation("hookrunner/kube/watch_cursor.py", '["type"] == "ERROR"', '["type"] == "NEVER"', "tests/kube"),
+    Mutation("hookrunner/model/tasks.py", "self.allow_failure == other.allow_failure", "bool(other)", "tests/engine"),
+    Mutation("hookrunner/values/layers.py", "return low | over", "return over | low", "tests/values"),
+    Mutation("hookrunner/values/patches.py", '"add" and not isinstance(op', '"add" and isinstance(op', "tests/values"),
+    Mutation(
+        "hookrunner/modules/enabled.py", "None if answer.wanted else", "None if not answer.wanted else", "tests/modules"
+    ),
+    Mutation("hookrunner/modules/order.py", "[module.name] if module.traits.gate else []", "[]", "tests/modules"),
+    Mutation("hookrunner/private_files.py", "mode: int = 0o600", "mode: int = 0o644", "tests/test_embedded.py"),
+    Mutation("hookrunner/redaction.py", "key=len, reverse=True", "key=len", "tests/test_redaction.py"),
+    Mutation("hookrunner/cron.py", "+ 1) * self.period", "+ 2) * self.period", "tests/test_cron.py"),
+    Mutation("kubetypes/quantities.py", "abs(value) < 1024", "abs(value) < 1000", "tests/kubetypes"),
+    Mutation("hookrunner/web/server.py", "unready: int = 503", "unready: int = 200", "tests/web"),
+    Mutation("hookrunner/certificates/issuing.py", "* 2 / 3", "* 1 / 2", "tests/certificates"),
+    Mutation("hookrunner/releases/ownership.py", '.strip().lower() == "keep"', '.strip() == "keep"', "tests/releases"),
+    Mutation(
+        "hookrunner/releases/readiness.py",
+        "self.failed or not self.not_ready()",
+        "not self.not_ready()",
+        "tests/releases",
+    ),
+    Mutation(
+        "kubesandbox/store.py",
+        "at is not None and at < self.revision",
+        "at is not None and at < 0",
+        "tests/kubesandbox",
+    ),
+    Mutation("hookrunner/testing/matching.py", "name not in binding.names", "name in binding.names", "tests/testing"),
+    Mutation("hookrunner/pacing.py", "first * 2.0 **", "first * 1.0 **", "tests/test_pacing.py"),
+    Mutation(
+        "hookrunner/convergence/turns.py",
+        "if not state.turn and not self.awaited(name)",
+        "if not state.turn",
+        "tests/convergence",
+    ),
+    Mutation("hookrunner/hooks/patches.py", "if key in _FLAGS and not was_json", "if key in _FLAGS", "tests/contract"),
+    Mutation("hookrunner/metrics/hooks.py", "        if reasons:", "        if not reasons:", "tests/metrics"),
+    Mutation("hookrunner/kube/writes.py", "application/merge-patch+json", "application/json-patch+json", "tests/kube"),
+)
+
+
+def main(numbers: list[int]) -> int:
+    missed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch)
+        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
+        subprocess.run(["tar", "-x", "-C", scratch], input=archive, check=True)
+        for number in numbers or range(1, len(MUTATIONS) + 1):
+            mutation = MUTATIONS[number - 1]
+            outcome = _outcome(copy, mutation)
+            missed += outcome == "MISSED"
+            print(f"| {number} | `{mutation.file}` | `{mutation.old}` → `{mutation.new}` | {outcome} |", flush=True)
+    return 1 if missed else 0
+
+
+def _outcome(copy: Path, mutation: Mutation) -> str:
+    file = copy / mutation.file
+    text = file.read_text()
+    if text.count(mutation.old) != 1:
+        raise SystemExit(f"{mutation.file}: {mutation.old!r} stands {text.count(mutation.old)} times, not once")
+    for tests, workers in ((mutation.tests, "0"), ("tests", "2")):
+        file.write_text(text.replace(mutation.old, mutation.new))
+        failed = _failure(copy, tests, workers)
+        file.write_text(text)
+        if failed and not _failure(copy, failed, "0"):
+            return f"caught by `{failed}`"
+    return "MISSED"
+
+
+def _failure(copy: Path, tests: str, workers: str) -> str:
+    """The first test that fails; empty if none does."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, "--tb=no", "--no-header", *QUICK, tests]
+    # The copy comes before the checkout that is installed for development.
+    environ = {**os.environ, "PYTHONPATH": str(copy)}
+    done = subprocess.run(command, cwd=copy, env=environ, capture_output=True, text=True)
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0].split()[1].partition("[")[0] if failed else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main([int(word) for word in sys.argv[1:]]))
