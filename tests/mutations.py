@@ -1,8 +1,10 @@
-"""Breaks the code in one place at a time, and shows that the quick tests catch each: `python -m tests.mutations [NUMBER …]`.
+"""Breaks the code in one place at a time, and shows that the quick tests catch each.
 
-It works on a copy of the last commit. The tests of the named folder run first; if they pass, all quick tests do; if these
-pass too, the row says MISSED, and the exit code is 1. A test that catches must pass without the mutation. A text that is
-gone from its file is an error: give the row a new one.
+    python -m tests.mutations [NUMBER …]
+
+It works on a copy of the last commit. The tests of the named folder run first; if they pass, all quick tests do; if
+these pass too, the row says MISSED, and the exit code is 1. A test that catches must pass without the mutation. A text
+that is gone from its file is an error: give the row a new one.
 """
 
 import os
