@@ -97,7 +97,7 @@ def test_links_are_followed_but_not_round_in_circles(write: Write, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["broken", "pipe"])
-def test_what_is_no_file_is_refused_by_name(write: Write, name: str) -> None:
+def test_special_file_is_refused_by_name(write: Write, name: str) -> None:
     directory = write({"templates/a": "1"})
     if name == "pipe":
         os.mkfifo(directory / "pipe")
@@ -184,7 +184,7 @@ def test_a_module_without_crds_has_none(write: Write) -> None:
 @pytest.mark.parametrize(
     "text", [CRD.replace("/v1", "/v1beta1"), "kind: Secret\n", "text", CRD.replace("name:", "label:")]
 )
-def test_what_is_no_crd_is_refused_by_file_and_document(write: Write, text: str) -> None:
+def test_document_that_is_not_a_crd_is_refused_by_file_and_number(write: Write, text: str) -> None:
     with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: only CustomResourceDefinition of apiextensions"):
         read_crds(write({"crds/a.yaml": CRD + "---\n" + text}), ())
 

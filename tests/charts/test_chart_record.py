@@ -24,6 +24,6 @@ def test_subcharts_are_missing_by_the_name_that_they_give_themselves() -> None:
 
 
 @each("text", [b"a: [", b"text", b"dependencies: {a: b}", b"dependencies: [a]", b""])
-def test_what_cannot_be_read_is_left_for_helm_to_refuse(text: bytes) -> None:
+def test_unreadable_chart_yaml_is_left_for_helm_to_refuse(text: bytes) -> None:
     files = {"Chart.yaml": text}
     assert chart_record.missing(files, chart_record.metadata(files)) == []

@@ -101,6 +101,6 @@ def test_no_message_repeats_a_value(message: str, expected: str) -> None:
     assert shortened(message, {"a": ["hunter2", "hello"]}) == expected
 
 
-def test_syntax_is_told_from_values() -> None:
+def test_syntax_errors_are_distinguished_from_errors_of_values() -> None:
     assert is_syntax_error("parse error at (c/templates/x.yaml:3): unclosed action")
     assert not is_syntax_error("execution error at (c/templates/x.yaml:1:6): need it")

@@ -26,7 +26,7 @@ def test_keys_are_the_texts_that_were_written() -> None:
     assert found["spec"] == {"y": 1, "on": {"1": 2}, "null": 3, "1.0": 4}
 
 
-def test_great_numbers_are_integers_as_long_as_they_are_whole() -> None:
+def test_large_whole_numbers_are_integers() -> None:
     [found] = objects(configmap("a") + "spec: [1e+06, 1.5, 2.0, 1e30, 9007199254740993]\n")
     assert [(type(number), number) for number in found["spec"]] == [
         (int, 1000000),
@@ -118,7 +118,7 @@ def test_only_the_notes_of_the_chart_itself_are_kept() -> None:
         (LIST + "- 3\n", "item 2 of a List: not an object but a number"),
     ],
 )
-def test_what_is_no_object_is_named_by_template_and_document(text: str, message: str) -> None:
+def test_document_that_is_not_an_object_is_named_by_template_and_number(text: str, message: str) -> None:
     with pytest.raises(RenderFailed) as refused:
         objects(text)
     assert "demo/templates/a.yaml" in str(refused.value)

@@ -114,7 +114,7 @@ async def test_errors_name_the_template(
 
 
 @pytest.mark.slow
-async def test_a_template_that_never_ends_keeps_nobody_waiting(write: Write) -> None:
+async def test_endless_template_does_not_block_other_modules(write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.hang }}" + ENDLESS + "{{ end }}"})
     async with Renderer() as renderer:
         hanging = asyncio.create_task(renderer.render(order(directory, {"hang": True})))

@@ -46,7 +46,7 @@ HOOK = {
     ],
     ids=["same", "empty", "unknown", "flag"],
 )
-def test_what_the_server_leaves_out_or_fills_in_is_no_difference(wanted: Any) -> None:
+def test_server_defaults_and_omissions_are_no_difference(wanted: Any) -> None:
     assert merged(served(definition(schema=SAID)), wanted) is None
 
 
@@ -82,7 +82,7 @@ def test_a_conversion_that_is_set_in_the_cluster_stays() -> None:
     assert update["spec"]["conversion"] == HOOK
 
 
-def test_a_conversion_of_the_file_is_set_where_there_is_none() -> None:
+def test_conversion_of_the_file_is_set_if_the_cluster_has_none() -> None:
     update = merged(served(definition()), definition(conversion=HOOK))
     assert update
     assert update["spec"]["conversion"] == HOOK

@@ -77,7 +77,7 @@ async def test_a_version_goes_when_no_object_is_stored_as_it(crds: Crds, client:
     assert (await client.get(where.replace("v1alpha1", "v1") + "/a"))["spec"] == {"kept": 1}
 
 
-async def test_every_definition_that_failed_is_named_and_the_others_are_there(crds: Crds, client: Client) -> None:
+async def test_every_failed_definition_is_named_and_the_others_are_installed(crds: Crds, client: Client) -> None:
     bad = definition("v1", kind="Other", type="nonsense")
     with pytest.raises(
         ReleaseFailed, match=r"1 of 2 CRDs could not be installed:\nothers\.x\.io: .*type: Unsupported value"

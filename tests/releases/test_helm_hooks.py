@@ -67,7 +67,7 @@ def test_hooks_run_by_weight_and_then_by_name_whatever_their_kind() -> None:
     assert [kind for kind, name in names if name == "b"] == ["Secret", "ConfigMap"]
 
 
-async def test_what_is_no_job_is_only_created_and_marked_as_nobody_s(world: World) -> None:
+async def test_hook_that_is_not_a_job_is_only_created_without_marks(world: World) -> None:
     (told,) = await run(world, hook(config_map("a", annotations={"helm.sh/hook": "pre-install"}), "pre-install"))
     found = await world.get(config_map("a"))
     assert (told.phase, told.hook.name, told.started <= told.completed) == ("Succeeded", "a", True)
@@ -108,7 +108,7 @@ async def test_an_object_that_does_not_go_at_once_is_waited_for(world: World) ->
     assert (await world.get(config_map("a")))["metadata"]["uid"] != held["metadata"]["uid"]
 
 
-async def test_an_object_that_never_goes_is_named_with_what_holds_it(world: World) -> None:
+async def test_object_that_is_never_deleted_is_named_with_its_finalizers(world: World) -> None:
     await world.apply(config_map("a", finalizers=["example.com/wait"]))
     with pytest.raises(
         ReleaseFailed, match=r"pre-install hook ConfigMap a .*because of its finalizers: example.com/wait"
@@ -139,7 +139,7 @@ async def _failing(world: World, *hooks: HelmHook) -> str:
     return str(failure.value)
 
 
-async def test_what_succeeded_is_deleted_at_the_end_of_the_event_but_no_definition(world: World) -> None:
+async def test_succeeded_hooks_are_deleted_at_the_end_of_the_event_except_definitions(world: World) -> None:
     policies = ("before-hook-creation", "hook-succeeded")
     hooks = [hook(config_map(name), "pre-install", policies=policies) for name in "ab"]
     told = await run(world, *hooks)

@@ -76,7 +76,7 @@ async def test_new_objects_are_created_with_the_marks_of_the_release(applying: M
     assert found["managedFields"][0]["manager"] == "helm"
 
 
-async def test_what_is_as_in_the_last_manifest_costs_no_request(applying: ManifestApplier, sandbox: Sandbox) -> None:
+async def test_unchanged_objects_cost_no_request(applying: ManifestApplier, sandbox: Sandbox) -> None:
     objects = [config_map("a"), deployment()]
     await applying.apply(objects, RELEASE, {}, TERMS)
     sandbox.faults.requests.clear()
@@ -85,7 +85,7 @@ async def test_what_is_as_in_the_last_manifest_costs_no_request(applying: Manife
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["created by us", "applied already"])
-async def test_only_what_changed_is_sent_and_what_was_dropped_goes(
+async def test_only_changed_objects_are_sent_and_dropped_ones_are_deleted(
     applying: ManifestApplier, client: Client, sandbox: Sandbox, first: bool
 ) -> None:
     old = [config_map("a", {"x": "1", "y": "1"}), config_map("b")]
@@ -100,7 +100,7 @@ async def test_only_what_changed_is_sent_and_what_was_dropped_goes(
     assert len(writes(sandbox)) == 1 + first
 
 
-async def test_repair_puts_back_what_others_changed_and_leaves_what_is_right(
+async def test_repair_restores_changed_objects_and_leaves_others_alone(
     applying: ManifestApplier, client: Client
 ) -> None:
     objects = [config_map("a"), config_map("b")]
@@ -120,7 +120,7 @@ async def test_a_missing_object_comes_back(applying: ManifestApplier, client: Cl
     assert counts == Counts(created=1, unchanged=1)
 
 
-async def test_what_is_nobodys_is_taken_over_only_if_allowed(applying: ManifestApplier, client: Client) -> None:
+async def test_unowned_object_is_adopted_only_if_allowed(applying: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs", mine="x")
     with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it exists already.*hookrunner.io/adopt: "true"'):
         await applying.apply([config_map()], RELEASE, {}, TERMS)
@@ -160,7 +160,7 @@ async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
     assert await data_of(client) == {"k": "theirs"}
 
 
-async def test_what_has_lost_its_marks_is_still_ours(applying: ManifestApplier, client: Client) -> None:
+async def test_object_without_its_marks_is_still_ours(applying: ManifestApplier, client: Client) -> None:
     last = by_id(config_map())
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     unmarked = {"metadata": {"annotations": None, "labels": None}}
@@ -242,13 +242,13 @@ async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_t
     assert lines[21:] == ["and 31 more, for the same reasons or others"]
 
 
-async def test_what_was_created_before_a_crash_is_ours(applying: ManifestApplier) -> None:
+async def test_object_created_before_a_crash_is_ours(applying: ManifestApplier) -> None:
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     await applying.apply([config_map()], RELEASE, {}, TERMS)
     assert await applying.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
 
 
-async def test_an_api_server_that_goes_away_is_told_and_the_next_attempt_ends_it(
+async def test_unreachable_api_server_is_reported_and_the_next_attempt_succeeds(
     applying: ManifestApplier, sandbox: Sandbox
 ) -> None:
     objects = [config_map(name) for name in "abc"]
@@ -268,7 +268,7 @@ async def test_an_object_that_is_being_deleted_is_not_written(applying: Manifest
         await applying.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
 
 
-async def test_an_object_that_is_there_twice_is_written_as_the_last(applying: ManifestApplier, client: Client) -> None:
+async def test_duplicate_object_is_written_as_the_last_one(applying: ManifestApplier, client: Client) -> None:
     await applying.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, TERMS)
     assert await data_of(client) == {"k": "last"}
 
@@ -284,7 +284,7 @@ async def test_removal_goes_backwards_and_is_done_once(applying: ManifestApplier
     assert await removed(applying, objects) == []
 
 
-async def test_what_is_to_be_kept_or_not_ours_stays(applying: ManifestApplier, client: Client) -> None:
+async def test_kept_and_foreign_objects_are_not_deleted(applying: ManifestApplier, client: Client) -> None:
     kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
     await applying.apply([kept], RELEASE, {}, TERMS)
     await applying.apply([config_map("others")], ReleaseId("other", "default"), {}, TERMS)
@@ -294,7 +294,7 @@ async def test_what_is_to_be_kept_or_not_ours_stays(applying: ManifestApplier, c
     assert names >= {"kept", "others", "nobodys"}
 
 
-async def test_a_kind_that_is_not_there_any_more_is_no_error(applying: ManifestApplier) -> None:
+async def test_removed_kind_is_no_error(applying: ManifestApplier) -> None:
     assert await removed(applying, [{"apiVersion": "gone.io/v1", "kind": "Gone", "metadata": {"name": "a"}}]) == []
 
 

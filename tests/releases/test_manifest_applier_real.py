@@ -164,7 +164,7 @@ async def test_a_chart_with_faults_that_a_creation_passes_over_can_be_changed(
     assert found["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "A", "value": "2"}]
 
 
-async def test_a_right_that_is_missing_in_the_middle_is_told_and_the_rest_is_written(
+async def test_missing_right_is_reported_and_other_objects_are_written(
     cluster: Cluster, real: Client, namespace: str
 ) -> None:
     rules = [{"apiGroups": [""], "resources": ["configmaps", "services"], "verbs": ["*"]}]

@@ -29,11 +29,11 @@ def ids(*kinds: str) -> list[ObjectId]:
         ("Deployment", "APIService"),
     ],
 )
-def test_what_others_need_is_written_first(earlier: str, later: str) -> None:
+def test_dependencies_are_written_first(earlier: str, later: str) -> None:
     assert stages(ids(later, earlier)) == [ids(earlier), ids(later)]
 
 
-def test_what_does_not_depend_on_each_other_is_written_at_once() -> None:
+def test_independent_objects_are_written_at_once() -> None:
     assert stages(ids("ConfigMap", "Secret", "ServiceAccount")) == [ids("ConfigMap", "Secret", "ServiceAccount")]
 
 

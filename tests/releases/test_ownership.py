@@ -94,7 +94,7 @@ async def owner(client: Client) -> str:
     return f"{annotations['meta.helm.sh/release-namespace']}/{annotations['meta.helm.sh/release-name']}"
 
 
-async def test_an_orphan_is_taken_over_if_that_is_allowed(applying: ManifestApplier, client: Client) -> None:
+async def test_orphan_is_adopted_if_allowed(applying: ManifestApplier, client: Client) -> None:
     counts = await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert (counts, await owner(client)) == (Counts(changed=1), "default/new")
     assert (await client.get(f"{MAPS}/a"))["data"] == {"k": "new"}
@@ -123,15 +123,13 @@ async def test_an_orphan_is_refused_with_the_ways_out(applying: ManifestApplier,
     assert await owner(client) == "old/demo"
 
 
-async def test_orphans_alone_gives_no_right_to_what_belongs_to_nobody(
-    applying: ManifestApplier, client: Client
-) -> None:
+async def test_adopting_orphans_alone_does_not_allow_unowned_objects(applying: ManifestApplier, client: Client) -> None:
     await client.send(ApiCall("POST", MAPS, body={"metadata": {"name": "b"}}))
     with pytest.raises(ReleaseFailed, match="belongs to no release"):
         await applying.apply([configmap("b")], NEW, {}, ReleaseOptions(adopt_orphans=True))
 
 
-async def test_what_fields_an_orphan_had_is_no_matter(applying: ManifestApplier, client: Client) -> None:
+async def test_fields_of_an_orphan_do_not_matter(applying: ManifestApplier, client: Client) -> None:
     """An attempt that failed has left its manifest; the template has changed since, and so has another manager."""
     last = configmap("a", k="tried")
     edit = {"data": {"k": "theirs", "more": "theirs"}}
@@ -169,7 +167,7 @@ async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applying: Ma
 
 
 @pytest.mark.parametrize("kind", ["secrets", "configmaps"])
-async def test_without_the_right_to_look_nothing_is_taken_over(
+async def test_without_the_right_to_list_records_nothing_is_adopted(
     kind: str, applying: ManifestApplier, client: Client, sandbox: Sandbox
 ) -> None:
     sandbox.faults.add(Fault("answer", f"/namespaces/old/{kind}", status=403))
@@ -179,9 +177,7 @@ async def test_without_the_right_to_look_nothing_is_taken_over(
     assert await owner(client) == "old/demo"
 
 
-async def test_a_namespace_that_is_gone_needs_no_right(
-    applying: ManifestApplier, client: Client, sandbox: Sandbox
-) -> None:
+async def test_deleted_namespace_needs_no_right(applying: ManifestApplier, client: Client, sandbox: Sandbox) -> None:
     """Who may list in some namespaces only may not list in one that is gone."""
     await client.send(ApiCall("DELETE", "/api/v1/namespaces/old"))
     sandbox.faults.add(Fault("answer", "/namespaces/old/secrets", status=403))
@@ -217,7 +213,7 @@ async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applying: M
     assert applying.owners.adopted(NEW) == (Adoption("default/ConfigMap/f", "old/demo"),)
 
 
-async def test_a_release_that_failed_for_an_orphan_takes_it_over_when_it_may(client: Client, world: World) -> None:
+async def test_release_that_failed_for_an_orphan_adopts_it_when_allowed(client: Client, world: World) -> None:
     releases, want = started(client), wanted("d1", configmap("a", k="new"))
     with pytest.raises(ReleaseFailed, match="no record any more"):
         await releases.reconcile(want)

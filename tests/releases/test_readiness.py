@@ -49,7 +49,7 @@ async def test_all_objects_are_waited_for_with_one_watch_for_each_kind_and_nothi
         assert waiting.done()
 
 
-async def test_what_is_not_ready_in_time_is_named_and_why(world: World) -> None:
+async def test_objects_not_ready_in_time_are_named_with_the_reason(world: World) -> None:
     for obj in (*CLAIMS, POD):
         await world.apply(obj)
     await world.status(CLAIMS[0], phase="Bound")
@@ -62,7 +62,7 @@ async def test_what_is_not_ready_in_time_is_named_and_why(world: World) -> None:
     ]
 
 
-async def test_what_cannot_become_ready_ends_the_waiting(world: World) -> None:
+async def test_failed_object_ends_the_wait(world: World) -> None:
     for obj in (*CLAIMS, POD):
         await world.apply(obj)
     began = asyncio.get_running_loop().time()
@@ -82,7 +82,7 @@ async def test_a_watch_that_cannot_be_had_is_why_nothing_is_ready(world: World) 
         await world.readiness.wait_ready([widget], "default", 60)
 
 
-async def test_whoever_wonders_what_takes_so_long_is_told_once(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_slow_objects_are_logged_once(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     for obj in (*CLAIMS, POD):
         await world.apply(obj)
     await world.status(CLAIMS[0], phase="Bound")

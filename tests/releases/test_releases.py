@@ -32,7 +32,7 @@ async def test_a_release_is_installed_and_on_record_before_its_first_object(rele
     assert await world.described(1) == "Install complete"
 
 
-async def test_what_is_as_it_is_wanted_costs_no_request(client: Client, world: World) -> None:
+async def test_release_in_sync_costs_no_request(client: Client, world: World) -> None:
     await started(client).reconcile(wanted("d1", A))
     releases = started(client)
     await releases.list_heads("default")
@@ -50,7 +50,7 @@ async def test_an_upgrade_writes_what_changed_and_prunes(releases: Releases, wor
     assert not [line for line in world.writes() if "configmaps/a" in line]
 
 
-async def test_what_is_only_written_otherwise_is_not_pruned(releases: Releases, world: World) -> None:
+async def test_object_in_another_form_is_not_pruned(releases: Releases, world: World) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": []}
     await releases.reconcile(wanted("d1", role | {"metadata": {"name": "reader", "namespace": "means-nothing"}}))
     await releases.reconcile(wanted("d2", role | {"metadata": {"name": "reader"}}))
@@ -74,7 +74,7 @@ async def test_a_digest_that_leads_to_the_very_same_record_writes_nothing(releas
     assert world.writes() == []
 
 
-async def test_a_release_of_addon_operator_is_taken_over_where_it_is(releases: Releases, world: World) -> None:
+async def test_release_of_addon_operator_is_continued_in_place(releases: Releases, world: World) -> None:
     theirs = new_record(wanted("", A), 4, RevisionStatus.DEPLOYED)
     await world.foreign(theirs, **{CHECKSUM: "c", "team": "blue"})
     assert (await releases.list_heads("default"))["demo"] == Head("demo", "default", 4, "deployed", owned=True)
@@ -85,7 +85,7 @@ async def test_a_release_of_addon_operator_is_taken_over_where_it_is(releases: R
     assert (revision.labels["team"], revision.labels[CHECKSUM]) == ("blue", checksum(theirs.manifest))
 
 
-async def test_so_it_is_if_it_has_written_the_same_objects_otherwise(releases: Releases, world: World) -> None:
+async def test_record_with_the_same_objects_in_another_form_is_continued(releases: Releases, world: World) -> None:
     """And it knows its own manifest again when it takes the release back."""
     theirs = new_record(wanted("", A, B), 4, RevisionStatus.DEPLOYED).document | {
         "manifest": yaml.safe_dump_all([B, A])
@@ -100,7 +100,7 @@ async def test_so_it_is_if_it_has_written_the_same_objects_otherwise(releases: R
 
 
 @pytest.mark.parametrize("manifest", [yaml.safe_dump(A | {"data": {"x": 1}}), yaml.safe_dump_all([A, B])])
-async def test_what_is_not_the_same_is_upgraded(releases: Releases, world: World, manifest: str) -> None:
+async def test_different_release_is_upgraded(releases: Releases, world: World, manifest: str) -> None:
     theirs = new_record(wanted("", A), 4, RevisionStatus.DEPLOYED).document | {"manifest": manifest}
     await world.foreign(ReleaseRecord(theirs), **{CHECKSUM: "c"})
     assert (await releases.reconcile(wanted("d1", A))).head.revision == 5
@@ -136,7 +136,7 @@ async def test_a_rollback_pins_until_something_else_is_wanted(client: Client, wo
 
 
 @pytest.mark.parametrize("number", [7, None])
-async def test_a_rollback_to_nothing_says_what_there_is(releases: Releases, number: int | None) -> None:
+async def test_rollback_to_a_missing_revision_lists_the_existing_ones(releases: Releases, number: int | None) -> None:
     await releases.reconcile(wanted("d1", A))
     with pytest.raises(ReleaseFailed, match=r"release demo has no .*; it has: 1 \(deployed\)"):
         await releases.rollback("demo", "default", number, "d1")
@@ -166,7 +166,7 @@ async def test_unmanaged_is_recorded_once_and_left_alone_then(releases: Releases
     assert await world.maps() == {"a": {"x": "3"}}
 
 
-async def test_what_was_lost_is_repaired_without_a_revision(releases: Releases, world: World) -> None:
+async def test_missing_object_is_repaired_without_a_revision(releases: Releases, world: World) -> None:
     await releases.reconcile(wanted("d1", A, B))
     await world.client.send(ApiCall("DELETE", f"{MAPS}/a"))
     finding = ObjectDrift("demo", "default", "v1", "ConfigMap", "a")

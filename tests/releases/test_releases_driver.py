@@ -43,9 +43,7 @@ async def test_to_look_changes_nothing(client: Client, world: World, before: lis
     assert (world.writes(), await elsewhere(client)) == ([], before)
 
 
-async def test_what_is_ours_is_inherited_with_its_whole_history(
-    client: Client, world: World, before: list[str]
-) -> None:
+async def test_own_release_is_migrated_with_its_whole_history(client: Client, world: World, before: list[str]) -> None:
     releases = started(client)
     head = await releases.migrate_records("demo", "default")
     assert head
@@ -63,7 +61,7 @@ async def test_the_next_upgrade_knows_what_there_was(client: Client, world: Worl
     assert await elsewhere(client) == []
 
 
-async def test_a_release_of_helm_is_inherited_when_it_is_wanted_and_not_before(client: Client, world: World) -> None:
+async def test_release_of_helm_is_migrated_only_when_it_is_reconciled(client: Client, world: World) -> None:
     await started(client, driver="configmap").reconcile(wanted("d1", A, B))
     (revision,), _ = await RecordStorage(client, "configmap").list_revisions("default")
     record = await RecordStorage(client, "configmap").read(revision)
@@ -76,7 +74,7 @@ async def test_a_release_of_helm_is_inherited_when_it_is_wanted_and_not_before(c
 
 
 @pytest.mark.parametrize("writes", range(4))
-async def test_wherever_that_ends_it_goes_on_there(
+async def test_interrupted_migration_continues_where_it_ended(
     client: Client, world: World, sandbox: Sandbox, before: list[str], writes: int
 ) -> None:
     credentials = Credentials(KubeSettings(), Connection(sandbox.url))
@@ -91,7 +89,7 @@ async def test_wherever_that_ends_it_goes_on_there(
     assert (await world.history(), await elsewhere(client)) == (before, [])
 
 
-async def test_of_two_histories_that_of_our_kind_counts_and_the_other_is_told_of(
+async def test_of_two_histories_ours_counts_and_the_other_is_reported(
     client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     await world.foreign(new_record(wanted("", B), 7, RevisionStatus.DEPLOYED))
@@ -103,7 +101,7 @@ async def test_of_two_histories_that_of_our_kind_counts_and_the_other_is_told_of
     assert "kubectl delete configmap -n default -l owner=helm,name=demo" in capfd.readouterr().err
 
 
-async def test_who_may_not_look_for_the_other_kind_is_told_unless_there_are_releases_of_its_own(
+async def test_missing_right_for_the_other_kind_is_reported_unless_releases_are_ours(
     client: Client, world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
     world.sandbox.faults.add(Fault("answer", f"GET {MAPS}?labelSelector", status=403))

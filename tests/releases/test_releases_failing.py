@@ -28,7 +28,7 @@ async def test_a_release_that_was_left_pending_goes_on_under_its_number(releases
     assert await world.described(2) == "Upgrade complete"
 
 
-async def test_a_release_that_somebody_left_pending_is_marked_as_interrupted(releases: Releases, world: World) -> None:
+async def test_release_left_pending_by_another_client_is_marked_interrupted(releases: Releases, world: World) -> None:
     await world.foreign(new_record(wanted("", A), 1, RevisionStatus.DEPLOYED))
     await world.foreign(new_record(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE))
     await releases.reconcile(wanted("d1", A))
@@ -48,14 +48,14 @@ async def test_an_interrupted_rollback_goes_on_as_one(releases: Releases, world:
     assert (sorted(await world.maps()), await world.described(3)) == (["a"], "Rollback to 1")
 
 
-async def test_a_failure_is_on_record_and_told_with_its_object(releases: Releases, world: World) -> None:
+async def test_failure_is_recorded_and_names_its_object(releases: Releases, world: World) -> None:
     with pytest.raises(ReleaseFailed, match=r"(?s)release default/demo: .*ConfigMap/bad"):
         await releases.reconcile(wanted("d1", A, BAD))
     assert await world.history() == ["1 failed"]
     assert (await world.described(1)).startswith('Release "demo" failed: ')
 
 
-async def test_what_always_fails_has_one_revision(client: Client, world: World) -> None:
+async def test_release_that_always_fails_has_one_revision(client: Client, world: World) -> None:
     await started(client).reconcile(wanted("d1", A))
     for _ in range(3):
         with pytest.raises(ReleaseFailed):
@@ -113,7 +113,7 @@ async def test_the_server_being_away_is_no_reason_to_roll_back(releases: Release
     assert await world.history() == ["1 superseded", "2 deployed"]
 
 
-async def test_records_that_cannot_be_read_stop_nobody(
+async def test_unreadable_records_do_not_block_releases(
     client: Client, world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await started(client).reconcile(wanted("d1", A, B))
@@ -132,9 +132,7 @@ async def test_records_that_cannot_be_read_stop_nobody(
     assert releases.problems("demo", "default") == []
 
 
-async def test_what_is_deployed_is_applied_anew_once_its_record_is_known_to_be_unreadable(
-    client: Client, world: World
-) -> None:
+async def test_deployed_release_is_applied_again_once_its_record_is_unreadable(client: Client, world: World) -> None:
     """Not before: nothing to do costs no request."""
     head = (await started(client).reconcile(wanted("d1", A))).head
     await patched(client, {"data": {"release": "AAAA"}})
@@ -148,7 +146,7 @@ async def test_what_is_deployed_is_applied_anew_once_its_record_is_known_to_be_u
     assert await world.history() == ["1 deployed", "2 deployed"]
 
 
-async def test_a_release_that_nobody_knows_the_objects_of_is_not_taken_away(client: Client) -> None:
+async def test_release_with_unknown_objects_is_not_uninstalled(client: Client) -> None:
     await started(client).reconcile(wanted("d1", A))
     await patched(client, {"data": {"release": "AAAA"}})
     with pytest.raises(ReleaseFailed, match="by hand, then kubectl delete secret -n default -l owner=helm,name=demo"):
@@ -168,7 +166,7 @@ async def test_a_record_without_its_labels_is_named_with_how_to_put_them_back(cl
     assert await world.history() == ["1 deployed"]
 
 
-async def test_a_record_that_has_lost_everything_is_to_be_deleted(client: Client) -> None:
+async def test_record_without_labels_and_content_should_be_deleted(client: Client) -> None:
     await started(client).reconcile(wanted("d1", A))
     await patched(client, {"metadata": {"labels": {"owner": None}}, "data": {"release": "AAAA"}})
     with pytest.raises(ReleaseFailed, match=r"demo\.v1: .* also lacks the labels of a record: delete it"):

@@ -138,7 +138,7 @@ async def test_a_release_of_helm_is_taken_over_without_touching_pods(
     assert await stock.json("list") == []
 
 
-async def test_what_failed_and_was_rolled_back_helm_shows(real: Client, stock: Helm, namespace: str) -> None:
+async def test_helm_shows_a_failed_and_rolled_back_release(real: Client, stock: Helm, namespace: str) -> None:
     await started(real).reconcile(wanted("d1", A, namespace=namespace))
     bad = configmap("bad") | {"data": 3}
     with pytest.raises(Exception, match="rolled back to revision 1"):

@@ -34,11 +34,11 @@ def entry(operation: str = "Update", manager: str = "helm", version: str = "v1",
         ([entry() | {"subresource": "status"}], None),
     ],
 )
-def test_what_was_created_counts_as_applied(entries: Any, expected: Any) -> None:
+def test_created_fields_count_as_applied(entries: Any, expected: Any) -> None:
     assert server_side_apply.to_applied(entries, None) == expected
 
 
-def test_what_the_server_filled_in_is_not_counted_as_applied() -> None:
+def test_server_defaults_do_not_count_as_applied() -> None:
     container: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}, "f:resources": {}, "f:imagePullPolicy": {}}
     container["f:ports"] = {
         'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}, "f:protocol": {}}
@@ -166,5 +166,5 @@ def test_unknown_fields_are_left_out_and_the_last_of_the_same_counts(message: st
         'Apply failed with 1 conflict: conflict with "helm": .data.k',
     ],
 )
-def test_what_has_to_be_corrected_is_not_passed_over(message: str) -> None:
+def test_faults_that_must_be_corrected_are_not_tolerated(message: str) -> None:
     assert faults(message) == []

@@ -103,14 +103,14 @@ def test_nothing_is_a_global_section_but_no_module(text: str) -> None:
         ("Enabled", "true", "", "bad module name 'Enabled'"),
     ],
 )
-def test_what_cannot_be_read_is_named_and_the_rest_stays(name: str, text: str, key: str, told: str) -> None:
+def test_unreadable_sections_are_named_and_the_rest_is_kept(name: str, text: str, key: str, told: str) -> None:
     found = config_sections.parse({name: text, "good": "a: 1", "goodEnabled": "true"})
     assert list(found.problems) == [key]
     assert told in found.problems[key]
     assert (found.sections["good"], found.enabled) == ({"a": 1}, {"good": True})
 
 
-def test_all_that_is_wrong_with_a_section_is_told() -> None:
+def test_all_problems_of_a_section_are_reported() -> None:
     found = config_sections.parse({"foo": "a: [", "fooEnabled": "1"})
     assert "cannot be read" in found.problems["foo"]
     assert "fooEnabled: must be" in found.problems["foo"]
@@ -151,14 +151,14 @@ VALUES: st.SearchStrategy[JSON] = st.recursive(
 
 @settings(max_examples=40, deadline=None)
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
-def test_what_is_written_is_read_as_the_same(section: JSON) -> None:
+def test_written_section_reads_as_the_same(section: JSON) -> None:
     kept = config_sections.without_nulls(section)
     text = config_sections.written(kept)
     assert config_sections.parse({"foo": text, "global": text}) == Config({"foo": kept, "global": kept})
     assert config_sections.parse({"foo": text}, as_addon=True) == Config({"foo": kept})
 
 
-def test_what_is_written_means_the_same_to_parsers_of_yaml_1_1() -> None:
+def test_written_section_means_the_same_in_yaml_1_1() -> None:
     section = {"n": "y", "a": "on", "b": "1e3", "c": 1.5e300, "d": "0o7", "text": "one\ntwo\n", "o": 10**7}
     assert yaml.safe_load(config_sections.written(section)) == section
     assert config_sections.written({"a": {"b": [1, "x"]}, "c": "Ü"}) == "a:\n  b:\n  - 1\n  - x\nc: Ü\n"

@@ -30,7 +30,7 @@ def store() -> SectionStore:
     return store
 
 
-def test_an_edit_that_takes_values_away_is_not_seen_by_hooks_of_a_module_that_goes(store: SectionStore) -> None:
+def test_hooks_of_a_deleted_module_do_not_see_an_edit_that_removes_values(store: SectionStore) -> None:
     before = seen(store)
     store.adopt(config(), None, {"foo"})
     store.hold("foo")
@@ -39,27 +39,27 @@ def test_an_edit_that_takes_values_away_is_not_seen_by_hooks_of_a_module_that_go
     assert store.document("foo") == {"global": {}, "foo": {"s": 1, "p": 1}}, "scripts see what is said now"
 
 
-def test_after_its_deletion_a_module_sees_what_is_said_now(store: SectionStore) -> None:
+def test_after_its_deletion_a_module_sees_the_present_config(store: SectionStore) -> None:
     store.adopt(config(foo="c: 2"), None, {"foo"})
     store.forget("foo")
     assert seen(store)[1] == {"global": {}, "foo": {"s": 1, "c": 2}}
 
 
-def test_a_module_that_is_turned_on_again_runs_with_what_is_said_now(store: SectionStore) -> None:
+def test_module_that_is_turned_on_again_runs_with_the_present_config(store: SectionStore) -> None:
     store.adopt(config(foo="c: 2"), None, {"foo"})
     store.patch("foo", [PatchOperation("add", "/foo/q", 1)])
     store.begin_run("foo")
     assert seen(store)[1] == {"global": {}, "foo": {"s": 1, "c": 2, "p": 1, "q": 1}}
 
 
-def test_hooks_of_a_module_that_goes_see_what_the_hooks_before_them_have_patched(store: SectionStore) -> None:
+def test_hooks_of_a_deleted_module_see_patches_of_earlier_hooks(store: SectionStore) -> None:
     store.enabled_modules(["foo"])
     assert store.patch("foo", [PatchOperation("add", "/foo/q", 1)])
     assert seen(store)[1]["foo"]["q"] == 1
     assert seen(store)[1]["global"] == {"g": 1, "enabledModules": ["foo"]}
 
 
-def test_a_lasting_patch_of_a_module_that_goes_is_written_where_there_is_still_a_place(store: SectionStore) -> None:
+def test_lasting_patch_of_a_deleted_module_is_written_where_it_still_fits(store: SectionStore) -> None:
     store.adopt(config(foo="{c: 1, d: 1}"), None, {"foo"})
     assert store.patched_config("foo", [PatchOperation("remove", "/foo/c")]) == {"d": 1}
     assert "c" not in seen(store)[0]["foo"]
@@ -71,7 +71,7 @@ def test_a_lasting_patch_of_a_module_that_goes_is_written_where_there_is_still_a
         store.patched_config("foo", [PatchOperation("remove", "/foo/missing")])
 
 
-def test_a_patch_that_has_no_place_in_the_section_of_now_does_not_fail_the_deletion(store: SectionStore) -> None:
+def test_patch_that_does_not_fit_the_present_section_does_not_fail_the_deletion(store: SectionStore) -> None:
     store.adopt(config(), None, {"foo"})
     assert store.patched_config("foo", [PatchOperation("remove", "/foo/c")]) is None
 

@@ -39,7 +39,7 @@ def test_a_hook_may_change_its_own_section() -> None:
     patches.permitted([PatchOperation("add", "/global/a", 1), PatchOperation("remove", "/fooEnabled")], GLOBAL)
 
 
-def test_flags_of_modules_are_told_from_values() -> None:
+def test_flags_of_modules_are_distinguished_from_values() -> None:
     switch = [PatchOperation("add", f"/m{n}Enabled", flag) for n, flag in enumerate((True, False, "true", "false"))]
     asked = [*switch, PatchOperation("remove", "/goneEnabled"), PatchOperation("add", "/global/aEnabled", 7)]
     said = [("m0", True), ("m1", False), ("m2", True), ("m3", False), ("gone", None)]

@@ -77,7 +77,7 @@ def test_hooks_and_templates_see_the_global_section_and_their_own() -> None:
     assert orjson.loads(store.files(GLOBAL).values) == {"global": {"g": 1, "enabledModules": ["foo"]}}
 
 
-def test_a_module_that_nothing_is_said_of_is_an_empty_map() -> None:
+def test_module_without_config_is_an_empty_map() -> None:
     store = SectionStore({}, {"foo": Schemas()})
     assert (store.effective("foo"), store.config("foo"), store.config_document("foo")) == (
         {},
@@ -86,7 +86,7 @@ def test_a_module_that_nothing_is_said_of_is_an_empty_map() -> None:
     )
 
 
-def test_a_new_config_changes_the_sections_in_which_it_says_something_else() -> None:
+def test_new_config_changes_only_sections_that_differ() -> None:
     store = SectionStore({"foo": {}, "bar": {}, "baz": {}}, {})
     first = config(foo="a: 1", bar="a: 1", unknown="a: 1")
     assert store.adopt(first, None, set()).changed == {"foo", "bar"}
@@ -94,7 +94,7 @@ def test_a_new_config_changes_the_sections_in_which_it_says_something_else() -> 
     assert store.adopt(config(foo="a: 1.0", bar="a: true", bazEnabled="true"), None, set()).changed == {"foo", "bar"}
 
 
-def test_a_section_that_is_gone_takes_its_values_along() -> None:
+def test_removed_section_removes_its_values() -> None:
     store = SectionStore({"foo": {"a": 0}}, {})
     store.adopt(config(**{"foo": "a: 1", "global": "g: 1"}), None, set())
     assert store.adopt(config(), None, set()).changed == {"foo", "global"}
@@ -176,7 +176,7 @@ def test_a_patch_of_the_config_writes_nothing_of_the_secret(
         PatchOperation("add", "/foo", {}),
     ],
 )
-def test_a_hook_cannot_change_what_the_secret_says(operation: PatchOperation) -> None:
+def test_hook_cannot_change_values_of_the_secret(operation: PatchOperation) -> None:
     store = SectionStore({"foo": {}}, {})
     store.adopt(config(), config(foo="db: {password: p}"), set())
     with pytest.raises(BadValues, match=r"foo: /foo/db(/password)? is set in the Secret"):
@@ -226,7 +226,7 @@ def test_values_too_deep_for_json_are_refused() -> None:
             change("foo", add("/foo/a", nested(251)))
 
 
-def test_what_is_not_too_deep_fits_into_every_document() -> None:
+def test_section_of_allowed_depth_fits_into_every_document() -> None:
     store = SectionStore({"foo": {}}, {})
     store.adopt(config_sections.Config({"foo": nested(251)}), None, set())
     store.patch("foo", add("/foo/a", nested(250)))
@@ -279,7 +279,7 @@ def test_templates_get_only_what_the_schema_for_helm_allows() -> None:
         store.for_helm("foo")
 
 
-def test_a_patch_that_lost_its_place_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
+def test_patch_that_no_longer_fits_is_reported_once(capfd: pytest.CaptureFixture[str]) -> None:
     store = SectionStore({"foo": {"m": {}}}, {})
     store.patch("foo", add("/foo/m/a", 1))
     store.adopt(config(foo="m: 3"), None, set())
@@ -307,5 +307,5 @@ def test_every_value_says_which_layer_has_set_it() -> None:
     ]
 
 
-def test_nobody_has_set_a_section_in_which_there_is_nothing() -> None:
+def test_empty_section_counts_as_not_set() -> None:
     assert SectionStore({"foo": {}}, {}).explain("foo") == []

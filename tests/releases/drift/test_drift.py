@@ -44,7 +44,7 @@ async def watched(client: Client) -> AsyncIterator[Watched]:
 
 
 @pytest.mark.parametrize("mode", ["missing", "warn", "repair"])
-async def test_an_object_that_is_deleted_is_told_at_once(watched: Watched, mode: modules.Drift) -> None:
+async def test_deleted_object_is_reported_at_once(watched: Watched, mode: modules.Drift) -> None:
     for obj in (MAP, ROLE):
         await watched.world.apply(obj)
     watched.follow(MAP, ROLE, mode=mode)
@@ -55,13 +55,13 @@ async def test_an_object_that_is_deleted_is_told_at_once(watched: Watched, mode:
     assert await watched.after(0.1) == ["/ClusterRole/demo"]
 
 
-async def test_what_was_deleted_while_nobody_looked_is_told_at_the_start(watched: Watched) -> None:
+async def test_deletion_before_the_watch_is_reported_at_the_start(watched: Watched) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, made("ConfigMap", "gone"), made("Secret", "gone"))
     assert sorted(await watched.after(1)) == ["default/ConfigMap/gone", "default/Secret/gone"]
 
 
-async def test_nothing_is_told_of_a_release_that_is_being_written(watched: Watched) -> None:
+async def test_release_that_is_being_written_reports_no_drift(watched: Watched) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP)
     await watched.after(1)
@@ -121,7 +121,7 @@ async def test_a_kind_that_is_uninstalled_takes_its_objects_with_it(watched: Wat
     assert "default/Widget/w" in await watched.after(5)
 
 
-async def test_what_is_of_a_kind_that_a_release_has_just_defined_is_not_missing(watched: Watched) -> None:
+async def test_object_of_a_newly_defined_kind_is_not_missing(watched: Watched) -> None:
     widgets = definition("example.com", "Widget", "v1")
     with pytest.raises(UnknownKind):
         await watched.world.discovery.resolve("example.com/v1", "Widget")
@@ -132,7 +132,7 @@ async def test_what_is_of_a_kind_that_a_release_has_just_defined_is_not_missing(
     assert await watched.after(5) == []
 
 
-async def test_objects_of_a_kind_that_nobody_serves_are_missing(watched: Watched) -> None:
+async def test_objects_of_an_unserved_kind_are_missing(watched: Watched) -> None:
     watched.follow(WIDGET)
     assert await watched.after(1) == ["default/Widget/w"]
 
@@ -140,9 +140,7 @@ async def test_objects_of_a_kind_that_nobody_serves_are_missing(watched: Watched
 @pytest.mark.parametrize(
     ("mode", "told"), [("missing", ""), ("repair", " /metadata/labels/app.kubernetes.io~1managed-by")]
 )
-async def test_an_object_that_has_lost_the_label_by_which_it_is_watched_is_told(
-    watched: Watched, mode: modules.Drift, told: str
-) -> None:
+async def test_object_that_lost_its_watched_label_is_reported(watched: Watched, mode: modules.Drift, told: str) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode=mode)
     await watched.after(1)
@@ -153,7 +151,7 @@ async def test_an_object_that_has_lost_the_label_by_which_it_is_watched_is_told(
 
 
 @pytest.mark.parametrize("mode", ["warn", "repair"])
-async def test_a_changed_field_is_told_once_until_it_is_another(watched: Watched, mode: modules.Drift) -> None:
+async def test_changed_field_is_reported_once_until_it_changes_again(watched: Watched, mode: modules.Drift) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode=mode)
     assert await watched.after(5) == []
@@ -169,7 +167,7 @@ async def test_a_changed_field_is_told_once_until_it_is_another(watched: Watched
 
 
 @pytest.mark.slow
-async def test_r13_a_field_that_another_controller_always_sets_is_told_ever_more_rarely(watched: Watched) -> None:
+async def test_field_that_another_controller_keeps_setting_is_reported_ever_more_rarely(watched: Watched) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode="repair")
     tellings = 0
@@ -184,7 +182,7 @@ async def test_r13_a_field_that_another_controller_always_sets_is_told_ever_more
 
 
 @pytest.mark.slow
-async def test_a_second_edit_hours_later_is_told_as_soon_as_the_first(watched: Watched) -> None:
+async def test_second_edit_hours_later_is_reported_as_soon_as_the_first(watched: Watched) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode="repair")
     for _ in range(3):
@@ -194,7 +192,7 @@ async def test_a_second_edit_hours_later_is_told_as_soon_as_the_first(watched: W
         await watched.world.apply(MAP, force="true")
 
 
-async def test_changed_fields_are_nobody_s_business_unless_asked_for(watched: Watched) -> None:
+async def test_changed_fields_are_ignored_unless_requested(watched: Watched) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP)
     await watched.world.edit(MAP, {"data": {"color": "blue"}})
@@ -202,7 +200,7 @@ async def test_changed_fields_are_nobody_s_business_unless_asked_for(watched: Wa
 
 
 @pytest.mark.parametrize("shared", [True, False])
-async def test_a_change_of_the_time_when_nobody_looked_is_told_at_the_start(watched: Watched, shared: bool) -> None:
+async def test_change_before_the_watch_is_reported_at_the_start(watched: Watched, shared: bool) -> None:
     if shared:  # the watch stands already, for another release
         watched.drift.track(watched.world.identity._replace(name="other"), [await watched.world.apply(MAP)], "missing")
         await watched.after(1)
@@ -231,9 +229,7 @@ async def test_r13_an_untouched_release_is_never_found_at_fault(watched: Watched
     assert not [line for line in sandbox.faults.requests if "clusterroles/demo" in line and line.startswith("GET")]
 
 
-async def test_what_its_controllers_report_is_no_reason_to_read_an_object_again(
-    watched: Watched, sandbox: Sandbox
-) -> None:
+async def test_status_updates_cause_no_read(watched: Watched, sandbox: Sandbox) -> None:
     """What was created has lists of which only their values tell whether they are as they were."""
     deployment = deepcopy(DEPLOYMENT)
     deployment["spec"]["template"]["spec"]["containers"] = [{"name": "web", "image": "web:1", "args": ["a"]}]
@@ -250,7 +246,7 @@ async def test_what_its_controllers_report_is_no_reason_to_read_an_object_again(
     assert await watched.after(5) == ["default/Deployment/web /spec/template/spec/containers/0/args"]
 
 
-async def test_what_cannot_be_read_is_read_later(watched: Watched, sandbox: Sandbox) -> None:
+async def test_unreadable_object_is_read_again_later(watched: Watched, sandbox: Sandbox) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP)
     await watched.after(1)

@@ -49,9 +49,7 @@ async def first(watched: Watched) -> list[str]:
     return told
 
 
-async def test_r13_a_release_that_nobody_has_touched_has_not_changed_and_an_edit_is_told(
-    real: Client, namespace: str
-) -> None:
+async def test_untouched_release_has_no_drift_and_an_edit_is_reported(real: Client, namespace: str) -> None:
     """Created, changed by us, reported on by its controllers, scaled by an autoscaler, given things by others."""
     world = World(real, namespace)
     await applied(world, OBJECTS)

@@ -78,7 +78,7 @@ def test_a_field_with_another_value_was_changed_unless_we_or_an_autoscaler_set_i
         ({"webhook": {"caBundle": "Cg=="}}, {"webhook": {"caBundle": "LS0t"}}, ()),
     ],
 )
-def test_of_what_is_not_ours_only_what_means_something_else_was_changed(
+def test_fields_of_others_count_as_changed_only_if_their_meaning_differs(
     applied: JSON, live: JSON, told: tuple[str, ...]
 ) -> None:
     assert found(obj(applied), obj(live)) == told
@@ -143,7 +143,7 @@ def test_of_a_map_that_was_created_nothing_may_be_ours_any_more() -> None:
     assert told == ("/spec/data/a",)
 
 
-def test_what_the_server_gives_is_not_compared() -> None:
+def test_fields_set_by_the_server_are_not_compared() -> None:
     applied = obj({}, status={"a": 1})
     applied["metadata"] |= {"creationTimestamp": None, "uid": "1", "labels": {"a": "b"}, "finalizers": ["x"]}
     there = obj({}) | {"metadata": {"labels": {"a": "b"}, "finalizers": ["x", "y"]}}

@@ -72,7 +72,7 @@ def test_a_record_of_helm_is_read() -> None:
     assert record.objects[0]["data"] == {"on": True}
 
 
-def test_what_is_not_known_here_is_kept() -> None:
+def test_unknown_fields_are_kept() -> None:
     record = ReleaseRecord(unpacked(helms_text(HELMS))).with_status(RevisionStatus.SUPERSEDED, "Upgraded")
     again = unpacked(packed(record.document))
     assert again["of a later helm"] == 1
@@ -89,7 +89,7 @@ def test_the_first_helm_3_did_not_pack() -> None:
      helms_text(HELMS | {"version": "x"}), helms_text(HELMS | {"info": None})],
     ids=["empty", "not base64", "not JSON", "half", "list", "nothing", "no revision", "no info"],
 )  # fmt: skip
-def test_what_is_no_record_is_refused(text: str) -> None:
+def test_text_that_is_not_a_record_is_refused(text: str) -> None:
     with pytest.raises(ReleaseFailed, match="not a valid Helm release record"):
         unpacked(text)
 

@@ -44,9 +44,7 @@ async def test_all_releases_are_listed_by_one_request_for_metadata(client: Clien
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}?labelSelector=owner%3Dhelm"]
 
 
-async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it(
-    client: Client, sandbox: Sandbox
-) -> None:
+async def test_record_is_read_once_and_again_after_another_client_changed_it(client: Client, sandbox: Sandbox) -> None:
     theirs, ours = RecordStorage(client, "secret"), RecordStorage(client, "secret")
     known = await theirs.create(record())
     assert [(await ours.read(known)).status for _ in range(2)] == ["deployed"] * 2
@@ -56,7 +54,7 @@ async def test_a_record_is_asked_for_once_and_again_when_somebody_has_changed_it
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.a.v1"]
 
 
-async def test_records_in_other_namespaces_are_found_by_whose_they_are(client: Client, sandbox: Sandbox) -> None:
+async def test_records_in_other_namespaces_are_found_by_their_home(client: Client, sandbox: Sandbox) -> None:
     """Of two operators in one cluster each sees its own; who may not list all records is told so."""
     for home, name in (("ours", "a"), ("theirs", "b"), ("default", "c")):
         await RecordStorage(client, "secret", home).create(record(name=name))
@@ -67,7 +65,7 @@ async def test_records_in_other_namespaces_are_found_by_whose_they_are(client: C
         await ours.list_strays()
 
 
-async def test_what_somebody_else_has_written_is_not_overwritten(client: Client) -> None:
+async def test_record_of_another_client_is_not_overwritten(client: Client) -> None:
     records = RecordStorage(client, "secret")
     known = await records.create(record())
     await records.update(record(), known)
@@ -87,7 +85,7 @@ async def test_an_update_changes_status_and_labels(client: Client) -> None:
     assert (await records.read(updated)).status == "superseded"
 
 
-async def test_what_is_gone_is_deleted_already(client: Client) -> None:
+async def test_deleting_an_absent_record_succeeds(client: Client) -> None:
     records = RecordStorage(client, "secret")
     revision = await records.create(record())
     await records.delete(revision)
@@ -109,7 +107,7 @@ async def test_a_record_that_cannot_be_read_is_named(client: Client, data: dict[
         await RecordStorage(client, "secret").read(ReleaseRevision("a", "default", 1, ""))
 
 
-async def test_what_is_no_record_does_not_hide_the_others(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_invalid_record_does_not_hide_the_others(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
     await put(client, "odd", {"version": "one"}, {})
     revision = await RecordStorage(client, "secret").create(record())
     assert (await RecordStorage(client, "secret").list_revisions("default"))[0] == [revision]

@@ -57,7 +57,7 @@ async def marked(client: Client, name: str) -> None:
     await RecordStorage(client, "secret").create(ReleaseRecord(document | {"name": name}))
 
 
-async def test_only_what_others_did_is_told(client: Client, sandbox: Sandbox) -> None:
+async def test_only_changes_of_others_are_reported(client: Client, sandbox: Sandbox) -> None:
     releases = started(client)
     async with aclosing(releases.watch_changes("default")) as changes:
         first = asyncio.ensure_future(told(changes))
@@ -69,7 +69,7 @@ async def test_only_what_others_did_is_told(client: Client, sandbox: Sandbox) ->
         assert await first == "theirs"
 
 
-async def test_what_was_there_at_the_start_is_no_news_even_if_the_server_came_late(
+async def test_records_at_the_start_are_not_reported_even_if_the_server_came_late(
     client: Client, sandbox: Sandbox
 ) -> None:
     await marked(client, "old")
@@ -83,7 +83,7 @@ async def test_what_was_there_at_the_start_is_no_news_even_if_the_server_came_la
         assert await first == "new"
 
 
-async def test_what_we_did_is_not_told_even_if_the_watch_was_quicker(client: Client, sandbox: Sandbox) -> None:
+async def test_own_writes_are_not_reported_even_if_the_watch_was_quicker(client: Client, sandbox: Sandbox) -> None:
     async with Late(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as late:
         releases, late.seen = started(late), set()
         async with aclosing(releases.watch_changes("default")) as changes:
@@ -98,7 +98,7 @@ async def test_what_we_did_is_not_told_even_if_the_watch_was_quicker(client: Cli
             watching.cancel()
 
 
-async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client, sandbox: Sandbox) -> None:
+async def test_rollback_by_another_client_is_reported_once(client: Client, sandbox: Sandbox) -> None:
     releases = started(client)
     await releases.reconcile(wanted("d1", A))
     await releases.reconcile(wanted("d2", B))
@@ -116,7 +116,7 @@ async def test_a_rollback_by_somebody_else_is_told_once_and_known(client: Client
         assert await told(changes) == "last"
 
 
-async def test_what_happened_while_the_watch_was_away_is_told(client: Client, sandbox: Sandbox) -> None:
+async def test_changes_during_a_lost_watch_are_reported(client: Client, sandbox: Sandbox) -> None:
     releases = started(client)
     await releases.reconcile(wanted("d1", A))
     async with aclosing(releases.watch_changes("default")) as changes:
@@ -129,7 +129,7 @@ async def test_what_happened_while_the_watch_was_away_is_told(client: Client, sa
         assert await first == "demo"
 
 
-async def test_a_number_that_somebody_else_took_is_seen_the_next_time(client: Client) -> None:
+async def test_revision_of_another_client_is_seen_the_next_time(client: Client) -> None:
     releases = started(client)
     await releases.reconcile(wanted("d1", A))
     await started(client).reconcile(wanted("d2", B))

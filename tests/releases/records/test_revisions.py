@@ -46,7 +46,7 @@ def test_a_head_is_read_as_it_was_written(note: str, unmanaged: bool) -> None:
 
 
 @each("labels", [None, {}, {"name": "a"}, {"name": "a", "version": "x"}, {"version": "1"}])
-def test_what_is_no_record_is_none(labels: dict[str, str] | None) -> None:
+def test_object_without_record_labels_is_no_revision(labels: dict[str, str] | None) -> None:
     assert revision_of({"name": "n", "namespace": "ns", "labels": labels}) is None
 
 
@@ -82,11 +82,11 @@ def test_the_latest_revision_is_the_head() -> None:
         (Change.MODIFIED, revision(1, version=5, other="label"), False),
     ],
 )
-def test_what_others_did_to_the_head_is_told(change: Change | None, heard: ReleaseRevision, told: bool) -> None:
+def test_changes_of_others_to_the_head_are_reported(change: Change | None, heard: ReleaseRevision, told: bool) -> None:
     assert known(revision(1, version=1)).observe(change, heard) is told
 
 
-def test_old_news_do_not_undo_what_was_written_since() -> None:
+def test_old_watch_events_do_not_undo_newer_writes() -> None:
     ledger = known()
     ledger.keep(revision(1, version=9))
     assert not ledger.observe(Change.ADDED, revision(1, "pending-install", 7))
@@ -101,7 +101,7 @@ def test_a_record_that_we_removed_does_not_come_back() -> None:
     assert ledger.heads() == {}
 
 
-def test_one_that_was_written_again_since_is_not_lost_by_news_of_its_removal() -> None:
+def test_rewritten_record_survives_an_old_deletion_event() -> None:
     ledger = known(revision(1, version=9))
     ledger.remove("a", 1)
     ledger.keep(revision(1, version=12))
@@ -109,7 +109,7 @@ def test_one_that_was_written_again_since_is_not_lost_by_news_of_its_removal() -
     assert "a" in ledger.heads()
 
 
-def test_helms_rollback_is_told_once_when_it_is_done() -> None:
+def test_rollback_by_helm_is_reported_once_when_it_ends() -> None:
     ledger = known(revision(1, "superseded", 1), revision(2, version=2))
     told = [ledger.observe(Change.ADDED, revision(3, "pending-rollback", 3))]
     told += [ledger.observe(Change.MODIFIED, revision(2, "superseded", 4))]
@@ -117,7 +117,7 @@ def test_helms_rollback_is_told_once_when_it_is_done() -> None:
     assert told == [False, False, True]
 
 
-def test_a_new_list_takes_away_what_is_gone_but_not_what_is_newer() -> None:
+def test_relist_removes_deleted_revisions_but_not_newer_ones() -> None:
     ledger = known(
         ReleaseRevision("gone", "ns", 1, "deployed", {}, 3), revision(1, "superseded", 4), revision(2, version=9)
     )

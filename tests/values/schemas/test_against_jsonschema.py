@@ -62,7 +62,7 @@ def _sound(schema: dict[str, JSON]) -> dict[str, JSON]:
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.recursive(st.just({}), _schemas, max_leaves=8), st.lists(_VALUES, min_size=1, max_size=6))
-def test_what_is_right_is_what_a_library_finds_right(schema: JSON, values: list[JSON]) -> None:
+def test_valid_values_are_those_of_a_reference_library(schema: JSON, values: list[JSON]) -> None:
     # Under `patternProperties` everything is as it is written.
     document = {"patternProperties": {"": schema}}
     with TemporaryDirectory() as directory:

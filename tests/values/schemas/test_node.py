@@ -40,13 +40,13 @@ def test_defaults_come_where_a_key_is_absent(
     assert schema(text).defaults(value) == filled
 
 
-def test_what_lacks_nothing_is_the_same_object(schema: Callable[[str], SectionSchema]) -> None:
+def test_complete_value_is_the_same_object(schema: Callable[[str], SectionSchema]) -> None:
     value = {"a": {"b": 1}, "l": [{"b": 1}]}
     text = "properties: {a: {properties: {b: {default: 1}}}, l: {items: {properties: {b: {default: 2}}}}}"
     assert schema(text).defaults(value) is value
 
 
-def test_what_lacks_something_is_not_changed(schema: Callable[[str], SectionSchema]) -> None:
+def test_incomplete_value_is_not_changed_in_place(schema: Callable[[str], SectionSchema]) -> None:
     value: JSON = {"a": {}, "same": {}}
     filled = schema("properties: {a: {properties: {b: {default: 1}}}}").defaults(value)
     assert value == {"a": {}, "same": {}}

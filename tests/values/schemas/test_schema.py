@@ -99,7 +99,7 @@ def test_an_object_is_right_or_wrong(
         ("oneOf: [{required: [a]}]", {"a": 1}, ["a"]),
     ],
 )
-def test_keys_that_nobody_named_are_forbidden_where_nothing_is_said_about_them(
+def test_unknown_keys_are_forbidden_unless_the_schema_allows_them(
     schema: Callable[[str], SectionSchema], text: str, value: JSON, forbidden: list[str]
 ) -> None:
     lines = schema(text).problems(value)
@@ -174,7 +174,7 @@ def test_a_line_says_where_what_and_which_rule(
     assert schema(text).problems(value) == [line]
 
 
-def test_the_nearest_of_several_ways_tells_what_is_wrong(schema: Callable[[str], SectionSchema]) -> None:
+def test_nearest_alternative_explains_what_is_wrong(schema: Callable[[str], SectionSchema]) -> None:
     lines = schema("""
       properties:
         a:

@@ -115,7 +115,7 @@ def test_some_keys_are_required_only_for_helm(written: Written) -> None:
     assert [line.split()[0] for line in _problems(written, "helm", value, None, text)] == ["b.c", "b.d", "a"]
 
 
-def test_what_is_required_for_helm_is_extended_too(written: Written) -> None:
+def test_required_for_helm_is_extended_too(written: Written) -> None:
     config = "{x-required-for-helm: [a], properties: {a: {}}}"
     wrong = _problems(written, "helm", {"own": 1}, config, EXTENDED)
     assert [line.split(" (")[0] for line in wrong] == ["a is required"]
@@ -147,7 +147,7 @@ def test_the_global_section_may_have_enabled_modules(written: Written, text: str
     assert len(_problems_of_all(written(text, text, "it"), {"enabledModules": ["a"]})) == 3
 
 
-def test_what_a_global_schema_says_about_enabled_modules_counts(written: Written) -> None:
+def test_global_schema_may_define_enabled_modules(written: Written) -> None:
     schemas = written("properties: {enabledModules: {type: string}}", None, "global")
     assert len(_problems_of_all(schemas, {"enabledModules": ["a"]})) == 1
 
@@ -200,23 +200,21 @@ def _problems_of_all(schemas: Schemas, value: JSON) -> list[str]:
         ),
     ],
 )
-def test_a_schema_that_is_no_schema_is_told_with_its_file(
-    written: Written, tmp_path: Path, text: str, said: str
-) -> None:
+def test_invalid_schema_is_reported_with_its_file(written: Written, tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(BadModule) as caught:
         written(None, text)
     assert str(caught.value).startswith(f"{tmp_path / 'openapi' / 'values.yaml'}: ")
     assert said in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "openapi" / "values.yaml").mkdir(parents=True)
     with pytest.raises(BadModule, match=r"openapi/values.yaml: cannot be read: Is a directory"):
         load(tmp_path, "it")
 
 
 @pytest.mark.parametrize("levels", [220, 1000])
-def test_a_schema_nested_without_end_is_told(written: Written, levels: int) -> None:
+def test_endlessly_nested_schema_is_reported(written: Written, levels: int) -> None:
     with pytest.raises(BadModule, match="nested too deep"):
         written("{properties: {a: " * levels + "{}" + "}}" * levels)
 

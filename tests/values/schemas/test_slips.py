@@ -40,7 +40,7 @@ def first(schemas: Schemas) -> str:
 
 
 @pytest.mark.parametrize(("text", "told", "fitting"), ROWS, ids=[row[0] for row in ROWS])
-def test_it_is_read_as_addon_operator_reads_it_and_told(
+def test_slip_is_read_as_addon_operator_reads_it_and_reported(
     written: Written, text: str, told: str, fitting: tuple[JSON, ...]
 ) -> None:
     schemas = written(f"properties: {{a: {{{text}}}}}")
@@ -57,14 +57,14 @@ def test_a_slip_has_its_file_and_place(written: Written) -> None:
     assert places == ["openapi/config-values.yaml#/properties/a/type", "openapi/values.yaml#/definitions/x/items"]
 
 
-def test_what_no_value_can_be_says_that_the_schema_is_to_be_mended(written: Written) -> None:
+def test_impossible_type_says_to_correct_the_schema(written: Written) -> None:
     config = written("properties: {a: {type: bool}}").config
     assert config is not None
     (line,) = config.problems({"a": True})
     assert line.startswith("a must be of type bool, not boolean; that is not a type: correct the schema (")
 
 
-def test_nobody_is_required_for_helm_by_a_number(written: Written) -> None:
+def test_number_in_required_for_helm_requires_nothing(written: Written) -> None:
     schemas = written(None, "{x-required-for-helm: 5, properties: {a: {}}}")
     assert schemas.helm is not None
     assert schemas.helm.problems({}) == []
@@ -72,6 +72,6 @@ def test_nobody_is_required_for_helm_by_a_number(written: Written) -> None:
 
 
 @pytest.mark.parametrize("text", ["type: {a: b}", "items: [strings]", "properties: {a: string}", "minLength: '3'"])
-def test_what_it_does_not_take_either_is_refused(written: Written, text: str) -> None:
+def test_schema_that_addon_operator_refuses_is_refused(written: Written, text: str) -> None:
     with pytest.raises(BadModule):
         written(text)
