@@ -11,13 +11,12 @@ from hookrunner import settings
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import relative, run_to_end
 from hookrunner.jq.program import Jq
-from hookrunner.linting import formats
-from hookrunner.linting.findings import Finding, Severity
-from hookrunner.linting.lint import Linted, Linter
+from hookrunner.linting.findings import Finding, Severity, to_github, to_json, to_text
+from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 
-_FORMATS = {"text": formats.text, "json": formats.json, "github": formats.github}
+_FORMATS = {"text": to_text, "json": to_json, "github": to_github}
 _OPTIONS = (
     click.option("-o", "--output", type=click.Choice(list(_FORMATS)), default="text", show_default=True),
     click.option("--strict", is_flag=True, help="End with 1 for warnings, too."),

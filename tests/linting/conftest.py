@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.jq.program import Jq
-from hookrunner.linting.lint import Linter
+from hookrunner.linting.hook_linter import Linter
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings

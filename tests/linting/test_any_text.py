@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.linting import bindings, contexts, files, handlers, snapshots
-from hookrunner.linting.source import Source
+from hookrunner.linting.binding_checks import check_bindings, check_handlers
+from hookrunner.linting.context_checks import check_contexts, check_snapshots
+from hookrunner.linting.file_checks import check_file
+from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import HookConfig, Kubernetes, Schedule
 from tests.fakes.cost import QUADRATIC, growth
 
@@ -55,12 +57,12 @@ PIECES = st.sampled_from(
 def looked_at(text: str, name: str = "hook") -> Source:
     """All checks that read texts, each remark in its place."""
     source = Source(Path(name), text.encode(errors="surrogatepass"))
-    for check in (contexts.check, handlers.check, snapshots.check):
+    for check in (check_contexts, check_handlers, check_snapshots):
         for remark in check(source, CONFIG):
             assert source.place(remark.offset) >= (1, 1)
             assert remark.offset <= len(source.text)
-    list(files.check(source))
-    list(bindings.check(source, CONFIG, NOW))
+    list(check_file(source))
+    list(check_bindings(source, CONFIG, NOW))
     return source
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.linting.findings import CODES
-from hookrunner.linting.lint import Linter
+from hookrunner.linting.hook_linter import Linter
 from tests.linting.conftest import Write
 
 PAGE = (Path(__file__).parents[2] / "docs/lint.md").read_text()

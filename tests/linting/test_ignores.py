@@ -1,14 +1,13 @@
 """Which findings a comment silences."""
 
-from hookrunner.linting.findings import Finding
-from hookrunner.linting.ignores import applied
+from hookrunner.linting.findings import Finding, without_ignored
 from tests.tables import each
 
 TEN = "#\n" * 10
 
 
 def left(text: str, *findings: Finding) -> list[str]:
-    return [finding.code for finding in applied("a", text, findings)]
+    return [finding.code for finding in without_ignored("a", text, findings)]
 
 
 @each(
@@ -31,16 +30,16 @@ def test_a_comment_silences_its_codes_on_its_line_or_at_the_top(text: str, codes
 def test_far_below_a_comment_silences_its_own_line_only() -> None:
     text = f"{TEN}x # hookrunner: ignore=crlf"
     findings = [Finding("a", line, 1, "crlf", "") for line in (10, 11, 12)]
-    assert [one.line for one in applied("a", text, findings)] == [10, 12]
+    assert [one.line for one in without_ignored("a", text, findings)] == [10, 12]
 
 
 def test_errors_cannot_be_silenced() -> None:
-    (error, unused) = applied("a", "# hookrunner: ignore=refused", [Finding("a", 1, 1, "refused", "")])
+    (error, unused) = without_ignored("a", "# hookrunner: ignore=refused", [Finding("a", 1, 1, "refused", "")])
     assert (error.code, unused.code) == ("refused", "unused-ignore")
     assert "mend it" in unused.text
 
 
 def test_an_unknown_code_is_told_with_the_nearest() -> None:
-    (unused,) = applied("a", "# hookrunner: ignore=first-onyl", [])
+    (unused,) = without_ignored("a", "# hookrunner: ignore=first-onyl", [])
     assert unused.text == "there is no code 'first-onyl'; did you mean 'first-only'?"
     assert (unused.line, unused.column, unused.severity) == (1, 1, "info")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.linting.findings import CODES
-from hookrunner.linting.lint import Linter
+from hookrunner.linting.hook_linter import Linter
 
 SAMPLES = Path(__file__).parent / "samples"
 BAD = sorted(SAMPLES.glob("*/bad*"))

@@ -11,8 +11,8 @@ from hookrunner.cli.lint import finding_options, many, print_findings
 from hookrunner.cli.modules import module_options
 from hookrunner.cli.shared import quiet, relative, run_to_end
 from hookrunner.jq.program import Jq
-from hookrunner.linting.lint import Linter
-from hookrunner.linting.modules.lint import LintedModules, ModuleLinter
+from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.modules.module_linter import LintedModules, ModuleLinter
 from hookrunner.modules.discovery import modules_in
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children

@@ -18,21 +18,14 @@ from hookrunner.hooks import catalog, hook_locations
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import without_cluster
-from hookrunner.linting import (
-    bindings,
-    contexts,
-    files,
-    filters,
-    handlers,
-    ignores,
-    keys,
-    kinds,
-    snapshots,
-    webhooks,
-    writers,
-)
-from hookrunner.linting.findings import Finding, Remark
-from hookrunner.linting.source import Source
+from hookrunner.linting.binding_checks import check_bindings, check_handlers
+from hookrunner.linting.context_checks import check_contexts, check_snapshots
+from hookrunner.linting.file_checks import check_file, check_keys, check_skipped, check_writers
+from hookrunner.linting.filter_checks import check_filters
+from hookrunner.linting.findings import Finding, Remark, without_ignored
+from hookrunner.linting.hook_source import Source
+from hookrunner.linting.served_kinds import check_kinds
+from hookrunner.linting.webhook_checks import check_webhooks
 from hookrunner.model.bindings import HookConfig
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
@@ -64,11 +57,11 @@ class Linter:
 
     async def lint(self, paths: Sequence[Path]) -> Linted:
         """Look at each path, a hook or a directory of hooks. Raises StartRefused for an unreadable directory."""
-        found = await asyncio.gather(*(self._path(path) for path in dict.fromkeys(paths)))
-        findings = sorted({finding for linted in found for finding in linted.findings})
-        return Linted(sum(linted.hooks for linted in found), tuple(findings))
+        results = await asyncio.gather(*(self._lint_path(path) for path in dict.fromkeys(paths)))
+        findings = sorted({finding for linted in results for finding in linted.findings})
+        return Linted(sum(linted.hooks for linted in results), tuple(findings))
 
-    async def _path(self, path: Path) -> Linted:
+    async def _lint_path(self, path: Path) -> Linted:
         """A file is asked as if its own directory were the hooks directory."""
         top = path.absolute()
         if top.is_dir():
@@ -83,14 +76,14 @@ class Linter:
         asked = await catalog.ask(hooks, alone, self.children, self.jq)
         configs = {hook.name: hook.config for hook in asked.hooks}
         problems = {problem.hook: problem for problem in asked.problems}
-        told = await asyncio.gather(
-            *(self._hook(shown[one.path], one, configs.get(one.name), problems.get(one.name)) for one in hooks)
+        by_hook = await asyncio.gather(
+            *(self._lint_hook(shown[one.path], one, configs.get(one.name), problems.get(one.name)) for one in hooks)
         )
-        open_to_all = await asyncio.to_thread(lambda: list(writers.check(path)))
-        findings = [*(finding for many in told for finding in many), *_skipped(found, shown), *open_to_all]
+        open_to_all = await asyncio.to_thread(lambda: list(check_writers(path)))
+        findings = [*(finding for of_hook in by_hook for finding in of_hook), *_skipped(found, shown), *open_to_all]
         return Linted(len(hooks), tuple(findings))
 
-    async def _hook(
+    async def _lint_hook(
         self, shown: str, hook: HookFile, config: HookConfig | None, problem: BadHookConfig | None
     ) -> list[Finding]:
         source = _read(hook.path)
@@ -98,20 +91,20 @@ class Linter:
             return [
                 Finding(shown, 1, 1, "refused", str(problem or f"'{hook.path}' cannot be read; chmod +r {hook.path}"))
             ]
-        remarks = [*files.check(source), *keys.check(source), *(_refused(source, problem) if problem else ())]
+        remarks = [*check_file(source), *check_keys(source), *(_refused(source, problem) if problem else ())]
         if config:
-            remarks += await self._declared(source, config)
+            remarks += await self._check_declared(source, config)
         return _placed(shown, source, remarks)
 
-    async def _declared(self, source: Source, config: HookConfig) -> list[Remark]:
+    async def _check_declared(self, source: Source, config: HookConfig) -> list[Remark]:
         return [
-            *contexts.check(source, config),
-            *handlers.check(source, config),
-            *webhooks.check(source, config),
-            *snapshots.check(source, config),
-            *bindings.check(source, config, self.now),
-            *kinds.check(source, config),
-            *await filters.check(source, config, self.jq),
+            *check_contexts(source, config),
+            *check_handlers(source, config),
+            *check_webhooks(source, config),
+            *check_snapshots(source, config),
+            *check_bindings(source, config, self.now),
+            *check_kinds(source, config),
+            *await check_filters(source, config, self.jq),
         ]
 
 
@@ -142,7 +135,7 @@ def _skipped(found: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> 
         if isinstance(one, Skipped) and one.why is Skip.LINK:
             yield Finding(shown[one.path], 1, 1, "not-found", f"{one.why.value}")
         elif isinstance(one, Skipped) and (source := _read(one.path)):
-            yield from _placed(shown[one.path], source, [*files.skipped(source, one)])
+            yield from _placed(shown[one.path], source, [*check_skipped(source, one)])
 
 
 def _refused(source: Source, problem: BadHookConfig) -> Iterator[Remark]:
@@ -180,4 +173,4 @@ def _named(source: Source, problem: str, value: str) -> int:
 
 def _placed(shown: str, source: Source, remarks: Sequence[Remark]) -> list[Finding]:
     findings = [Finding(shown, *source.place(remark.offset), remark.code, remark.text) for remark in remarks]
-    return list(ignores.applied(shown, source.text, findings))
+    return list(without_ignored(shown, source.text, findings))

@@ -4,9 +4,9 @@ rules that nothing fulfils, conditions that the API server would not take."""
 import re
 from collections.abc import Iterator
 
-from hookrunner.linting import contexts
+from hookrunner.linting.context_checks import read_script
 from hookrunner.linting.findings import Remark
-from hookrunner.linting.source import Source
+from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import Admission, HookConfig
 from hookrunner.model.resources import JSON
 from kubetypes import cel, match_conditions
@@ -22,7 +22,7 @@ _UNSURE = ("undeclared reference", "found no matching overload")
 _MEND = "leave its namespace out by namespace.labelSelector or matchConditions, or set failurePolicy: Ignore"
 
 
-def check(source: Source, config: HookConfig) -> Iterator[Remark]:
+def check_webhooks(source: Source, config: HookConfig) -> Iterator[Remark]:
     """Remarks on a text and what it declares."""
     if _is_whole(source):
         yield from _answers(source, config)
@@ -37,7 +37,7 @@ def _is_whole(source: Source) -> bool:
     """Whether all that the hook does is in this text, as far as that can be told."""
     if source.framework:
         return not source.sources_others
-    reading = contexts.read(source)
+    reading = read_script(source)
     return reading is not None and reading.closed and not source.sources_others and not _OTHERS.search(source.code)
 
 
@@ -76,7 +76,7 @@ def _blocks(source: Source, binding: Admission) -> Iterator[Remark]:
 
 def _unasked(source: Source, binding: Admission) -> Iterator[Remark]:
     if not binding.rules:
-        text = f"'{binding.name}' has no rules: the API server never asks it; add what it is to be asked about"
+        text = f"'{binding.name}' has no rules: the API server never asks it; add the rules for which it is asked"
         yield Remark("never-asked", source.find(binding.name), text)
     for resource in (resource for rule in binding.rules for resource in rule["resources"]):
         if resource != resource.lower():

@@ -8,8 +8,7 @@ from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.hooks.shapes import suggestion
-from hookrunner.linting.modules.places import in_yaml, of_file
-from hookrunner.linting.modules.remarks import ModuleRemark
+from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
 from hookrunner.model.modules import Module
 from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.modules import traits
@@ -20,13 +19,13 @@ from kubetypes.yaml_values import BadDocument
 _VALUES = "values.yaml"
 
 
-def check(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRemark]:
+def check_files(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRemark]:
     """Remarks on module.yaml, values.yaml, the enabled script and crds/."""
     yield from _strange_keys(module.directory)
     yield from _strange_values(module)
     enabled = module.directory / "enabled"
     if enabled.is_file() and not enabled.stat().st_mode & ANY_EXECUTE:
-        text = f"is not executable, so that nobody asks it whether the module is on; chmod +x {enabled}"
+        text = f"is not executable, so it is never asked whether the module is on; chmod +x {enabled}"
         yield ModuleRemark("enabled", code="not-executable", text=text)
     try:
         read_crds(module.directory, skip_crds)
@@ -35,7 +34,7 @@ def check(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRemark]:
         yield ModuleRemark(path or "crds", place, "crd-refused", str(error))
 
 
-def strange_requirements(module: Module, names: Collection[str]) -> Iterator[ModuleRemark]:
+def check_requirements(module: Module, names: Collection[str]) -> Iterator[ModuleRemark]:
     """Modules that it requires and that are not beside it."""
     for number, (name, _) in enumerate(module.traits.modules):
         if name not in names:
@@ -44,7 +43,7 @@ def strange_requirements(module: Module, names: Collection[str]) -> Iterator[Mod
             yield ModuleRemark(MODULE_FILE, place, "requires-unknown", text)
 
 
-def strange_flags(source: Path, keys: Collection[str]) -> Iterator[ModuleRemark]:
+def check_flags(source: Path, keys: Collection[str]) -> Iterator[ModuleRemark]:
     """Of the values.yaml beside modules: sections and flags of modules that are not there."""
     known = {GLOBAL, *keys}
     for key in _keys(source / _VALUES):
@@ -77,7 +76,7 @@ def _strange_values(module: Module) -> Iterator[ModuleRemark]:
 
 
 def _keys(path: Path) -> list[str]:
-    """Of a file of values; what is wrong with it is told by whoever loads it."""
+    """The keys of a file of values. What is wrong with the file is reported where it is loaded."""
     try:
         said = next(yaml_values.documents(regular_files.read(path), yaml_values.YAML_1_1), None)
     except (OSError, BadDocument):

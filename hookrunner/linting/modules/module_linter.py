@@ -9,12 +9,13 @@ from pathlib import Path
 from hookrunner import regular_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import StartRefused
-from hookrunner.linting import ignores, writers
-from hookrunner.linting.findings import Finding
-from hookrunner.linting.lint import Linter
-from hookrunner.linting.modules import defaults, files, schemas
-from hookrunner.linting.modules.places import of_file
-from hookrunner.linting.modules.remarks import ModuleRemark
+from hookrunner.linting.file_checks import check_writers
+from hookrunner.linting.findings import Finding, without_ignored
+from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.modules.default_checks import check_defaults
+from hookrunner.linting.modules.module_file_checks import check_files, check_flags, check_requirements
+from hookrunner.linting.modules.module_remarks import ModuleRemark, of_file
+from hookrunner.linting.modules.schema_checks import check_enums, check_schemas
 from hookrunner.model.modules import Module
 from hookrunner.modules import shelf
 from hookrunner.modules.configured import Configured
@@ -42,33 +43,33 @@ class ModuleLinter:
 
     async def lint(self, modules: Sequence[Path]) -> LintedModules:
         """Look at each module. Those beside it are read, too: values that all share, names that are taken."""
-        findings = set(await asyncio.to_thread(lambda: [one for path in modules for one in writers.check(path)]))
+        findings = set(await asyncio.to_thread(lambda: [one for path in modules for one in check_writers(path)]))
         for source in dict.fromkeys(path.absolute().parent for path in modules):
             own = [path for path in modules if path.absolute().parent == source]
-            findings.update(await self._source(source, own))
+            findings.update(await self._lint_source(source, own))
         hooks = [path / "hooks" for path in modules if (path / "hooks").is_dir()]
         linted = await self.hooks.lint(hooks)
         return LintedModules(len(modules), linted.hooks, tuple(sorted(findings | set(linted.findings))))
 
-    async def _source(self, source: Path, paths: Sequence[Path]) -> list[Finding]:
+    async def _lint_source(self, source: Path, paths: Sequence[Path]) -> list[Finding]:
         try:
             found = await asyncio.to_thread(shelf.read, replace(self.settings, directories=(source,)))
         except StartRefused as error:
             return [Finding(str(paths[0].parent), 1, 1, "module-refused", str(error))]
         values = offline(found, Configured())
-        told = await asyncio.gather(*(self._module(path, found, values) for path in paths))
-        common = _placed(paths[0].parent, files.strange_flags(source, [one.key for one in found.modules]))
-        return [*common, *(finding for many in told for finding in many)]
+        by_module = await asyncio.gather(*(self._lint_module(path, found, values) for path in paths))
+        common = _placed(paths[0].parent, check_flags(source, [one.key for one in found.modules]))
+        return [*common, *(finding for of_module in by_module for finding in of_module)]
 
-    async def _module(self, path: Path, found: Shelf, values: Offline) -> list[Finding]:
+    async def _lint_module(self, path: Path, found: Shelf, values: Offline) -> list[Finding]:
         module, problem = _of_path(path, found)
         if module is None or problem:
-            return _placed(path, [_refused(path, problem), *schemas.enums(path)])
+            return _placed(path, [_refused(path, problem), *check_enums(path)])
         names = {one.name for one in found.modules}
-        remarks = [*files.check(module, self.settings.crd_filters), *files.strange_requirements(module, names)]
-        remarks += schemas.check(module.directory, found.schemas[module.key])
+        remarks = [*check_files(module, self.settings.crd_filters), *check_requirements(module, names)]
+        remarks += check_schemas(module.directory, found.schemas[module.key])
         if not any(remark.code == "default-wrong" for remark in remarks):
-            remarks += await defaults.check(module, values, self.renderer)
+            remarks += await check_defaults(module, values, self.renderer)
         return _placed(path, remarks)
 
 
@@ -91,7 +92,7 @@ def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
     for remark in remarks:
         shown = str(path / remark.path) if remark.path else str(path)
         by_file.setdefault(shown, []).append(Finding(shown, *remark.place, remark.code, remark.text))
-    return [one for shown, found in by_file.items() for one in ignores.applied(shown, _text(Path(shown)), found)]
+    return [one for shown, found in by_file.items() for one in without_ignored(shown, _text(Path(shown)), found)]
 
 
 def _text(path: Path) -> str:

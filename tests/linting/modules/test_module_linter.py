@@ -7,8 +7,8 @@ import pytest
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.linting.findings import MODULE_CODES
-from hookrunner.linting.lint import Linter
-from hookrunner.linting.modules.lint import ModuleLinter
+from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.modules.module_linter import ModuleLinter
 from hookrunner.settings import load
 
 PAGE = (Path(__file__).parents[3] / "docs" / "module-tools.md").read_text()

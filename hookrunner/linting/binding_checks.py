@@ -1,13 +1,25 @@
-"""Checks of what a hook declares: bindings that load and yet cannot do what their author meant."""
+"""Checks of what a hook declares: bindings that load and cannot do what their author meant; in hooks that use the shell
+framework, bindings without a handler and handlers without a binding."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
 from hookrunner import cron
+from hookrunner.hooks.shapes import suggestion
 from hookrunner.linting.findings import Remark
-from hookrunner.linting.source import Source
-from hookrunner.model.bindings import MAIN, Admission, Conversion, HookConfig, Kubernetes, QueuedBinding, Schedule
+from hookrunner.linting.hook_source import Source
+from hookrunner.model.bindings import (
+    MAIN,
+    Admission,
+    Change,
+    Conversion,
+    HookConfig,
+    Kubernetes,
+    QueuedBinding,
+    Schedule,
+)
 
 _BUSY = 5.0
 """Seconds. A hook that is run more often than this is hardly meant to be."""
@@ -24,7 +36,7 @@ _MANY = (
 """Kinds of which a cluster has thousands, or that change all the time, in the spellings that users write."""
 
 
-def check(source: Source, config: HookConfig, now: datetime) -> Iterator[Remark]:
+def check_bindings(source: Source, config: HookConfig, now: datetime) -> Iterator[Remark]:
     """`now` is where the next runs are counted from; its zone is the one that they are shown in, if the schedule names
     none."""
     for binding in config.kubernetes:
@@ -36,7 +48,7 @@ def check(source: Source, config: HookConfig, now: datetime) -> Iterator[Remark]
 
 
 def _unused(source: Source, config: HookConfig) -> Iterator[Remark]:
-    """Bindings that run nothing and whose snapshot nobody gets; lifecycle bindings get all (docs/hooks.md)."""
+    """Bindings that run nothing and whose snapshot no binding includes; lifecycle bindings get all (docs/hooks.md)."""
     if config.lifecycle:
         return
     queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
@@ -52,7 +64,7 @@ def _unused(source: Source, config: HookConfig) -> Iterator[Remark]:
 
 
 def _queue(source: Source, binding: Kubernetes) -> Iterator[Remark]:
-    """A Synchronization runs in `main`, unless nobody waits for it (hooks.md, Queues)."""
+    """A Synchronization runs in `main`, unless no other run waits for it (docs/hooks.md)."""
     if (
         binding.queue == MAIN
         or binding.changes
@@ -110,3 +122,80 @@ def _times(schedule: Schedule, now: datetime) -> list[datetime]:
     while len(found) < 5 and (moment := crontab.next_after(found[-1], found[0])) is not None:
         found.append(moment)
     return [datetime.fromtimestamp(moment, zone or now.tzinfo) for moment in found[1:]]
+
+
+_DEFINED = re.compile(r"^[ \t]*(?:function[ \t]+)?(__on_[\w:./-]+|__main__)[ \t]*(?:\(\)|\{)", re.MULTILINE)
+_EVENTS = {
+    Change.ADDED: ("added", "added_or_modified"),
+    Change.MODIFIED: ("modified", "added_or_modified"),
+    Change.DELETED: ("deleted",),
+}
+
+
+def check_handlers(source: Source, config: HookConfig) -> Iterator[Remark]:
+    """Remarks on a hook of the framework. Handlers may come from other files: then nothing is known."""
+    if not source.framework or source.sources_others or config.version == "v0":
+        return
+    defined = {match[1]: match.start(1) for match in _DEFINED.finditer(source.code)}
+    if "__main__" not in defined:
+        for what, handlers in _needed(config):
+            if not defined.keys() & set(handlers):
+                yield Remark(
+                    "handler-missing",
+                    source.find("hook::run"),
+                    f"no handler for {what}: every run that brings it fails; define {handlers[-1]}, or __main__",
+                )
+    yield from _unknown(defined, config)
+
+
+def _needed(config: HookConfig) -> Iterator[tuple[str, list[str]]]:
+    """What may come, and the functions of which one has to be there, the most general last."""
+    if config.on_startup is not None:
+        yield "onStartup", ["__on_startup"]
+    yield from ((type, [f"__on_{re.sub('(?=[A-Z])', '_', type).lower()}"]) for type in config.lifecycle)
+    for schedule in config.schedules:
+        if not schedule.group:
+            yield f"the schedule '{schedule.name}'", [f"__on_schedule::{schedule.name}"]
+    queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
+    for group in dict.fromkeys(one.group for one in queued if one.group):
+        yield f"the group '{group}'", [f"__on_group::{group}"]
+    for binding in config.kubernetes:
+        if not binding.group:
+            yield from _of_objects(binding)
+    for review in config.validating:
+        yield f"reviews of '{review.name}'", [f"__on_validating::{review.name}"]
+    for review in config.mutating:
+        yield f"reviews of '{review.name}'", [f"__on_mutating::{review.name}"]
+    for conversion in config.conversions:
+        yield from _of_conversions(conversion)
+
+
+def _of_objects(binding: Kubernetes) -> Iterator[tuple[str, list[str]]]:
+    general = f"__on_kubernetes::{binding.name}"
+    if binding.run_on_synchronization:
+        yield f"the Synchronization of '{binding.name}'", [f"{general}::synchronization", general]
+    for change in Change:
+        if change in binding.changes:
+            yield f"{change} of '{binding.name}'", [*(f"{general}::{event}" for event in _EVENTS[change]), general]
+
+
+def _of_conversions(binding: Conversion) -> Iterator[tuple[str, list[str]]]:
+    general = f"__on_conversion::{binding.name}"
+    for rule in binding.rules:
+        source, target = (version.replace("/", ".", 1) for version in rule)
+        yield f"{source}→{target} of '{binding.name}'", [f"{general}::{source}::{target}", general]
+
+
+def _unknown(defined: dict[str, int], config: HookConfig) -> Iterator[Remark]:
+    bindings: dict[str, Sequence[Kubernetes | Admission | Conversion]] = {
+        "__on_kubernetes": config.kubernetes,
+        "__on_validating": config.validating,
+        "__on_mutating": config.mutating,
+        "__on_conversion": config.conversions,
+    }
+    for handler, place in defined.items():
+        kind, _, rest = handler.partition("::")
+        name, names = rest.partition("::")[0], {binding.name for binding in bindings.get(kind, ())}
+        if kind in bindings and name not in names:
+            mend = suggestion(name, names) or f"; bindings of this kind are named {sorted(names)}"
+            yield Remark("handler-unknown", place, f"{handler} is never called: no binding is named '{name}'{mend}")

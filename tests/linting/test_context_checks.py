@@ -1,6 +1,6 @@
 """When contexts that say different things can meet in one run. What is told of a text: test_samples.py."""
 
-from hookrunner.linting.contexts import may_combine
+from hookrunner.linting.context_checks import may_combine
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
 from tests.tables import each
 

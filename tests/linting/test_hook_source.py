@@ -3,8 +3,8 @@
 import ast
 from pathlib import Path
 
-from hookrunner.linting import keys
-from hookrunner.linting.source import Language, Source
+from hookrunner.linting.file_checks import check_keys
+from hookrunner.linting.hook_source import Language, Source
 from tests.tables import each
 
 
@@ -67,7 +67,7 @@ def test_a_form_feed_ends_no_line_of_python() -> None:
 
 def test_a_key_that_is_written_in_two_ways_is_found_in_its_line() -> None:
     shell = source('#!/bin/bash\ncat <<E\nconfigVersion: v1\n"configVersi\\u006fn": v1\nE\n')
-    [remark] = keys.check(shell)
+    [remark] = check_keys(shell)
     assert shell.place(remark.offset) == (4, 1)
 
 

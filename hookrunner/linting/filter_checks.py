@@ -9,7 +9,7 @@ from copy import deepcopy
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Remark
-from hookrunner.linting.source import Source
+from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes
 from hookrunner.model.resources import JSON
 
@@ -48,7 +48,7 @@ _NODES = ("node", "nodes", "no")
 _LEASES = ("lease", "leases")
 
 
-async def check(source: Source, config: HookConfig, jq: Jq) -> list[Remark]:
+async def check_filters(source: Source, config: HookConfig, jq: Jq) -> list[Remark]:
     """Remarks on filters that let through what changes by itself. One that fails on the sample is not judged."""
     found: list[Remark] = []
     for binding in config.kubernetes:
@@ -72,7 +72,7 @@ async def _passing(binding: Kubernetes, jq: Jq) -> list[str]:
 
 
 def _changed(kind: str) -> Iterator[tuple[str, JSON]]:
-    """The sample with one thing changed that changes without anybody wanting it."""
+    """The sample with a field changed that the API server or a controller changes by itself."""
     yield "metadata.resourceVersion", _with(_OBJECT, ("metadata", "resourceVersion"), "1001")
     fields = [{"manager": "kubectl", "operation": "Update", "time": _LATER}]
     yield "metadata.managedFields", _with(_OBJECT, ("metadata", "managedFields"), fields)

@@ -1,21 +1,32 @@
-"""Checks of what a module is when nobody has configured it: its values, and its chart with them."""
+"""Checks of a module without configuration: its default values, its chart rendered with them, and the objects of the
+chart, whose kinds the API server may not serve."""
 
 import re
 from collections.abc import Iterator
 
+from hookrunner import regular_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, BadManifest, BadValues, RenderFailed
-from hookrunner.linting.modules import objects
-from hookrunner.linting.modules.places import in_yaml, of_document, of_rule, of_template
-from hookrunner.linting.modules.remarks import ModuleRemark
+from hookrunner.linting import served_kinds as kinds
+from hookrunner.linting.modules.module_remarks import (
+    START,
+    ModuleRemark,
+    Position,
+    in_yaml,
+    of_document,
+    of_rule,
+    of_template,
+)
 from hookrunner.model.modules import Module
+from hookrunner.model.releases import RenderedChart
+from hookrunner.model.resources import JSON
 from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.values.schemas import SectionSchema
 
 _NAMESPACE = "default"
 
 
-async def check(module: Module, found: Offline, renderer: Renderer) -> list[ModuleRemark]:
+async def check_defaults(module: Module, found: Offline, renderer: Renderer) -> list[ModuleRemark]:
     """Remarks on default values, and on the chart if they are good enough for it."""
     schemas, values = found.shelf.schemas[module.key], found.store.effective(module.key)
     remarks = [*_values(module, schemas.values or schemas.config, values)]
@@ -51,4 +62,40 @@ async def _chart(module: Module, found: Offline, renderer: Renderer) -> list[Mod
         path, place = of_template(str(error))
         text = f"cannot be rendered with default values: {error}; give defaults, in a schema, for what hooks find out"
         return [ModuleRemark(path, place, "render-failed", text)]
-    return list(dict.fromkeys(objects.check(module, rendered)))
+    return list(dict.fromkeys(check_objects(module, rendered)))
+
+
+_SOURCE = re.compile(r"^# Source: [^/\n]+/(\S+)\n", re.MULTILINE)
+
+
+def check_objects(module: Module, rendered: RenderedChart) -> Iterator[ModuleRemark]:
+    """A remark for each template and kind."""
+    for obj in [*rendered.objects, *(hook.obj for hook in rendered.hooks)]:
+        api_version, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
+        if told := kinds.problem(api_version, kind, exact=True):
+            path = _template(rendered, obj)
+            yield ModuleRemark(path, _place(module, path, api_version, kind), kinds.CODE, told)
+
+
+def _template(rendered: RenderedChart, obj: JSON) -> str:
+    """The template that an object is from, in the module's directory; empty if that cannot be told."""
+    for hook in rendered.hooks:
+        if hook.obj is obj:
+            return hook.path.partition("/")[2]
+    parts = _SOURCE.split(rendered.manifest)
+    words = (f"apiVersion: {obj['apiVersion']}", f"kind: {obj['kind']}", str(obj["metadata"].get("name")))
+    templates = zip(parts[1::2], parts[2::2], strict=True)
+    return next((path for path, text in templates if all(word in text for word in words)), "")
+
+
+def _place(module: Module, path: str, api_version: str, kind: str) -> Position:
+    """Where the kind stands in its template, or else the version."""
+    try:
+        lines = regular_files.read_text(module.directory / path, errors="replace").splitlines()
+    except OSError:
+        return START
+    for words in (f"kind: {kind}", f"apiVersion: {api_version}"):
+        for number, line in enumerate(lines, 1):
+            if line.strip().startswith(words):
+                return number, line.index(words) + 1
+    return START

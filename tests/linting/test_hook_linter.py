@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.linting import handlers
+from hookrunner.linting.binding_checks import check_handlers
 from hookrunner.linting.findings import Finding
-from hookrunner.linting.lint import Linter
-from hookrunner.linting.source import Source
+from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import BindingType, HookConfig
 from tests.linting.conftest import Write
 
@@ -60,7 +60,7 @@ async def test_a_lifecycle_binding_gets_every_snapshot(linter: Linter, write: Wr
 def test_a_lifecycle_binding_needs_a_handler_of_the_shell_framework() -> None:
     text = b'source "$(hookrunner shell-lib)"\n__config__() { :; }\n__on_before_helm() { :; }\nhook::run "$@"\n'
     config = HookConfig("v1", lifecycle={BindingType.BEFORE_HELM: 1, BindingType.AFTER_DELETE_HELM: 1})
-    (remark,) = handlers.check(Source(Path("a.sh"), text), config)
+    (remark,) = check_handlers(Source(Path("a.sh"), text), config)
     assert remark.text.startswith("no handler for afterDeleteHelm: ")
     assert "define __on_after_delete_helm, or __main__" in remark.text
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from hookrunner.linting.findings import Remark
-from hookrunner.linting.source import Source
+from hookrunner.linting.hook_source import Source
 from hookrunner.model import kind_hints
 from hookrunner.model.bindings import HookConfig, Kubernetes
 from hookrunner.model.resources import Resource
@@ -25,7 +25,7 @@ _OBJECT = re.compile(
 """An `apiVersion` beside a `kind`, in YAML, JSON or a dict of Python."""
 
 
-def check(source: Source, config: HookConfig) -> Iterator[Remark]:
+def check_kinds(source: Source, config: HookConfig) -> Iterator[Remark]:
     """Remarks on bindings, and on objects and operations that stand in the text."""
     for binding in config.kubernetes:
         if told := problem(binding.api_version, binding.kind):

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hookrunner import regular_files
-from hookrunner.linting.modules.places import in_yaml
-from hookrunner.linting.modules.remarks import ModuleRemark
+from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas import Schemas, SectionSchema
@@ -16,9 +15,9 @@ from hookrunner.values.schemas.schema_files import CONFIG, VALUES
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 
-def check(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
+def check_schemas(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
     """Remarks on both schemas of a module."""
-    yield from enums(directory)
+    yield from check_enums(directory)
     for name, schema in ((CONFIG, schemas.config), (VALUES, schemas.values)):
         if schema:
             yield from _defaults(directory, name, schema)
@@ -27,8 +26,8 @@ def check(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
         yield ModuleRemark(name, in_yaml(directory / name, pointer), "schema-slip", f"{pointer} {slip.text}")
 
 
-def enums(directory: Path) -> Iterator[ModuleRemark]:
-    """Remarks on words that are none, also in a schema that does not load."""
+def check_enums(directory: Path) -> Iterator[ModuleRemark]:
+    """Remarks on words in enumerations that YAML reads as true or false, also in a schema that does not load."""
     for name in (CONFIG, VALUES):
         yield from _enums(directory, name)
 

@@ -1,7 +1,8 @@
-"""Where something stands in a file of a module, by what a message says of it."""
+"""What a check reports about a file of a module, and where: found by what a message says."""
 
 import re
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -88,3 +89,13 @@ def _inside(node: yaml.Node | None, step: str) -> tuple[yaml.Node, yaml.Node] | 
     if isinstance(node, yaml.SequenceNode) and step.isdecimal() and int(step) < len(node.value):
         return node.value[int(step)], node.value[int(step)]
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRemark:
+    """`path` is in the module's directory, "" the directory itself; `text` is what, why, and how to mend it."""
+
+    path: str
+    place: Position = START
+    code: str = ""
+    text: str = ""
