@@ -14,7 +14,6 @@ from hookrunner.engine.hook_runs import InlineRuns, QueueRuns
 from hookrunner.engine.reviews.review_runs import ReviewRuns
 from hookrunner.engine.reviews.reviewer import HookReviewer, ReviewDeclarations
 from hookrunner.engine.run_gate import RunGate
-from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.engine.status import Status
 from hookrunner.engine.workers import Queues, retry_after
 from hookrunner.hooks.catalog import Catalog
@@ -27,6 +26,7 @@ from hookrunner.kube.objects import Objects
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.run_metrics import RunMetrics
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 from hookrunner.sources.monitors import Monitors

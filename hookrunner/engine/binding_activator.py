@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.engine import dispatch
-from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.run_metrics import RunMetrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.events import BindingId, FilterBroke
 from hookrunner.model.tasks import Done, Failed, HookRun, Outcome

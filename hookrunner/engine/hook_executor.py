@@ -11,10 +11,10 @@ from typing import Protocol, TypeAlias
 from hookrunner import log
 from hookrunner.engine.apply import Applier
 from hookrunner.engine.run_gate import RunGate
-from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.errors import BadValues, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
+from hookrunner.metrics.run_metrics import RunMetrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, PreviousAttempt
 from hookrunner.model.tasks import HookRun

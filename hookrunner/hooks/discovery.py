@@ -11,7 +11,6 @@ https://github.com/deckhouse/module-sdk
 import os
 import re
 import stat
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -24,11 +23,6 @@ from hookrunner.model.values import GLOBAL
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
 ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
-_LONGEST_SAFE_NAME = 160
-"""A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""
-_LETTERS = str.maketrans(
-    {"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L"}
-)
 
 _log = log.get("hooks.discovery")
 
@@ -125,13 +119,6 @@ def survey(directory: Path, ignored: Sequence[str] = ("lib",)) -> list[HookFile 
         ) from None
     except OSError as error:
         raise StartRefused(f"hooks directory: cannot read '{error.filename}': {error.strerror}") from None
-
-
-def safe_name(name: str) -> str:
-    """A hook's name for file names: letters, digits, `.` and `-` only."""
-    plain = unicodedata.normalize("NFKD", re.sub(r"[./]", "-", name).strip().translate(_LETTERS))
-    dashed = re.sub(r"[^A-Za-z0-9.-]", "", re.sub(r"[ &_=+:]", "-", plain))
-    return re.sub(r"-+", "-", dashed)[:_LONGEST_SAFE_NAME]
 
 
 def _survey(directory: Path, ignored: Sequence[str]) -> list[HookFile | Skipped]:

@@ -18,7 +18,7 @@ from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspac
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
-from hookrunner.model.operations import Answer, ObjectOperation
+from hookrunner.model.operations import Answer, ObjectOperation, Usage
 from hookrunner.model.values import PatchOperation
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
@@ -36,16 +36,6 @@ _KEPT_STDERR = 8 * 1024
 _REVIEWS = (ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION)
 
 _log = log.get("hooks.run")
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a run took: wall and CPU time in seconds, peak memory in bytes."""
-
-    seconds: float
-    user_seconds: float
-    system_seconds: float
-    max_rss_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +196,10 @@ def read_answer(files: Workspace) -> Answer:
     return Answer(
         config=_read_value_patch(values.config_patch, "CONFIG_VALUES_JSON_PATCH_PATH") if values else (),
         values=_read_value_patch(values.values_patch, "VALUES_JSON_PATCH_PATH") if values else (),
-        metrics=metric_operations.parse(read_file(files.metrics)),
-        admission=verdicts.admission(read_file(files.admission)),
-        conversion=verdicts.conversion(read_file(files.conversion)),
-        objects=patches.parse(read_file(files.patch)),
+        metrics=metric_operations.parse(text) if (text := read_file(files.metrics)) else (),
+        admission=verdicts.admission(text) if (text := read_file(files.admission)) else None,
+        conversion=verdicts.conversion(text) if (text := read_file(files.conversion)) else None,
+        objects=patches.parse(text) if (text := read_file(files.patch)) else (),
     )
 
 

@@ -2,6 +2,8 @@
 made before it, read and removed after it."""
 
 import os
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -9,9 +11,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks.discovery import safe_name
 from hookrunner.private_files import NotPrivate, create_file, open_existing, reuse_directory
 
+_LONGEST_SAFE_NAME = 160
+"""A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L"}
+)
 _PIECES = 1 << 20  # bytes of a context that are written at once
 _SHORT = 60
 """Characters of a module's name in the name of a file, where the hook's stands too; hooks get twice as many."""
@@ -139,6 +145,13 @@ def read(path: str) -> bytes:
         return Path(path).read_bytes() if os.stat(path).st_size else b""
     except OSError as error:
         raise BadOutput(f"cannot read {path}: {error.strerror}; a hook must leave its files where they are") from error
+
+
+def safe_name(name: str) -> str:
+    """A hook's name for file names: letters, digits, `.` and `-` only."""
+    plain = unicodedata.normalize("NFKD", re.sub(r"[./]", "-", name).strip().translate(_LETTERS))
+    dashed = re.sub(r"[^A-Za-z0-9.-]", "", re.sub(r"[ &_=+:]", "-", plain))
+    return re.sub(r"-+", "-", dashed)[:_LONGEST_SAFE_NAME]
 
 
 def _names(directory: Path, hook: str) -> Workspace:

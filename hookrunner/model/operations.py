@@ -94,3 +94,13 @@ class Answer:
     conversion: Converted | None = None
     config: tuple[PatchOperation, ...] = ()
     values: tuple[PatchOperation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run took: wall and CPU time in seconds, peak memory in bytes."""
+
+    seconds: float
+    user_seconds: float
+    system_seconds: float
+    max_rss_bytes: int

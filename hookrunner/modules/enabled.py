@@ -12,8 +12,8 @@ from typing import Protocol
 
 from hookrunner import log
 from hookrunner.errors import ScriptFailed
-from hookrunner.hooks.hook_process import Usage
 from hookrunner.model.modules import Choice, Decision, Module
+from hookrunner.model.operations import Usage
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules import versions

@@ -16,11 +16,11 @@ import orjson
 
 from hookrunner import log, redaction
 from hookrunner.errors import HookFailed, ScriptFailed
-from hookrunner.hooks.discovery import safe_name
-from hookrunner.hooks.hook_process import Usage
+from hookrunner.hooks.workspace import safe_name
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN
 from hookrunner.model.modules import Module
+from hookrunner.model.operations import Usage
 from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import Asks, ScriptAnswer, ScriptValues
 from hookrunner.private_files import create_file, open_existing, reuse_directory

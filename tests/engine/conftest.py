@@ -18,7 +18,6 @@ from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.hook_runs import QueueRuns
 from hookrunner.engine.run_gate import RunGate
-from hookrunner.engine.run_metrics import RunMetrics
 from hookrunner.engine.status import Status
 from hookrunner.engine.workers import Queues
 from hookrunner.hooks import catalog
@@ -31,6 +30,7 @@ from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.run_metrics import RunMetrics
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings, KubeSettings

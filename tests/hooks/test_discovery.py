@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.hooks.discovery import find, safe_name
+from hookrunner.hooks.discovery import find
+from hookrunner.hooks.workspace import safe_name
 from tests.tables import each
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import ScriptFailed
-from hookrunner.hooks.hook_process import Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
+from hookrunner.model.operations import Usage
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.modules.scripts import MeteredScripts
 

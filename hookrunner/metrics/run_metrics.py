@@ -5,10 +5,10 @@ is the type of the binding, and the runs that are part of a module's run count i
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hookrunner.hooks.hook_process import Usage
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import Counter, Gauge, Histogram
 from hookrunner.model.bindings import LIFECYCLE, MAIN, Hook
+from hookrunner.model.operations import Usage
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun
 from hookrunner.model.values import GLOBAL
 
