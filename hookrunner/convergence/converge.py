@@ -196,7 +196,7 @@ class Converge:
         await self._steps.prepare_deletions(going)
         for state in reversed(going):
             self._tasks.request_deletion(state, cause)
-            await self._turns.wait_until_deleted(state)
+            await self._turns.wait_for_deletion(state)
 
     async def _run_after_all(self) -> None:
         """Changes of global values count only when the last of these hooks has run."""

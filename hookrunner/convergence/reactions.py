@@ -51,7 +51,7 @@ class EditBatches:
         self._taken_at = deque([-WITHIN] * AT_ONCE, AT_ONCE)
 
     def add(self, changed: Collection[str]) -> None:
-        """Add an edit; one that changes nothing is none."""
+        """Add an edit, unless it changes nothing."""
         if changed:
             self._changed.update(changed)
             self._pending.set()

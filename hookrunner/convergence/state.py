@@ -315,11 +315,11 @@ class ModuleStates:
         return self._states[name]
 
     def get(self, name: str) -> ModuleState | None:
-        """The module of that name, None if there is none."""
+        """The module of that name, else None."""
         return self._states.get(name)
 
     def of_key(self, key: str) -> ModuleState | None:
-        """The module with that section of values, None if there is none."""
+        """The module with that section of values, else None."""
         return self._by_key.get(key)
 
     @property

@@ -158,12 +158,12 @@ class TurnDispatcher:
                 await self._wait_for_change(turns)
 
     async def wait_until_over(self) -> None:
-        """Wait until each module has had its turn, as far as it can."""
+        """Wait until the turn of each module has come, as far as it can."""
         while not (turns := self._turns()).is_over:
             await self._wait_for_change(turns)
 
-    async def wait_until_deleted(self, state: ModuleState) -> None:
-        """Wait until a module's deletion has ended or failed, or has had its time."""
+    async def wait_for_deletion(self, state: ModuleState) -> None:
+        """Wait until a module's deletion has ended or failed, or its time is over."""
         turns = self._turns()
         while state.live and not state.parked and not turns.is_overtaken(state):
             await self._wait_for_change(turns, state)

@@ -89,7 +89,7 @@ class ModuleViews:
 
     async def resources(self) -> JSON:
         """`<namespace>/<Kind>/<name>` of the objects that are watched, by module; `No monitor` where none are."""
-        return {state.module.name: await self._list_watched(state) for state in self._sources.states.enabled}
+        return {state.module.name: await self._list_objects(state) for state in self._sources.states.enabled}
 
     async def render(self, section: str, debug: bool) -> str:
         """The manifests; `debug` adds Helm hooks and the notes."""
@@ -106,7 +106,7 @@ class ModuleViews:
             return ""
         rendered = await releases.render(state)
         identity = releases.locator.identity(state.module)
-        return await self._sources.diffs.of(identity, rendered.objects, await releases.deployed(state))
+        return await self._sources.diffs.of(identity, rendered.objects, await releases.read_deployed(state))
 
     async def rollback(self, section: str, revision: int | None) -> str:
         """Bring an earlier revision back and run the module, which may have failed before."""
@@ -133,12 +133,12 @@ class ModuleViews:
             raise ReleaseFailed(f"{section} has failed: {state.error}{done}")
         return state.adopted
 
-    async def _list_watched(self, state: ModuleState) -> JSON:
+    async def _list_objects(self, state: ModuleState) -> JSON:
         releases = self._sources.releases
         if not releases.tracker.tracks(state.module):
             return "No monitor"
         identity = releases.locator.identity(state.module)
-        return sorted(str(object_id(obj, identity)) for obj in await releases.deployed(state))
+        return sorted(str(object_id(obj, identity)) for obj in await releases.read_deployed(state))
 
     def _hooks(self, section: str) -> Sequence[Hook]:
         if section == GLOBAL:

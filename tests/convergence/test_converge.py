@@ -104,7 +104,7 @@ class Turns(TurnDispatcher):
     async def wait_until_over(self) -> None:
         await asyncio.sleep(10)
 
-    async def wait_until_deleted(self, state: ModuleState) -> None:
+    async def wait_for_deletion(self, state: ModuleState) -> None:
         await asyncio.sleep(1)
 
 

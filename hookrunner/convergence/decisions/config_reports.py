@@ -110,7 +110,7 @@ class TroubleCounter:
         self._over = 0
 
     def observe(self, trouble: bool) -> None:
-        """From now on there is trouble, or there is none."""
+        """From now on there is trouble, or not."""
         if not trouble:
             self._over, self._since = self.count, None
         elif self._since is None:

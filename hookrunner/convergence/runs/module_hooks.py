@@ -98,7 +98,7 @@ class ModuleHooks:
             if hook.config.reviews:
                 await self._engine.listen(hook)
 
-    async def wait_until_synchronized(self, state: ModuleState) -> None:
+    async def wait_for_synchronizations(self, state: ModuleState) -> None:
         """Wait for the Synchronizations of the bindings that want it so."""
         await self._engine.synchronized(state.hooks)
 

@@ -37,7 +37,7 @@ class ReleaseLocator:
         return ReleaseId(module.name, module.traits.namespace or self._usual)
 
     async def heads(self) -> dict[str, Head]:
-        """The latest revision of each release in our namespace, and of each of ours elsewhere, by name."""
+        """The latest revision of each release in our namespace, and of each that we own elsewhere, by name."""
         strays, heads = await asyncio.gather(self._list_strays(), self._releases.list_heads(self._usual))
         return {**strays, **heads}
 

@@ -106,7 +106,7 @@ class ModuleRunner:
         return Phase.WAIT_FOR_SYNCHRONIZATION
 
     async def _wait(self, state: ModuleState) -> Phase:
-        await self._hooks.wait_until_synchronized(state)
+        await self._hooks.wait_for_synchronizations(state)
         return Phase.ENABLE_SCHEDULE_BINDINGS
 
     async def _arm_schedules(self, state: ModuleState) -> Phase:

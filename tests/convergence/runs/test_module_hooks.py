@@ -1,4 +1,4 @@
-"""A module's hooks that come and go with it (user-pains.md R4, R23), and are run on its behalf."""
+"""A module's hooks that come and go with it, and are run on its behalf."""
 
 import asyncio
 from dataclasses import replace
@@ -28,7 +28,7 @@ HOOK = {
 async def turn_on(hooks: ModuleHooks, state: ModuleState) -> None:
     await hooks.load(state)
     await hooks.synchronize(state)
-    await hooks.wait_until_synchronized(state)
+    await hooks.wait_for_synchronizations(state)
     hooks.arm_schedules(state)
 
 

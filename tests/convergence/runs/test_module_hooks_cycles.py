@@ -49,7 +49,7 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
 async def enable(hooks: ModuleHooks, state: ModuleState) -> None:
     await hooks.load(state)
     await hooks.synchronize(state)
-    await hooks.wait_until_synchronized(state)
+    await hooks.wait_for_synchronizations(state)
     hooks.arm_schedules(state)
 
 

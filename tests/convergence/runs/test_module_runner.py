@@ -64,7 +64,7 @@ class Hooks(ModuleHooks):
     async def synchronize(self, state: ModuleState) -> None:
         self._steps.do("synchronize")
 
-    async def wait_until_synchronized(self, state: ModuleState) -> None:
+    async def wait_for_synchronizations(self, state: ModuleState) -> None:
         self._steps.do("wait")
 
     async def listen(self, state: ModuleState, *types: BindingType) -> None:
