@@ -130,7 +130,7 @@ def _happening_options(ctx: click.Context) -> HappeningOptions:
         binding=params["binding"],
         group=params["group"],
         objects=manifests.load(params["objects"], here),
-        old=manifests.one(params["old_object"], here) if params["old_object"] else None,
+        old=manifests.load_one(params["old_object"], here) if params["old_object"] else None,
         operation=params["operation"],
         to=params["to"],
         dry_run=params["dry_run"],

@@ -124,10 +124,10 @@ class Bench:
 
     async def load(self, path: Path) -> Hook:
         """The hook in a file. Raises BadHookConfig."""
-        found = await self.catalog(path)
-        if found.problems:
-            raise found.problems[0]
-        return found.hooks[0]
+        loaded = await self.catalog(path)
+        if loaded.problems:
+            raise loaded.problems[0]
+        return loaded.hooks[0]
 
     async def contexts(self, hook: Hook, given: Given, *happenings: Happening) -> JSON:
         """The binding contexts that the hook would read. Raises NotRun or BadInput."""
@@ -142,8 +142,8 @@ class Bench:
             return Result(reason=str(reason), objects=given.objects)
         with ExitStack() as stack:
             values = None
-            if (said := _values(hook, given)) is not None:
-                values = stack.enter_context(values_files(said, given.config_values, camel(hook.module)))
+            if (given_values := _values(hook, given)) is not None:
+                values = stack.enter_context(values_files(given_values, given.config_values, camel(hook.module)))
             return await self._run(hook, planned, values)
 
     async def _run(self, hook: Hook, planned: PlannedRun, values: ValuesFiles | None) -> Result:
@@ -233,31 +233,33 @@ def _mutate(context: JSON, verdict: JSON) -> JSON:
     obj = context["review"]["request"]["object"]
     if obj is None:
         raise BadOutput("`patch` of the admission response: there is no object that could be changed")
-    for place, step in enumerate(verdict["patch"]):
+    for index, step in enumerate(verdict["patch"]):
         try:
             obj = patched(obj, step)
         except PatchRefused:
-            told = f"patch[{place}] of the admission response, `{step['op']} {step['path']}`, cannot be applied to the "
-            raise BadOutput(f"{told}object: is all there that its path leads through?") from None
+            step_text = (
+                f"patch[{index}] of the admission response, `{step['op']} {step['path']}`, cannot be applied to the "
+            )
+            raise BadOutput(f"{step_text}object: is all there that its path leads through?") from None
     return obj
 
 
-def _shown(found: Verdict) -> JSON:
+def _shown(verdict: Verdict) -> JSON:
     """Without empty keys; with the code only where the API server uses it."""
-    said = {
-        "code": None if found.allowed else found.code,
-        "message": found.message,
-        "warnings": list(found.warnings),
-        "auditAnnotations": dict(found.audit),
-        "patch": list(found.patch),
+    shown = {
+        "code": None if verdict.allowed else verdict.code,
+        "message": verdict.message,
+        "warnings": list(verdict.warnings),
+        "auditAnnotations": dict(verdict.audit),
+        "patch": list(verdict.patch),
     }
-    return {"allowed": found.allowed} | {key: value for key, value in said.items() if value}
+    return {"allowed": verdict.allowed} | {key: value for key, value in shown.items() if value}
 
 
-async def _decide_conversion(hook: Hook, context: JSON, found: Converted) -> JSON:
+async def _decide_conversion(hook: Hook, context: JSON, converted: Converted) -> JSON:
     """The objects as the API server gets them, or the reason of a failure."""
-    if found.failure:
-        return {"failedMessage": found.failure}
+    if converted.failure:
+        return {"failedMessage": converted.failure}
     rule = (context["fromVersion"], context["toVersion"])
     named = (one for one in hook.config.conversions if one.name == context["binding"] and rule in one.rules)
     binding = replace(next(named), rules=(rule,))
@@ -265,7 +267,7 @@ async def _decide_conversion(hook: Hook, context: JSON, found: Converted) -> JSO
     review = ConversionReview(binding.crd, context["review"]["apiVersion"], context["review"]["request"], 0.0)
 
     async def answer_step(step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
-        return found
+        return converted
 
     try:
         return {"convertedObjects": list(await conversion.convert(review, Chains([alone]), answer_step))}

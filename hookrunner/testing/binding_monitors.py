@@ -46,8 +46,8 @@ class BindingMonitors:
     async def change(self, index: int, happening: Changed) -> HookRun:
         """Apply the change to all monitors; the run that it leads to for the binding with this index. Raises NotRun."""
         self.entries(index)
-        told = [await _apply_change(monitor, happening, self.objects) for monitor in self.monitors]
-        match told[index]:
+        events = [await _apply_change(monitor, happening, self.objects) for monitor in self.monitors]
+        match events[index]:
             case ObjectChanged() as event:
                 return dispatch.for_change(self.hook, event)
             case FilterBroke() as event:

@@ -53,18 +53,18 @@ def metric_document(operation: MetricOperation) -> JSON:
     return _without_nothing(document)
 
 
-def config_document(found: HookConfig) -> JSON:
+def config_document(config: HookConfig) -> JSON:
     """The effective configuration, every default written out. Durations are seconds."""
     return {
-        "configVersion": found.version,
-        "onStartup": _json(found.on_startup),
-        **{str(type): order for type, order in found.lifecycle.items()},
-        "settings": _plain(found.settings),
-        "schedule": [_plain(binding) for binding in found.schedules],
-        "kubernetes": [_plain(binding) for binding in found.kubernetes],
-        "kubernetesValidating": [_plain(binding) for binding in found.validating],
-        "kubernetesMutating": [_plain(binding) for binding in found.mutating],
-        "kubernetesCustomResourceConversion": [_plain(binding) for binding in found.conversions],
+        "configVersion": config.version,
+        "onStartup": _json(config.on_startup),
+        **{str(type): order for type, order in config.lifecycle.items()},
+        "settings": _plain(config.settings),
+        "schedule": [_plain(binding) for binding in config.schedules],
+        "kubernetes": [_plain(binding) for binding in config.kubernetes],
+        "kubernetesValidating": [_plain(binding) for binding in config.validating],
+        "kubernetesMutating": [_plain(binding) for binding in config.mutating],
+        "kubernetesCustomResourceConversion": [_plain(binding) for binding in config.conversions],
     }
 
 

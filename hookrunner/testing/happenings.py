@@ -111,13 +111,13 @@ def find_binding(bindings: Sequence[_Named], wanted: str, kind: str) -> int:
     if not wanted:
         return find_only_binding(bindings, kind, lambda index: "")
     names = [binding.name for binding in bindings]
-    found = [index for index, name in enumerate(names) if wanted in (name, f"{kind}[{index}]")]
-    if len(found) > 1:
-        positions = ", ".join(f"{kind}[{index}]" for index in found)
-        raise BadInput(f"{len(found)} bindings are named '{wanted}': say which, {positions}")
-    if not found:
+    indexes = [index for index, name in enumerate(names) if wanted in (name, f"{kind}[{index}]")]
+    if len(indexes) > 1:
+        positions = ", ".join(f"{kind}[{index}]" for index in indexes)
+        raise BadInput(f"{len(indexes)} bindings are named '{wanted}': say which, {positions}")
+    if not indexes:
         raise BadInput(f"no {kind} binding is named '{wanted}'{suggestion(wanted, names) or _there_are(names)}")
-    return found[0]
+    return indexes[0]
 
 
 def find_only_binding(bindings: Sequence[_Named], kind: str, misfit: Callable[[int], str]) -> int:
@@ -171,43 +171,43 @@ class HappeningOptions:
     part: str = ""
 
 
-def parse_happening(hook: Hook, words: HappeningOptions) -> Happening:
+def parse_happening(hook: Hook, options: HappeningOptions) -> Happening:
     """The happening that the options mean. Raises BadInput if that is not clear."""
-    if words.group:
-        return Grouped(words.group)
-    event = words.event or _event(hook, words)
+    if options.group:
+        return Grouped(options.group)
+    event = options.event or _event(hook, options)
     match event:
         case "Startup":
             return Startup()
         case "Lifecycle":
-            return Lifecycle(words.binding)
+            return Lifecycle(options.binding)
         case "Schedule":
-            return Tick(words.binding)
+            return Tick(options.binding)
         case "Synchronization":
-            return Synchronization(words.binding)
+            return Synchronization(options.binding)
         case "Conversion":
-            return Conversion(words.objects, words.to, words.binding)
+            return Conversion(options.objects, options.to, options.binding)
         case "Review":
-            return _review(words)
-    return Changed(Change(event), _only(words, f"an event {event}"), words.old, words.binding)
+            return _review(options)
+    return Changed(Change(event), _only(options, f"an event {event}"), options.old, options.binding)
 
 
-def _review(words: HappeningOptions) -> Review:
-    operation = (words.operation or ("UPDATE" if words.old is not None else "CREATE")).upper()
+def _review(options: HappeningOptions) -> Review:
+    operation = (options.operation or ("UPDATE" if options.old is not None else "CREATE")).upper()
     # A deleted object may be given as the old object, as the API server sends it.
-    gone = operation == "DELETE" and not words.objects and words.old is not None
-    obj = words.old if gone else _only(words, "a review")
-    return Review(operation, obj, words.old, words.binding, words.dry_run, words.part)
+    gone = operation == "DELETE" and not options.objects and options.old is not None
+    obj = options.old if gone else _only(options, "a review")
+    return Review(operation, obj, options.old, options.binding, options.dry_run, options.part)
 
 
-def _event(hook: Hook, words: HappeningOptions) -> str:
+def _event(hook: Hook, options: HappeningOptions) -> str:
     """The event that is probably meant: by options that only one event takes, then by the kind of the binding."""
-    if words.operation or words.dry_run or words.part:
+    if options.operation or options.dry_run or options.part:
         return "Review"
-    if words.to:
+    if options.to:
         return "Conversion"
-    kinds = _kinds(hook, words.binding)
-    if len(kinds) > 1 and words.objects:
+    kinds = _kinds(hook, options.binding)
+    if len(kinds) > 1 and options.objects:
         kinds &= {BindingType.KUBERNETES}
     if len(kinds) != 1:
         bindings = ", ".join(f"{name} ({kind})" for name, kind in _bindings(hook))
@@ -217,9 +217,9 @@ def _event(hook: Hook, words: HappeningOptions) -> str:
         return _EVENT_OF[kind]
     if kind in hook.config.lifecycle:
         return "Lifecycle"
-    if not words.objects:
+    if not options.objects:
         return "Synchronization"
-    return "Modified" if words.old is not None else "Added"
+    return "Modified" if options.old is not None else "Added"
 
 
 def _kinds(hook: Hook, wanted: str) -> set[BindingType]:
@@ -238,16 +238,16 @@ def _kinds(hook: Hook, wanted: str) -> set[BindingType]:
 def _bindings(hook: Hook) -> list[tuple[str, BindingType]]:
     """Every binding's name and kind."""
     config = hook.config
-    found = [("onStartup", BindingType.ON_STARTUP)] * (config.on_startup is not None)
-    found += [(type, type) for type in config.lifecycle]
-    found += [(one.name, BindingType.SCHEDULE) for one in config.schedules]
-    found += [(one.name, BindingType.KUBERNETES) for one in config.kubernetes]
-    found += [(one.name, BindingType.VALIDATING) for one in config.validating]
-    found += [(one.name, BindingType.MUTATING) for one in config.mutating]
-    return found + [(one.name, BindingType.CONVERSION) for one in config.conversions]
+    bindings = [("onStartup", BindingType.ON_STARTUP)] * (config.on_startup is not None)
+    bindings += [(type, type) for type in config.lifecycle]
+    bindings += [(one.name, BindingType.SCHEDULE) for one in config.schedules]
+    bindings += [(one.name, BindingType.KUBERNETES) for one in config.kubernetes]
+    bindings += [(one.name, BindingType.VALIDATING) for one in config.validating]
+    bindings += [(one.name, BindingType.MUTATING) for one in config.mutating]
+    return bindings + [(one.name, BindingType.CONVERSION) for one in config.conversions]
 
 
-def _only(words: HappeningOptions, what: str) -> JSON:
-    if len(words.objects) != 1:
-        raise BadInput(f"{what} is about one object, not {len(words.objects)}: give `object`")
-    return words.objects[0]
+def _only(options: HappeningOptions, what: str) -> JSON:
+    if len(options.objects) != 1:
+        raise BadInput(f"{what} is about one object, not {len(options.objects)}: give `object`")
+    return options.objects[0]

@@ -176,7 +176,7 @@ class HookUnderTest:
     def _object(self, obj: Object | None) -> JSON:
         """Raises BadInput."""
         if isinstance(obj, str | Path):
-            return manifests.one(str(obj), self.directory)
+            return manifests.load_one(str(obj), self.directory)
         if obj is not None and (problem := manifests.complaint(obj)):
             raise BadInput(problem)
         return obj

@@ -22,7 +22,7 @@ def load(patterns: Iterable[str], directory: Path) -> tuple[JSON, ...]:
     return tuple(obj for pattern in patterns for path in _paths(pattern, directory) for obj in _objects_of(path))
 
 
-def one(pattern: str, directory: Path) -> JSON:
+def load_one(pattern: str, directory: Path) -> JSON:
     """The only object of a file. Raises BadInput."""
     found = load([pattern], directory)
     if len(found) != 1:

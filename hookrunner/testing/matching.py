@@ -72,9 +72,9 @@ def failed_label(selector: str, labels: Mapping[str, str]) -> str:
 def _holds(requirement: str, labels: Mapping[str, str]) -> bool:
     """`NotIn` and `!=` hold where the label is missing:
     https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors"""
-    if found := _SET.fullmatch(requirement):
-        within = labels.get(found["key"]) in found["values"].split(",")
-        return within if found["word"] == "in" else not within
+    if match := _SET.fullmatch(requirement):
+        within = labels.get(match["key"]) in match["values"].split(",")
+        return within if match["word"] == "in" else not within
     if requirement.startswith("!"):
         return requirement[1:] not in labels
     key, sign, value = requirement.partition("!=")
@@ -87,15 +87,15 @@ def _holds(requirement: str, labels: Mapping[str, str]) -> bool:
 def failed_field(selector: str, obj: JSON) -> str:
     """The first requirement of a field selector that an object fails; empty if none."""
     for part in _FIELDS.split(selector) if selector else []:
-        found = _FIELD.fullmatch(part)
-        if found and (_at(obj, found["path"]) == _plain(found["value"])) != (found["sign"] == "="):
+        match = _FIELD.fullmatch(part)
+        if match and (_at(obj, match["path"]) == _plain(match["value"])) != (match["sign"] == "="):
             return part
     return ""
 
 
 def _path_of(requirement: str) -> str:
-    found = _FIELD.fullmatch(requirement)
-    return found["path"] if found else ""
+    match = _FIELD.fullmatch(requirement)
+    return match["path"] if match else ""
 
 
 def _plain(value: str) -> str:
@@ -147,9 +147,9 @@ def _group(obj: JSON) -> str:
 
 def _definition(obj: JSON, given: Sequence[JSON]) -> JSON:
     """The `names` of the CustomResourceDefinition, if it is given."""
-    for one in given:
-        if one["kind"] == "CustomResourceDefinition" and one.get("spec", {}).get("group") == _group(obj):
-            names = one["spec"].get("names", {})
+    for definition in given:
+        if definition["kind"] == "CustomResourceDefinition" and definition.get("spec", {}).get("group") == _group(obj):
+            names = definition["spec"].get("names", {})
             if names.get("kind") == obj["kind"]:
                 return names
     return {}

@@ -39,9 +39,9 @@ def test_brackets_may_be_in_names_of_directories_and_files(tmp_path: Path) -> No
 
 def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((POD % "a").encode())))
-    assert manifests.one("-", tmp_path)["metadata"]["name"] == "a"
+    assert manifests.load_one("-", tmp_path)["metadata"]["name"] == "a"
     with pytest.raises(BadInput, match="standard input: no object came in"):
-        manifests.one("-", tmp_path)
+        manifests.load_one("-", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_what_is_no_object_is_refused_with_file_and_line(text: str, said: str, t
 def test_one_means_one(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(POD % "a" + "---\n" + POD % "b")
     with pytest.raises(BadInput, match=r"two.yaml: one object is wanted here, 2 are in it"):
-        manifests.one("two.yaml", tmp_path)
+        manifests.load_one("two.yaml", tmp_path)
     with pytest.raises(BadInput, match=r"no.yaml: no such file \(looked in "):
-        manifests.one("no.yaml", tmp_path)
+        manifests.load_one("no.yaml", tmp_path)
 
 
 def test_values_are_one_mapping(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Problem
 from hookrunner.model.resources import JSON
 from hookrunner.testing import manifests
-from hookrunner.testing.cases.case_format import SUFFIX, Positions, line_of, positions, problems, spelled_out
+from hookrunner.testing.cases.case_format import SUFFIX, Positions, find_positions, line_of, problems, spelled_out
 from hookrunner.testing.happenings import Given, HappeningOptions
 from kubetypes import yaml_values
 from kubetypes.yaml_values import BadDocument
@@ -73,12 +73,12 @@ def overwrite(path: Path, text: str) -> None:
 
 def read(path: Path) -> CaseFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
-    text, raw, found = loaded(path, problems)
-    reader = _Reader(path, found)
+    text, raw, positions = loaded(path, problems)
+    reader = _Reader(path, positions)
     cases = tuple(reader.case(one, f"[{number}]") for number, one in enumerate(raw))
     if reader.problems:
         raise BadInput("\n".join(reader.problems))
-    return CaseFile(path, text, found, cases)
+    return CaseFile(path, text, positions, cases)
 
 
 def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) -> tuple[str, JSON, Positions]:
@@ -88,14 +88,14 @@ def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) ->
     try:
         text = regular_files.read_text(path, "utf-8-sig")
         raw = _value(text)
-        found = positions(text)
+        positions = find_positions(text)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from None
     except BadDocument as error:
         raise BadInput(f"{path}: {error}") from None
-    if lines := [f"{path}:{line_of(problem.path, found)}: {problem}" for problem in wrong(raw, found)]:
+    if lines := [f"{path}:{line_of(problem.path, positions)}: {problem}" for problem in wrong(raw, positions)]:
         raise BadInput("\n".join(lines))
-    return text, raw, found
+    return text, raw, positions
 
 
 def _value(text: str) -> JSON:
@@ -114,38 +114,40 @@ class _Reader:
     positions: Positions
     problems: list[str] = field(default_factory=list)
 
-    def case(self, raw: JSON, place: str) -> Case:
+    def case(self, raw: JSON, yaml_path: str) -> Case:
         case = spelled_out(raw)
-        given = self._given(case.get("given", {}), f"{place}.given")
+        given = self._given(case.get("given", {}), f"{yaml_path}.given")
         several = isinstance(raw["when"], list)
         happenings = tuple(
-            self._happening(one, f"{place}.when[{number}]" if several else f"{place}.when")
+            self._happening(one, f"{yaml_path}.when[{number}]" if several else f"{yaml_path}.when")
             for number, one in enumerate(case["when"])
         )
-        return Case(raw["name"], place, line_of(place, self.positions), given, happenings, raw.get("expect") or {})
+        return Case(
+            raw["name"], yaml_path, line_of(yaml_path, self.positions), given, happenings, raw.get("expect") or {}
+        )
 
-    def _given(self, raw: JSON, place: str) -> Given:
-        short = f"{place}.objects" not in self.positions
+    def _given(self, raw: JSON, yaml_path: str) -> Given:
+        short = f"{yaml_path}.objects" not in self.positions
         return Given(
-            self._objects(raw.get("objects", []), place if short else f"{place}.objects"),
+            self._objects(raw.get("objects", []), yaml_path if short else f"{yaml_path}.objects"),
             {
-                name: self._objects(items, f"{place}.snapshots.{name}")
+                name: self._objects(items, f"{yaml_path}.snapshots.{name}")
                 for name, items in raw.get("snapshots", {}).items()
             },
             raw.get("values"),
             raw.get("configValues"),
         )
 
-    def _happening(self, raw: JSON, place: str) -> HappeningOptions:
-        own = self._loaded(raw["object"], f"{place}.object") if "object" in raw else []
-        old = self._loaded(raw["oldObject"], f"{place}.oldObject") if "oldObject" in raw else [None]
+    def _happening(self, raw: JSON, yaml_path: str) -> HappeningOptions:
+        own = self._loaded(raw["object"], f"{yaml_path}.object") if "object" in raw else []
+        old = self._loaded(raw["oldObject"], f"{yaml_path}.oldObject") if "oldObject" in raw else [None]
         if len(old) != 1:
-            self._bad(f"{place}.oldObject", f"one object is wanted here, not {len(old)}")
+            self._bad(f"{yaml_path}.oldObject", f"one object is wanted here, not {len(old)}")
         return HappeningOptions(
             event=raw.get("event", ""),
             binding=raw.get("binding", ""),
             group=raw.get("group", ""),
-            objects=(*own, *self._objects(raw.get("objects", []), f"{place}.objects")),
+            objects=(*own, *self._objects(raw.get("objects", []), f"{yaml_path}.objects")),
             old=next(iter(old), None),
             operation=raw.get("operation", ""),
             to=raw.get("to", ""),
@@ -153,23 +155,23 @@ class _Reader:
             part=raw.get("subresource", ""),
         )
 
-    def _objects(self, items: JSON, place: str) -> tuple[JSON, ...]:
-        found = (
-            self._loaded(item, f"{place}[{number}]")
+    def _objects(self, items: JSON, yaml_path: str) -> tuple[JSON, ...]:
+        per_item = (
+            self._loaded(item, f"{yaml_path}[{number}]")
             for number, item in enumerate(items if isinstance(items, list) else [items])
         )
-        return tuple(obj for many in found for obj in many)
+        return tuple(obj for objects in per_item for obj in objects)
 
-    def _loaded(self, item: JSON, place: str) -> list[JSON]:
+    def _loaded(self, item: JSON, yaml_path: str) -> list[JSON]:
         """An object as it stands there; a text is a file or a glob beside the test file."""
         if isinstance(item, str):
             try:
                 return list(manifests.load([item], self.path.parent))
             except BadInput as error:
-                self._bad(place, str(error))
+                self._bad(yaml_path, str(error))
         elif problem := manifests.complaint(item):
-            self._bad(place, problem)
+            self._bad(yaml_path, problem)
         return [item]
 
-    def _bad(self, place: str, text: str) -> None:
-        self.problems.append(f"{self.path}:{line_of(place, self.positions)}: {place} {text}")
+    def _bad(self, yaml_path: str, text: str) -> None:
+        self.problems.append(f"{self.path}:{line_of(yaml_path, self.positions)}: {yaml_path} {text}")

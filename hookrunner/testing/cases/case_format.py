@@ -3,7 +3,7 @@
 The tables are what is accepted; `cases.schema.json` says the same to editors, and a test compares the two. Objects in
 the cases are read by `case_files.py`.
 
-`positions` finds the place of each value in the text: for errors that name a line, and for changing one value and
+`find_positions` finds the place of each value in the text: for errors that name a line, and for changing one value and
 nothing else. Paths are spelled as in `hooks/shapes`: `[0].when.object`.
 """
 
@@ -89,14 +89,16 @@ class Position:
 Positions = dict[str, Position]
 
 
-def problems(raw: JSON, found: Positions) -> Iterator[Problem]:
+def problems(raw: JSON, positions: Positions) -> Iterator[Problem]:
     """Everything that is wrong with the value of a test file, but for the objects in it; paths as they are written."""
     if not isinstance(raw, list):
         yield Problem("", "a test file is a list of cases: `- name: …`, each with given, when and expect")
         return
-    yield from (Problem(path, "is given twice; drop one of them") for path, place in found.items() if place.again)
+    yield from (
+        Problem(path, "is given twice; drop one of them") for path, position in positions.items() if position.again
+    )
     wrong = list(check([spelled_out(case) for case in raw], _CASES))
-    yield from (Problem(as_written(problem.path, found, _SHORT), problem.text) for problem in wrong)
+    yield from (Problem(as_written(problem.path, positions, _SHORT), problem.text) for problem in wrong)
     if not wrong:
         yield from _contradictions(raw)
 
@@ -118,11 +120,11 @@ def spelled_out(case: JSON) -> JSON:
     return case
 
 
-def as_written(path: str, found: Positions, short_forms: Iterable[tuple[str, str]]) -> str:
+def as_written(path: str, positions: Positions, short_forms: Iterable[tuple[str, str]]) -> str:
     """The path in the short form, if that is how it was written."""
     for long, short in short_forms:
         around, sign, rest = path.partition(long)
-        if sign and rest[:1] in ("", ".", "[") and around + sign not in found:
+        if sign and rest[:1] in ("", ".", "[") and around + sign not in positions:
             return around + short + rest
     return path
 
@@ -130,15 +132,15 @@ def as_written(path: str, found: Positions, short_forms: Iterable[tuple[str, str
 def twice_named(raw: list[JSON]) -> Iterator[Problem]:
     """Cases with the name of an earlier one."""
     names = [case["name"] for case in raw]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            yield Problem(f"[{place}].name", f"'{name}' is the name of an earlier case")
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            yield Problem(f"[{position}].name", f"'{name}' is the name of an earlier case")
 
 
 def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
     yield from twice_named(raw)
-    for place, case in enumerate(raw):
-        yield from _of_expectation(case.get("expect") or {}, f"[{place}].expect")
+    for position, case in enumerate(raw):
+        yield from _of_expectation(case.get("expect") or {}, f"[{position}].expect")
 
 
 def _of_expectation(expect: JSON, path: str) -> Iterator[Problem]:
@@ -151,57 +153,61 @@ def _of_expectation(expect: JSON, path: str) -> Iterator[Problem]:
             yield Problem(f"{path}.logs[{number}]", f"'{wanted}' is no regular expression: {error}; mend it, or add .*")
 
 
-def positions(text: str) -> Positions:
+def find_positions(text: str) -> Positions:
     """The places of all values in the first document."""
     events = (event for event in yaml_values.events(text) if isinstance(event, yaml.NodeEvent | _ENDS))
-    found: Positions = {}
+    positions: Positions = {}
     for event in events:
-        _walk(event, events, "", found)
+        _walk(event, events, "", positions)
         break
-    return found
+    return positions
 
 
-def line_of(path: str, found: Positions) -> int:
+def line_of(path: str, positions: Positions) -> int:
     """The line (from 1) of the value at a path, or of the nearest one around it that is there."""
-    while path and path not in found:
+    while path and path not in positions:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
-    place = found.get(path)
-    return (place.key or place.start)[0] + 1 if place else 1
+    position = positions.get(path)
+    return (position.key or position.start)[0] + 1 if position else 1
 
 
 _ENDS = yaml.CollectionEndEvent
 
 
-def _walk(event: yaml.Event, events: Iterator[yaml.Event], path: str, found: Positions) -> Position:
-    place = Position(_mark(event.start_mark), _mark(event.end_mark))
-    found[path] = place
+def _walk(event: yaml.Event, events: Iterator[yaml.Event], path: str, positions: Positions) -> Position:
+    position = Position(_mark(event.start_mark), _mark(event.end_mark))
+    positions[path] = position
     if isinstance(event, yaml.CollectionStartEvent):
-        place.flow = bool(event.flow_style)
+        position.flow = bool(event.flow_style)
         inside = _mapping if isinstance(event, yaml.MappingStartEvent) else _sequence
-        last, end = inside(events, path, found)
+        last, end = inside(events, path, positions)
         # The end of a block is where the next thing begins, which may be lines below its last value.
-        place.end = _mark(end.end_mark) if place.flow or last is None else last
-    elif place.end[1] == 0 and place.end > place.start:
-        place.end = (place.end[0] - 1, 1 << 30)  # a block scalar ends with its last line
-    return place
+        position.end = _mark(end.end_mark) if position.flow or last is None else last
+    elif position.end[1] == 0 and position.end > position.start:
+        position.end = (position.end[0] - 1, 1 << 30)  # a block scalar ends with its last line
+    return position
 
 
-def _mapping(events: Iterator[yaml.Event], path: str, found: Positions) -> tuple[tuple[int, int] | None, yaml.Event]:
+def _mapping(
+    events: Iterator[yaml.Event], path: str, positions: Positions
+) -> tuple[tuple[int, int] | None, yaml.Event]:
     last, names = None, set[str]()
     while not isinstance(key := next(events), _ENDS):
         name = key.value if isinstance(key, yaml.ScalarEvent) else "?"
-        place = _walk(next(events), events, f"{path}.{name}" if path else name, found)
-        place.key = _mark(key.start_mark)
-        place.again = name in names and name != "<<"
+        position = _walk(next(events), events, f"{path}.{name}" if path else name, positions)
+        position.key = _mark(key.start_mark)
+        position.again = name in names and name != "<<"
         names.add(name)
-        last = place.end
+        last = position.end
     return last, key
 
 
-def _sequence(events: Iterator[yaml.Event], path: str, found: Positions) -> tuple[tuple[int, int] | None, yaml.Event]:
+def _sequence(
+    events: Iterator[yaml.Event], path: str, positions: Positions
+) -> tuple[tuple[int, int] | None, yaml.Event]:
     last, number = None, 0
     while not isinstance(event := next(events), _ENDS):
-        last = _walk(event, events, f"{path}[{number}]", found).end
+        last = _walk(event, events, f"{path}[{number}]", positions).end
         number += 1
     return last, event
 

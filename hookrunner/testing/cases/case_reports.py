@@ -44,10 +44,10 @@ class CaseReport:
         """What there is to say of a case that did not pass; what was printed last."""
         if self.problem:
             return self.problem.splitlines()
-        said = [line for one in self.wrong for line in (f"{one.key}:", *(f"  {line}" for line in one.lines))]
+        lines = [line for one in self.wrong for line in (f"{one.key}:", *(f"  {line}" for line in one.lines))]
         if self.wrong and self.logs and not any(one.key == "logs" for one in self.wrong):
-            said += ["the hook printed:", *(f"  | {line}" for line in self.logs)]
-        return said
+            lines += ["the hook printed:", *(f"  | {line}" for line in self.logs)]
+        return lines
 
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -50,8 +50,8 @@ def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Dif
         if key in expect:
             yield from _listed(key, expect[key], actual(key, result, effects), _all_of)
     if "verdict" in expect:
-        found = _with_nothing(expect["verdict"], result.verdict)
-        yield from _shown("verdict", expect["verdict"], projected(found, expect["verdict"]))
+        actual_value = _with_nothing(expect["verdict"], result.verdict)
+        yield from _shown("verdict", expect["verdict"], projected(actual_value, expect["verdict"]))
     for key in ("mutated", "values", "configValues"):
         if key in expect:
             yield from _shown(key, expect[key], projected(actual(key, result, effects), expect[key]))
@@ -89,8 +89,8 @@ def _end(expect: JSON, result: Result) -> Iterator[Difference]:
     wanted = expect.get("exit", None if "failure" in expect and result.exit_code is None else 0)
     if wanted != result.exit_code:
         code = "no exit code" if result.exit_code is None else f"exit {result.exit_code}"
-        said = [f"{code}, expected {wanted}", *result.failure.splitlines()]
-        yield Difference("exit", tuple(said))
+        lines_shown = [f"{code}, expected {wanted}", *result.failure.splitlines()]
+        yield Difference("exit", tuple(lines_shown))
     elif "failure" in expect:
         yield from _contained("failure", expect, result.failure)
     elif result.failure and result.exit_code == 0:
@@ -116,8 +116,8 @@ def _logs(expect: JSON, lines: Sequence[str]) -> Iterator[Difference]:
         return
     missing = [wanted for wanted in expect["logs"] if not any(_found(wanted, line) for line in lines)]
     if missing or (not expect["logs"] and lines):
-        said = [f"- {wanted}" for wanted in missing] + [f"+ {line}" for line in lines or ("(no line)",)]
-        yield Difference("logs", tuple(said))
+        lines_shown = [f"- {wanted}" for wanted in missing] + [f"+ {line}" for line in lines or ("(no line)",)]
+        yield Difference("logs", tuple(lines_shown))
 
 
 def _found(wanted: str, line: str) -> bool:
@@ -138,66 +138,66 @@ def pattern(wanted: str) -> re.Pattern[str]:
 _Compare = Callable[[str, list[JSON], list[JSON]], Iterator[Difference]]
 
 
-def _listed(key: str, expected: JSON, found: list[JSON], compare: _Compare) -> Iterator[Difference]:
+def _listed(key: str, expected: JSON, actual_value: list[JSON], compare: _Compare) -> Iterator[Difference]:
     """Compare a plain list by `compare`; a mapping by its keys `contain` and `exactly`."""
     if isinstance(expected, list):
-        yield from compare(key, expected, found)
+        yield from compare(key, expected, actual_value)
         return
-    yield from _some_of(key, expected.get("contain", []), found)
+    yield from _some_of(key, expected.get("contain", []), actual_value)
     if "exactly" in expected:
-        yield from _shown(key, expected["exactly"], found)
+        yield from _shown(key, expected["exactly"], actual_value)
 
 
-def _all_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Difference]:
+def _all_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterator[Difference]:
     """The same number of items, in this order."""
-    yield from _shown(key, expected, projected(found, expected))
+    yield from _shown(key, expected, projected(actual_value, expected))
 
 
-def _some_of(key: str, expected: list[JSON], found: list[JSON]) -> Iterator[Difference]:
+def _some_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterator[Difference]:
     """Each expected item is among the actual ones; a missing one is compared with the most similar."""
     for item in expected:
-        if not any(same(projected(one, item), item) for one in found):
-            yield from _shown(key, item, nearest(item, found))
+        if not any(same(projected(one, item), item) for one in actual_value):
+            yield from _shown(key, item, nearest(item, actual_value))
 
 
-def nearest(item: JSON, found: Sequence[JSON]) -> JSON:
+def nearest(item: JSON, actual_value: Sequence[JSON]) -> JSON:
     """Of the most similar value the keys that the expectation names; None if there is no value."""
-    candidates = [projected(one, item) for one in found]
+    candidates = [projected(one, item) for one in actual_value]
     return max(candidates, key=lambda one: _likeness(one, item), default=None)
 
 
-def of_objects(key: str, expected: JSON, found: Sequence[JSON]) -> Iterator[Difference]:
+def of_objects(key: str, expected: JSON, actual_value: Sequence[JSON]) -> Iterator[Difference]:
     """How objects, in any order, differ from those under `contain`, `exactly` and `absent`."""
-    yield from _listed(key, expected, list(found), _some_of)
+    yield from _listed(key, expected, list(actual_value), _some_of)
     for item in expected.get("absent", []) if isinstance(expected, dict) else []:
-        if any(same(projected(one, item), item) for one in found):
+        if any(same(projected(one, item), item) for one in actual_value):
             yield Difference(key, (f"expected to be absent, but it is there: {item}",))
 
 
-def of_mapping(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:
+def of_mapping(key: str, expected: JSON, actual_value: JSON) -> Iterator[Difference]:
     """How a mapping differs in the expected keys."""
-    yield from _shown(key, expected, projected(found, expected))
+    yield from _shown(key, expected, projected(actual_value, expected))
 
 
-def of_text(key: str, expected: str, found: str) -> Iterator[Difference]:
+def of_text(key: str, expected: str, actual_value: str) -> Iterator[Difference]:
     """A difference if the expected text is not part of the actual one."""
-    if expected not in found:
-        yield Difference(key, (f"expected to contain: {expected}", f"it is: {found or 'nothing'}"))
+    if expected not in actual_value:
+        yield Difference(key, (f"expected to contain: {expected}", f"it is: {actual_value or 'nothing'}"))
 
 
-def _shown(key: str, expected: JSON, found: JSON) -> Iterator[Difference]:
-    if not same(expected, found):
-        yield Difference(key, tuple(yaml_diff(expected, found, f"{key}: expected", f"{key}: actual")))
+def _shown(key: str, expected: JSON, actual_value: JSON) -> Iterator[Difference]:
+    if not same(expected, actual_value):
+        yield Difference(key, tuple(yaml_diff(expected, actual_value, f"{key}: expected", f"{key}: actual")))
 
 
-def projected(found: JSON, expected: JSON) -> JSON:
+def projected(actual_value: JSON, expected: JSON) -> JSON:
     """Of a value the parts that the expectation names."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        return {key: projected(found[key], expected[key]) for key in expected if key in found}
-    if isinstance(found, list) and isinstance(expected, list):
-        rest = found[len(expected) :]
-        return [projected(one, other) for one, other in zip(found, expected, strict=False)] + rest
-    return found
+    if isinstance(actual_value, dict) and isinstance(expected, dict):
+        return {key: projected(actual_value[key], expected[key]) for key in expected if key in actual_value}
+    if isinstance(actual_value, list) and isinstance(expected, list):
+        rest = actual_value[len(expected) :]
+        return [projected(one, other) for one, other in zip(actual_value, expected, strict=False)] + rest
+    return actual_value
 
 
 def same(one: JSON, other: JSON) -> bool:
@@ -209,8 +209,8 @@ def same(one: JSON, other: JSON) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def _likeness(found: JSON, expected: JSON) -> int:
-    """How many of the expected values, at any depth, are found."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return sum(_likeness(found[key], expected[key]) for key in expected if key in found)
-    return int(same(found, expected))
+def _likeness(actual_value: JSON, expected: JSON) -> int:
+    """How many of the expected values, at any depth, are actual_value."""
+    if isinstance(expected, dict) and isinstance(actual_value, dict):
+        return sum(_likeness(actual_value[key], expected[key]) for key in expected if key in actual_value)
+    return int(same(actual_value, expected))

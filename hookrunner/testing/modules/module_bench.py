@@ -56,14 +56,14 @@ class ModuleUnderTest:
         self._check(given)
         values: JSON = None
         try:
-            found = offline(self.shelf, Configured(configured.of(given.config)))
-            found.module(self.module.name)
-            self._patch(found, given)
-            values = found.values(self.module.name, whole=True)
+            state = offline(self.shelf, Configured(configured.of(given.config)))
+            state.module(self.module.name)
+            self._patch(state, given)
+            values = state.values(self.module.name, whole=True)
             if not self.module.chart:
                 return RenderedModule(values=values)
             capabilities = stock_capabilities(given.kube_version, given.api_versions)
-            order = found.order(
+            order = state.order(
                 self.module.name, given.namespace or _NAMESPACE, self.settings.extra_labels, capabilities
             )
             return RenderedModule(await renderer.render(replace(order, install=not given.upgrade)), values)
@@ -79,10 +79,10 @@ class ModuleUnderTest:
             said = f"values are by section, here {GLOBAL} and {key}"
             raise BadInput(f"{', '.join(sorted(strange))}: {said}")
 
-    def _patch(self, found: Offline, given: ModuleGiven) -> None:
+    def _patch(self, state: Offline, given: ModuleGiven) -> None:
         """Put values over the effective ones, as patches of hooks do. Raises BadValues."""
         for key, section in given.values.items():
-            found.store.patch(key, list(_added(section, found.store.effective(key), (key,))))
+            state.store.patch(key, list(_added(section, state.store.effective(key), (key,))))
 
 
 def _added(value: JSON, there: JSON, place: tuple[str, ...]) -> Iterator[PatchOperation]:

@@ -51,15 +51,15 @@ class ModuleFile(CaseSheet):
 
 
 def test_files(module: Path) -> list[Path]:
-    """Its own, beside `module.yaml` or in `tests/`; those of hooks are found elsewhere."""
+    """Its own, beside `module.yaml` or in `tests/`; those of hooks are positions elsewhere."""
     beside = sorted(module.glob(f"*{SUFFIX}"))
     return [*beside, *sorted((module / TESTS).rglob(f"*{SUFFIX}"))]
 
 
 def read(path: Path, module: Path) -> ModuleFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
-    text, raw, found = loaded(path, problems)
-    return ModuleFile(path, text, found, module, tuple(_cases(raw, found)))
+    text, raw, positions = loaded(path, problems)
+    return ModuleFile(path, text, positions, module, tuple(_cases(raw, positions)))
 
 
 def read_all(modules: Iterable[Path]) -> list[ModuleFile]:
@@ -76,11 +76,15 @@ def read_all(modules: Iterable[Path]) -> list[ModuleFile]:
     return files
 
 
-def _cases(raw: JSON, found: Positions) -> Iterator[ModuleCase]:
-    for number, one in enumerate(raw):
-        place = f"[{number}]"
+def _cases(raw: JSON, positions: Positions) -> Iterator[ModuleCase]:
+    for number, case in enumerate(raw):
+        yaml_path = f"[{number}]"
         yield ModuleCase(
-            one["name"], place, line_of(place, found), _given(one.get("given") or {}), one.get("expect") or {}
+            case["name"],
+            yaml_path,
+            line_of(yaml_path, positions),
+            _given(case.get("given") or {}),
+            case.get("expect") or {},
         )
 
 
@@ -126,14 +130,16 @@ _LISTS = ("objects", "hooks")
 _SHORT = ((".contain", ""),)
 
 
-def problems(raw: JSON, found: Positions) -> Iterator[Problem]:
+def problems(raw: JSON, positions: Positions) -> Iterator[Problem]:
     """Everything that is wrong with the value of a test file; paths as they are written."""
     if not isinstance(raw, list):
         yield Problem("", "a test file is a list of cases: `- name: …`, each with given and expect")
         return
-    yield from (Problem(path, "is given twice; drop one of them") for path, place in found.items() if place.again)
+    yield from (
+        Problem(path, "is given twice; drop one of them") for path, position in positions.items() if position.again
+    )
     wrong = list(check([spelled_out(case) for case in raw], _CASES))
-    yield from (Problem(as_written(problem.path, found, _SHORT), problem.text) for problem in wrong)
+    yield from (Problem(as_written(problem.path, positions, _SHORT), problem.text) for problem in wrong)
     if not wrong:
         yield from twice_named(raw)
         yield from _contradictions(raw)

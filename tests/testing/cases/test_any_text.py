@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.cases.case_files import read
-from hookrunner.testing.cases.case_format import positions
+from hookrunner.testing.cases.case_format import find_positions
 from hookrunner.testing.cases.golden import rewritten
 from kubetypes import yaml_values
 
@@ -71,11 +71,11 @@ def test_golden_mode_changes_expectations_and_nothing_else(
 ) -> None:
     text = yaml.safe_dump(cases, default_flow_style=flow, sort_keys=False, allow_unicode=True, width=width)
     chosen = data.draw(st.sets(st.integers(0, len(cases) - 1)))
-    changed = rewritten(text, positions(text), {f"[{place}]": EXPECTED for place in chosen})
+    changed = rewritten(text, find_positions(text), {f"[{place}]": EXPECTED for place in chosen})
     wanted = [case | {"expect": EXPECTED} if place in chosen else case for place, case in enumerate(cases)]
     assert list(yaml_values.documents(changed.encode(), yaml_values.YAML_1_2)) == [wanted]
 
 
 @pytest.mark.parametrize("text", ["- name: a\n  when: &w\n    event: Startup\n- name: b\n  when: *w\n"])
 def test_aliases_have_places_too(text: str) -> None:
-    assert positions(text)["[1].when"].start == (4, 8)
+    assert find_positions(text)["[1].when"].start == (4, 8)

@@ -4,7 +4,7 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.model.operations import ObjectOperation, Verb
-from hookrunner.testing.cases.case_format import positions
+from hookrunner.testing.cases.case_format import find_positions
 from hookrunner.testing.cases.expectations import differences
 from hookrunner.testing.cases.golden import expectation, rewritten
 from hookrunner.testing.results import Effects, Result
@@ -49,8 +49,8 @@ def test_what_is_used_elsewhere_is_not_lost() -> None:
         "- {name: b, when: {event: Startup}, expect: {patches: [*one]}}\n"
     )
     with pytest.raises(BadInput, match="an anchor"):
-        rewritten(text, positions(text), {"[0]": {"exit": 2}})
-    assert "exit" in rewritten(text, positions(text), {"[1]": {"exit": 2}})
+        rewritten(text, find_positions(text), {"[0]": {"exit": 2}})
+    assert "exit" in rewritten(text, find_positions(text), {"[1]": {"exit": 2}})
 
 
 BLOCK = """\
@@ -75,7 +75,7 @@ BLOCK = """\
 
 
 def test_only_the_expectation_changes() -> None:
-    text = rewritten(BLOCK, positions(BLOCK), {"[0]": {"exit": 2}, "[1]": {"patches": []}, "[2]": {"exit": 3}})
+    text = rewritten(BLOCK, find_positions(BLOCK), {"[0]": {"exit": 2}, "[1]": {"patches": []}, "[2]": {"exit": 3}})
     assert text == (
         "# about the hook\n- name: one  # first\n  expect:\n    exit: 2\n\n"
         "  # when it starts\n  when: {event: Startup}\n"
@@ -98,4 +98,4 @@ def test_only_the_expectation_changes() -> None:
     ],
 )
 def test_each_style_of_yaml_is_kept(text: str, changed: str) -> None:
-    assert rewritten(text, positions(text), {"[0]": {"exit": 2}}) == changed
+    assert rewritten(text, find_positions(text), {"[0]": {"exit": 2}}) == changed
