@@ -239,11 +239,10 @@ async def _load(settings: Settings, children: Children, jq: Jq, loading: Lookup)
 
 async def _connect(settings: Settings, connection: Connection, metrics: Metrics, stack: AsyncExitStack) -> Kube:
     kube, credentials, outage = settings.kube, Credentials(settings.kube, connection), Outage()
-    reader = Client(
-        credentials, Requests(metrics), TokenBucket.per_second(kube.qps, kube.burst), kube.log_requests, outage
-    )
-    pace = TokenBucket.per_second(kube.patch_qps, kube.patch_burst)
-    patcher = Client(credentials, Requests(metrics, "object_patcher"), pace, kube.log_requests, outage)
+    reads = TokenBucket.per_second(kube.qps, kube.burst) if kube.qps > 0 else None
+    writes = TokenBucket.per_second(kube.patch_qps, kube.patch_burst) if kube.patch_qps > 0 else None
+    reader = Client(credentials, Requests(metrics), reads, kube.log_requests, outage)
+    patcher = Client(credentials, Requests(metrics, "object_patcher"), writes, kube.log_requests, outage)
     await stack.enter_async_context(reader)
     await stack.enter_async_context(patcher)
     discovery = Discovery(reader)

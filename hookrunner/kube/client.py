@@ -100,7 +100,7 @@ class Client:
         self.outage = outage or Outage()
         self._credentials = credentials
         self._meter = meter
-        self._pace = pace or TokenBucket(0, 1)
+        self._pace = pace
         self._level = "info" if loud else "debug"
         self._tls: tuple[tuple[object, ...], ssl.SSLContext | bool] = ((), True)
 
@@ -198,7 +198,7 @@ class Client:
     async def _attempt(
         self, call: ApiCall, connection: Connection, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        if held := await self._pace.turn():
+        if self._pace and (held := await self._pace.turn()):
             self._meter.waited(call.method, template(call.path), held)
         started, code = time.monotonic(), "<error>"
         try:

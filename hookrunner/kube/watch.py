@@ -129,12 +129,10 @@ class _Watch:
             self._begin_attempt()
             problem: KubeError | None = None
             try:
-                for step in await self._steps():
-                    async with aclosing(step):
-                        async for reports in step:
-                            if reports:
-                                yield reports
-                            del reports  # or the last objects would live until the next change
+                async with aclosing(self._attempt()) as attempt:
+                    async for reports in attempt:
+                        yield reports
+                        del reports  # or the last objects would live until the next change
             except KubeError as error:
                 problem = error
             if problem is not None and (losses := self._fail(problem)):
@@ -145,46 +143,56 @@ class _Watch:
         self._cursor.has_events, self._accepted, self._retries_differently = False, None, False
         self._lists = self._cursor.lists
 
-    async def _steps(self) -> list[_Batches]:
-        """A list if one is needed and the watch cannot begin with it, then a watch until it ends."""
-        resource = await self._discovery.resolve(self._selection.api_version, self._selection.kind)
-        self._resource = resource
-        self._labels = (f"{resource.api_version}/{resource.plural}", self._selection.namespace)
+    async def _attempt(self) -> _Batches:
+        """A list in pages if one is needed and the watch cannot begin with it, then a watch until it ends.
+
+        The list has the same version on all pages; one parsed page is kept at a time. The watch goes on from the last
+        version, or begins with a list. Its first empty chunk means: accepted; a second one: and not refused by its
+        first event.
+        """
+        resource = await self._resolve()
         if self._cursor.version is None and not self._streams_lists:
-            return [self._list_pages(resource), self._watch(resource)]
-        return [self._watch(resource)]
-
-    async def _list_pages(self, resource: Resource) -> _Batches:
-        """The whole list, page by page, all of the same version; one parsed page at a time."""
-        path = resource.path(self._selection.namespace)
-        params = self._selectors() | {"limit": self._page}
-        reports: list[Report] = [self._begin_list()]
-        while self._cursor.version is None:
-            page = await self._client.get(path, params, METADATA_LIST if self._selection.metadata_only else JSON_TYPE)
-            params["continue"] = page["metadata"].get("continue", "")
-            reports += self._cursor.read_page(resource, page)
-            del page
-            yield reports + self._restored()
-            reports = []
-
-    async def _watch(self, resource: Resource) -> _Batches:
-        """A watch from the last version, or one that begins with a list. Its first empty chunk means: accepted; a
-        second one: and not refused by its first event."""
-        path = resource.path(self._selection.namespace)
-        accept = METADATA if self._selection.metadata_only else JSON_TYPE
-        async with aclosing(self._client.stream(path, self._watch_params(), self._idle, accept)) as chunks:
+            params, reports = self._selectors() | {"limit": self._page}, list[Report]([self._begin_list()])
+            while self._cursor.version is None:
+                reports += await self._read_page(resource, params)
+                yield reports + self._restored()
+                reports = []
+        async with aclosing(self._open_stream(resource)) as chunks:
             async for lines in chunks:
                 reports, error = self._read(resource.kind, lines)
-                yield reports
+                if reports:
+                    yield reports
                 del reports
                 if error is not None:
                     raise error
-                if _now() > self._relist_at:
-                    self._relist_at, self._cursor.version = math.inf, None
+                if self._must_relist():
                     return
         self._metrics.kubernetes_client_watch_errors.inc("eof")
         if not self._has_worked():
             raise Cut(f"watch of {self._selection}: closed at once by the server, or by something in between")
+
+    async def _resolve(self) -> Resource:
+        self._resource = await self._discovery.resolve(self._selection.api_version, self._selection.kind)
+        self._labels = (f"{self._resource.api_version}/{self._resource.plural}", self._selection.namespace)
+        return self._resource
+
+    async def _read_page(self, resource: Resource, params: dict[str, str]) -> list[Report]:
+        """Read the next page of a list; `params` are those of the one after it then."""
+        accept = METADATA_LIST if self._selection.metadata_only else JSON_TYPE
+        page = await self._client.get(resource.path(self._selection.namespace), params, accept)
+        params["continue"] = page["metadata"].get("continue", "")
+        return self._cursor.read_page(resource, page)
+
+    def _open_stream(self, resource: Resource) -> AsyncGenerator[list[bytes], None]:
+        accept = METADATA if self._selection.metadata_only else JSON_TYPE
+        return self._client.stream(resource.path(self._selection.namespace), self._watch_params(), self._idle, accept)
+
+    def _must_relist(self) -> bool:
+        """Has the time of a `relist` come? Then the next attempt begins with a list."""
+        if _now() <= self._relist_at:
+            return False
+        self._relist_at, self._cursor.version = math.inf, None
+        return True
 
     def _read(self, kind: str, lines: list[bytes]) -> tuple[list[Report], KubeError | None]:
         """The reports of a chunk, and the error that it ended with."""
