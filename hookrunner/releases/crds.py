@@ -28,7 +28,7 @@ DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "cu
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0
 
 
-async def wait_until_served(client: Client, crd: JSON, deadline: float) -> None:
+async def wait_for_serving(client: Client, crd: JSON, deadline: float) -> None:
     """Wait until the API server serves a definition, so that its objects can be written. Raises ReleaseFailed after
     `deadline` seconds with the reason that the server gives, such as a name that is taken."""
     name, pause = crd["metadata"]["name"], _FIRST_PAUSE
@@ -139,7 +139,7 @@ class Crds:
             await writes.create(self._client, ObjectRef(DEFINITION), crd, _OPTIONS)
         except AlreadyExists:
             return False
-        await wait_until_served(self._client, crd, self._deadline)
+        await wait_for_serving(self._client, crd, self._deadline)
         return True
 
     async def _update(self, existing: JSON, crd: JSON) -> None:
@@ -152,14 +152,14 @@ class Crds:
                 update = await self._migrate_objects(existing, update, removed)
             await self._put(update)
         if update is not None or pending_reason(existing):
-            await wait_until_served(self._client, crd, self._deadline)
+            await wait_for_serving(self._client, crd, self._deadline)
 
     async def _migrate_objects(self, existing: JSON, update: JSON, removed: set[str]) -> JSON:
         """Migrate all objects from versions that are removed; the update to send afterwards."""
         old = [version | {"storage": False} for version in existing["spec"]["versions"] if version["name"] in removed]
         both = update | {"spec": update["spec"] | {"versions": [*update["spec"]["versions"], *old]}}
         both = await self._put(both)
-        await wait_until_served(self._client, both, self._deadline)
+        await wait_for_serving(self._client, both, self._deadline)
         written = await self._rewrite_objects(both)
         _LOG.info("objects are stored in another version", crd=existing["metadata"]["name"], objects=written)
         stored = [version for version in both["status"]["storedVersions"] if version not in removed]

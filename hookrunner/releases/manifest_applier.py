@@ -22,7 +22,7 @@ from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import JSON, Resource
 from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
-from hookrunner.releases.crds import wait_until_served
+from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, ReleaseId, object_id, stages
 from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
 from hookrunner.releases.ownership import ReleaseOwners
@@ -104,7 +104,7 @@ class ManifestApplier:
         outcomes: list[str] = []
         for stage in stages(pending):
             outcomes += await self._write_stage(stage, write, _FailureReport("applied", len(pending), len(outcomes)))
-            await self._wait_until_served([wanted[target] for target in stage if target.kind == CRD])
+            await self._wait_for_serving([wanted[target] for target in stage if target.kind == CRD])
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
 
@@ -147,8 +147,8 @@ class ManifestApplier:
             raise report.failure(dict(zip(stage, results, strict=True)))
         return done
 
-    async def _wait_until_served(self, crds: Sequence[JSON]) -> None:
-        await asyncio.gather(*(wait_until_served(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
+    async def _wait_for_serving(self, crds: Sequence[JSON]) -> None:
+        await asyncio.gather(*(wait_for_serving(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
     async def _delete(self, target: ObjectId, identity: ReleaseId, spare: Collection[ObjectId]) -> bool:
         """Delete one object; did it exist?"""

@@ -59,7 +59,7 @@ def record(cluster: Cluster, namespace: str) -> dict[str, Any]:
 
 
 def untimed(chart: dict[str, Any]) -> dict[str, Any]:
-    """Helm 4 adds the times of files, which nobody reads, and what it found out about subcharts."""
+    """Without what Helm 4 adds: times of files, which are never read, and facts about subcharts."""
     for dependency in chart["metadata"]["dependencies"]:
         dependency.pop("enabled", None)
     for name in ("templates", "files"):

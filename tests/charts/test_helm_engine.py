@@ -71,7 +71,7 @@ c/templates/x.yaml:1:24
             "a:1:2 at <f>: a:3:4 at <g>: " + "a:5:6 at <h>: " * 9 + "end",
             "a:1:2 at <f>: a:3:4 at <g>: a:5:6 at <h>: … end",
         ),
-        ("a message that nobody knows", "a message that nobody knows"),
+        ("an unknown message", "an unknown message"),
     ],
 )
 def test_messages_are_one_line_with_the_place_first(message: str, expected: str) -> None:

@@ -233,14 +233,14 @@ async def test_a_signal_while_a_program_starts_leaves_nothing_behind(write: Writ
         reading = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
         with pytest.raises(RenderFailed, match="the render worker died"):
             await renderer.render(order(directory))
-    # The end of the file comes when nobody has it open for writing any more.
+    # The end of the file comes when no process has it open for writing any more.
     assert await asyncio.to_thread(select.select, [reading], [], [], 60) == ([reading], [], [])
     os.close(reading)
 
 
 @pytest.mark.slow
 async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
-    """As if it were gone, nobody here looks at the clock."""
+    """As if the parent were gone: no deadline is checked here."""
     wanted = order(write({"templates/a.yaml": ENDLESS}))
     child = await RenderProcess.start((str(1 << 30), "", "0.1"), None)
     await child.wait_ready()

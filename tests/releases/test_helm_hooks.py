@@ -1,4 +1,4 @@
-"""Helm hooks on the sandbox: order, policies, waiting, and what is told of each."""
+"""Helm hooks on the sandbox: order, policies, waiting, and their reported runs."""
 
 import asyncio
 from contextlib import aclosing
@@ -41,7 +41,7 @@ def world(client: Client) -> World:
 
 
 async def run(world: World, *hooks: HelmHook, event: str = "pre-install", timeout: float = 300) -> list[HelmHookRun]:
-    """All that is told, without what is told at the beginning of each."""
+    """All reported runs, without those at the beginning of each hook."""
     told: list[HelmHookRun] = []
     await tell(world, told, *hooks, event=event, timeout=timeout)
     assert [one.phase for one in told[::2]] == ["Running"] * (len(told) // 2)

@@ -21,7 +21,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture
-def applying(client: Client) -> ManifestApplier:
+def applier(client: Client) -> ManifestApplier:
     return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
@@ -67,8 +67,8 @@ async def data_of(client: Client, name: str = "a") -> Any:
     return (await client.get(f"{MAPS}/{name}"))["data"]
 
 
-async def test_new_objects_are_created_with_the_marks_of_the_release(applying: ManifestApplier, client: Client) -> None:
-    counts = await applying.apply([config_map("a"), config_map("b")], RELEASE, {}, TERMS)
+async def test_new_objects_are_created_with_the_marks_of_the_release(applier: ManifestApplier, client: Client) -> None:
+    counts = await applier.apply([config_map("a"), config_map("b")], RELEASE, {}, TERMS)
     assert counts == Counts(created=2)
     found = (await client.get(f"{MAPS}/b"))["metadata"]
     assert found["labels"] == {"app.kubernetes.io/managed-by": "Helm"}
@@ -76,56 +76,56 @@ async def test_new_objects_are_created_with_the_marks_of_the_release(applying: M
     assert found["managedFields"][0]["manager"] == "helm"
 
 
-async def test_unchanged_objects_cost_no_request(applying: ManifestApplier, sandbox: Sandbox) -> None:
+async def test_unchanged_objects_cost_no_request(applier: ManifestApplier, sandbox: Sandbox) -> None:
     objects = [config_map("a"), deployment()]
-    await applying.apply(objects, RELEASE, {}, TERMS)
+    await applier.apply(objects, RELEASE, {}, TERMS)
     sandbox.faults.requests.clear()
-    assert await applying.apply(copy.deepcopy(objects), RELEASE, by_id(*objects), TERMS) == Counts(unchanged=2)
+    assert await applier.apply(copy.deepcopy(objects), RELEASE, by_id(*objects), TERMS) == Counts(unchanged=2)
     assert list(sandbox.faults.requests) == []
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["created by us", "applied already"])
 async def test_only_changed_objects_are_sent_and_dropped_ones_are_deleted(
-    applying: ManifestApplier, client: Client, sandbox: Sandbox, first: bool
+    applier: ManifestApplier, client: Client, sandbox: Sandbox, first: bool
 ) -> None:
     old = [config_map("a", {"x": "1", "y": "1"}), config_map("b")]
-    await applying.apply(old, RELEASE, {}, TERMS)
+    await applier.apply(old, RELEASE, {}, TERMS)
     if not first:
-        await applying.apply(old, RELEASE, by_id(*old), TERMS, by_id(old[0]))
+        await applier.apply(old, RELEASE, by_id(*old), TERMS, by_id(old[0]))
     sandbox.faults.requests.clear()
     new = [config_map("a", {"y": "2", "z": "1"}), config_map("b")]
-    assert await applying.apply(new, RELEASE, by_id(*old), TERMS) == Counts(changed=1, unchanged=1)
+    assert await applier.apply(new, RELEASE, by_id(*old), TERMS) == Counts(changed=1, unchanged=1)
     assert await data_of(client) == {"y": "2", "z": "1"}
     assert {line.split("?")[0] for line in sandbox.faults.requests} == {f"GET {MAPS}/a", f"PATCH {MAPS}/a"}
     assert len(writes(sandbox)) == 1 + first
 
 
 async def test_repair_restores_changed_objects_and_leaves_others_alone(
-    applying: ManifestApplier, client: Client
+    applier: ManifestApplier, client: Client
 ) -> None:
     objects = [config_map("a"), config_map("b")]
-    await applying.apply(objects, RELEASE, {}, TERMS)
+    await applier.apply(objects, RELEASE, {}, TERMS)
     patch = ApiCall("PATCH", f"{MAPS}/a", {}, {"data": {"k": "theirs", "mine": "x"}}, "application/merge-patch+json")
     await client.send(patch)
     last = by_id(*objects)
-    assert await applying.apply(objects, RELEASE, last, TERMS, repair=last) == Counts(changed=1, unchanged=1)
+    assert await applier.apply(objects, RELEASE, last, TERMS, repair=last) == Counts(changed=1, unchanged=1)
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
-async def test_a_missing_object_comes_back(applying: ManifestApplier, client: Client) -> None:
+async def test_a_missing_object_comes_back(applier: ManifestApplier, client: Client) -> None:
     objects = [config_map("a"), config_map("b")]
-    await applying.apply(objects, RELEASE, {}, TERMS)
+    await applier.apply(objects, RELEASE, {}, TERMS)
     await client.send(ApiCall("DELETE", f"{MAPS}/a"))
-    counts = await applying.apply(objects, RELEASE, by_id(*objects), TERMS, repair=by_id(objects[0]))
+    counts = await applier.apply(objects, RELEASE, by_id(*objects), TERMS, repair=by_id(objects[0]))
     assert counts == Counts(created=1, unchanged=1)
 
 
-async def test_unowned_object_is_adopted_only_if_allowed(applying: ManifestApplier, client: Client) -> None:
+async def test_unowned_object_is_adopted_only_if_allowed(applier: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs", mine="x")
     with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it exists already.*hookrunner.io/adopt: "true"'):
-        await applying.apply([config_map()], RELEASE, {}, TERMS)
+        await applier.apply([config_map()], RELEASE, {}, TERMS)
     assert await data_of(client) == {"k": "theirs", "mine": "x"}
-    assert await applying.apply([config_map()], RELEASE, {}, ReleaseOptions(adopt=True)) == Counts(changed=1)
+    assert await applier.apply([config_map()], RELEASE, {}, ReleaseOptions(adopt=True)) == Counts(changed=1)
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
@@ -142,80 +142,80 @@ async def test_unowned_object_is_adopted_only_if_allowed(applying: ManifestAppli
     ],
 )
 async def test_a_kind_that_is_not_served_is_refused_with_what_is(
-    applying: ManifestApplier, api_version: str, kind: str, told: str
+    applier: ManifestApplier, api_version: str, kind: str, told: str
 ) -> None:
     obj = deployment() | {"apiVersion": api_version, "kind": kind}
     with pytest.raises(ReleaseFailed, match=told):
-        await applying.apply([obj], RELEASE, {}, TERMS)
+        await applier.apply([obj], RELEASE, {}, TERMS)
 
 
 async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
-    applying: ManifestApplier, client: Client
+    applier: ManifestApplier, client: Client
 ) -> None:
     """The manifest of such a revision is the last one when it is tried again."""
     await post(client, k="theirs")
     last = by_id(config_map())
     with pytest.raises(ReleaseFailed, match="it exists already and belongs to no release"):
-        await applying.apply([config_map()], RELEASE, last, TERMS, repair=last)
+        await applier.apply([config_map()], RELEASE, last, TERMS, repair=last)
     assert await data_of(client) == {"k": "theirs"}
 
 
-async def test_object_without_its_marks_is_still_ours(applying: ManifestApplier, client: Client) -> None:
+async def test_object_without_its_marks_is_still_ours(applier: ManifestApplier, client: Client) -> None:
     last = by_id(config_map())
-    await applying.apply([config_map()], RELEASE, {}, TERMS)
+    await applier.apply([config_map()], RELEASE, {}, TERMS)
     unmarked = {"metadata": {"annotations": None, "labels": None}}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", {}, unmarked, "application/merge-patch+json"))
-    assert await applying.apply([config_map()], RELEASE, last, TERMS, repair=last) == Counts(changed=1)
+    assert await applier.apply([config_map()], RELEASE, last, TERMS, repair=last) == Counts(changed=1)
 
 
-async def test_an_annotation_in_the_template_allows_to_take_over(applying: ManifestApplier, client: Client) -> None:
+async def test_an_annotation_in_the_template_allows_to_take_over(applier: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs")
     adopting = config_map(**{"hookrunner.io/adopt": "true"})
-    assert await applying.create_or_update(adopting, RELEASE, None, TERMS) == "changed"
+    assert await applier.create_or_update(adopting, RELEASE, None, TERMS) == "changed"
 
 
 async def test_a_field_that_is_new_for_us_and_anothers_is_refused_by_name(
-    applying: ManifestApplier, client: Client
+    applier: ManifestApplier, client: Client
 ) -> None:
     last = config_map()
-    await applying.apply([last], RELEASE, {}, TERMS)
+    await applier.apply([last], RELEASE, {}, TERMS)
     how = {"fieldManager": "somebody"}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", how, {"data": {"n": "theirs"}}, "application/merge-patch+json"))
     with pytest.raises(ReleaseFailed, match=r'\.data\.n \(set by "somebody"\)'):
-        await applying.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), TERMS)
+        await applier.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), TERMS)
 
 
-async def test_an_immutable_field_is_named_with_the_way_out(applying: ManifestApplier) -> None:
-    await applying.apply([deployment("a")], RELEASE, {}, TERMS)
+async def test_an_immutable_field_is_named_with_the_way_out(applier: ManifestApplier) -> None:
+    await applier.apply([deployment("a")], RELEASE, {}, TERMS)
     with pytest.raises(ReleaseFailed, match=r'spec\.selector cannot change.*hookrunner\.io/recreate: "true"'):
-        await applying.apply([deployment("b")], RELEASE, by_id(deployment("a")), TERMS)
+        await applier.apply([deployment("b")], RELEASE, by_id(deployment("a")), TERMS)
 
 
 async def test_an_immutable_field_changes_by_recreation_if_the_template_says_so(
-    applying: ManifestApplier, client: Client
+    applier: ManifestApplier, client: Client
 ) -> None:
-    await applying.apply([deployment("a")], RELEASE, {}, TERMS)
+    await applier.apply([deployment("a")], RELEASE, {}, TERMS)
     new = deployment("b", **{"hookrunner.io/recreate": "true"})
-    assert await applying.apply([new], RELEASE, by_id(deployment("a")), TERMS) == Counts(created=1)
+    assert await applier.apply([new], RELEASE, by_id(deployment("a")), TERMS) == Counts(created=1)
     found = await client.get("/apis/apps/v1/namespaces/default/deployments/d")
     assert found["spec"]["selector"]["matchLabels"] == {"app": "b"}
 
 
 async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_after_it(
-    applying: ManifestApplier,
+    applier: ManifestApplier,
 ) -> None:
     custom = {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": 1}}
-    assert await applying.apply([custom, definition("Thing")], RELEASE, {}, TERMS) == Counts(created=2)
+    assert await applier.apply([custom, definition("Thing")], RELEASE, {}, TERMS) == Counts(created=2)
 
 
 async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
-    applying: ManifestApplier, client: Client, sandbox: Sandbox
+    applier: ManifestApplier, client: Client, sandbox: Sandbox
 ) -> None:
     for name in ("a", "b"):
         await post(client, name)
     objects = [deployment(), *(config_map(name) for name in ("a", "b", "c"))]
     with pytest.raises(ReleaseFailed) as caught:
-        await applying.apply(objects, RELEASE, {}, TERMS)
+        await applier.apply(objects, RELEASE, {}, TERMS)
     lines = str(caught.value).split("\n")
     assert lines[0] == "2 of 4 objects could not be applied:"
     assert [line.split(":")[0] for line in lines[1:3]] == ["default/ConfigMap/a", "default/ConfigMap/b"]
@@ -225,7 +225,7 @@ async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
 
 @pytest.mark.slow
 async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_them(
-    applying: ManifestApplier, client: Client
+    applier: ManifestApplier, client: Client
 ) -> None:
     """Two thousand objects without a right to write them were a third of a megabyte at `/readyz`."""
     names = [f"map-{number:02}" for number in range(50)]
@@ -235,73 +235,73 @@ async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_t
     helm = {"app.kubernetes.io/managed-by": "Helm"}
     await client.send(ApiCall("POST", MAPS, body={"metadata": {"name": "zz", "annotations": owner, "labels": helm}}))
     with pytest.raises(ReleaseFailed) as caught:
-        await applying.apply([config_map(name) for name in (*names, "zz")], RELEASE, {}, TERMS)
+        await applier.apply([config_map(name) for name in (*names, "zz")], RELEASE, {}, TERMS)
     lines = str(caught.value).split("\n")
     assert [line.split(":")[0] for line in lines[1:20]] == [f"default/ConfigMap/{name}" for name in names[:19]]
     assert lines[20].startswith("default/ConfigMap/zz: it belongs to release default/other")
     assert lines[21:] == ["and 31 more, for the same reasons or others"]
 
 
-async def test_object_created_before_a_crash_is_ours(applying: ManifestApplier) -> None:
-    await applying.apply([config_map()], RELEASE, {}, TERMS)
-    await applying.apply([config_map()], RELEASE, {}, TERMS)
-    assert await applying.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
+async def test_object_created_before_a_crash_is_ours(applier: ManifestApplier) -> None:
+    await applier.apply([config_map()], RELEASE, {}, TERMS)
+    await applier.apply([config_map()], RELEASE, {}, TERMS)
+    assert await applier.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
 
 
 async def test_unreachable_api_server_is_reported_and_the_next_attempt_succeeds(
-    applying: ManifestApplier, sandbox: Sandbox
+    applier: ManifestApplier, sandbox: Sandbox
 ) -> None:
     objects = [config_map(name) for name in "abc"]
     sandbox.faults.add(Fault("refuse", match="POST", times=2))
     with pytest.raises(ReleaseFailed, match="2 of 3 objects"):
-        await applying.apply(objects, RELEASE, {}, TERMS)
-    counts = await applying.apply(objects, RELEASE, {}, TERMS)
+        await applier.apply(objects, RELEASE, {}, TERMS)
+    counts = await applier.apply(objects, RELEASE, {}, TERMS)
     assert counts.created == 2
 
 
-async def test_an_object_that_is_being_deleted_is_not_written(applying: ManifestApplier, client: Client) -> None:
+async def test_an_object_that_is_being_deleted_is_not_written(applier: ManifestApplier, client: Client) -> None:
     held = config_map()
     held["metadata"]["finalizers"] = ["x.io/held"]
-    await applying.apply([held], RELEASE, {}, TERMS)
+    await applier.apply([held], RELEASE, {}, TERMS)
     await client.send(ApiCall("DELETE", f"{MAPS}/a"))
     with pytest.raises(ReleaseFailed, match=r"it is being deleted.*waits for: x\.io/held"):
-        await applying.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
+        await applier.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
 
 
-async def test_duplicate_object_is_written_as_the_last_one(applying: ManifestApplier, client: Client) -> None:
-    await applying.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, TERMS)
+async def test_duplicate_object_is_written_as_the_last_one(applier: ManifestApplier, client: Client) -> None:
+    await applier.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, TERMS)
     assert await data_of(client) == {"k": "last"}
 
 
-async def removed(applying: ManifestApplier, objects: Iterable[Any], *spare: ObjectId) -> list[str]:
-    return [one.name for one in await applying.remove(by_id(*objects), RELEASE, spare)]
+async def removed(applier: ManifestApplier, objects: Iterable[Any], *spare: ObjectId) -> list[str]:
+    return [one.name for one in await applier.remove(by_id(*objects), RELEASE, spare)]
 
 
-async def test_removal_goes_backwards_and_is_done_once(applying: ManifestApplier) -> None:
+async def test_removal_goes_backwards_and_is_done_once(applier: ManifestApplier) -> None:
     objects = [config_map("a"), deployment()]
-    await applying.apply(objects, RELEASE, {}, TERMS)
-    assert await removed(applying, objects) == ["d", "a"]
-    assert await removed(applying, objects) == []
+    await applier.apply(objects, RELEASE, {}, TERMS)
+    assert await removed(applier, objects) == ["d", "a"]
+    assert await removed(applier, objects) == []
 
 
-async def test_kept_and_foreign_objects_are_not_deleted(applying: ManifestApplier, client: Client) -> None:
+async def test_kept_and_foreign_objects_are_not_deleted(applier: ManifestApplier, client: Client) -> None:
     kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
-    await applying.apply([kept], RELEASE, {}, TERMS)
-    await applying.apply([config_map("others")], ReleaseId("other", "default"), {}, TERMS)
+    await applier.apply([kept], RELEASE, {}, TERMS)
+    await applier.apply([config_map("others")], ReleaseId("other", "default"), {}, TERMS)
     await post(client, "nobodys")
-    assert await removed(applying, [kept, config_map("others"), config_map("nobodys")]) == []
+    assert await removed(applier, [kept, config_map("others"), config_map("nobodys")]) == []
     names = {item["metadata"]["name"] for item in (await client.get(MAPS))["items"]}
     assert names >= {"kept", "others", "nobodys"}
 
 
-async def test_removed_kind_is_no_error(applying: ManifestApplier) -> None:
-    assert await removed(applying, [{"apiVersion": "gone.io/v1", "kind": "Gone", "metadata": {"name": "a"}}]) == []
+async def test_removed_kind_is_no_error(applier: ManifestApplier) -> None:
+    assert await removed(applier, [{"apiVersion": "gone.io/v1", "kind": "Gone", "metadata": {"name": "a"}}]) == []
 
 
-async def test_the_same_object_by_another_version_or_a_needless_namespace_is_spared(applying: ManifestApplier) -> None:
+async def test_the_same_object_by_another_version_or_a_needless_namespace_is_spared(applier: ManifestApplier) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}, "rules": []}
     old = role | {"metadata": {"name": "a", "namespace": "elsewhere"}}
-    await applying.apply([role], RELEASE, {}, TERMS)
-    assert await removed(applying, [old], object_id(role, RELEASE)) == []
+    await applier.apply([role], RELEASE, {}, TERMS)
+    assert await removed(applier, [old], object_id(role, RELEASE)) == []
     older = role | {"apiVersion": "rbac.authorization.k8s.io/v1beta1"}
-    assert await removed(applying, [older], object_id(role, RELEASE)) == []
+    assert await removed(applier, [older], object_id(role, RELEASE)) == []

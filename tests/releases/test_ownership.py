@@ -78,15 +78,15 @@ def configmap(name: str, **data: str) -> Any:
 
 
 @pytest.fixture
-def applying(client: Client) -> ManifestApplier:
+def applier(client: Client) -> ManifestApplier:
     return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
 @pytest.fixture(autouse=True)
-async def orphan(client: Client, applying: ManifestApplier) -> None:
+async def orphan(client: Client, applier: ManifestApplier) -> None:
     """A ConfigMap of release `old/demo`, of which there is no record. The namespace is there."""
     await client.send(ApiCall("POST", "/api/v1/namespaces", body={"metadata": {"name": "old"}}))
-    await applying.apply([configmap("a", k="old", gone="x")], OLD, {}, TERMS)
+    await applier.apply([configmap("a", k="old", gone="x")], OLD, {}, TERMS)
 
 
 async def owner(client: Client) -> str:
@@ -94,123 +94,123 @@ async def owner(client: Client) -> str:
     return f"{annotations['meta.helm.sh/release-namespace']}/{annotations['meta.helm.sh/release-name']}"
 
 
-async def test_orphan_is_adopted_if_allowed(applying: ManifestApplier, client: Client) -> None:
-    counts = await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
+async def test_orphan_is_adopted_if_allowed(applier: ManifestApplier, client: Client) -> None:
+    counts = await applier.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert (counts, await owner(client)) == (Counts(changed=1), "default/new")
     assert (await client.get(f"{MAPS}/a"))["data"] == {"k": "new"}
-    assert applying.owners.adopted(NEW) == (Adoption("default/ConfigMap/a", "old/demo"),)
-    assert applying.owners.adopted(NEW) == ()
+    assert applier.owners.adopted(NEW) == (Adoption("default/ConfigMap/a", "old/demo"),)
+    assert applier.owners.adopted(NEW) == ()
 
 
 @pytest.mark.parametrize("options", [ADOPT, ReleaseOptions(adopt_orphans=True)])
-async def test_either_term_allows_it(options: ReleaseOptions, applying: ManifestApplier, client: Client) -> None:
-    await applying.apply([configmap("a", k="new")], NEW, {}, options)
+async def test_either_term_allows_it(options: ReleaseOptions, applier: ManifestApplier, client: Client) -> None:
+    await applier.apply([configmap("a", k="new")], NEW, {}, options)
     assert await owner(client) == "default/new"
 
 
-async def test_an_annotation_in_the_template_allows_it(applying: ManifestApplier, client: Client) -> None:
+async def test_an_annotation_in_the_template_allows_it(applier: ManifestApplier, client: Client) -> None:
     obj = configmap("a", k="new")
     obj["metadata"]["annotations"] = {"hookrunner.io/adopt": "true"}
-    await applying.apply([obj], NEW, {}, TERMS)
+    await applier.apply([obj], NEW, {}, TERMS)
     assert await owner(client) == "default/new"
 
 
-async def test_an_orphan_is_refused_with_the_ways_out(applying: ManifestApplier, client: Client) -> None:
+async def test_an_orphan_is_refused_with_the_ways_out(applier: ManifestApplier, client: Client) -> None:
     with pytest.raises(ReleaseFailed, match=FOREIGN) as refused:
-        await applying.apply([configmap("a")], NEW, {}, TERMS)
+        await applier.apply([configmap("a")], NEW, {}, TERMS)
     for way in ("no record any more", "`hookrunner module adopt new`", 'adopt: "true"', "`adopt: true` in module.yaml"):
         assert way in str(refused.value)
     assert await owner(client) == "old/demo"
 
 
-async def test_adopting_orphans_alone_does_not_allow_unowned_objects(applying: ManifestApplier, client: Client) -> None:
+async def test_adopting_orphans_alone_does_not_allow_unowned_objects(applier: ManifestApplier, client: Client) -> None:
     await client.send(ApiCall("POST", MAPS, body={"metadata": {"name": "b"}}))
     with pytest.raises(ReleaseFailed, match="belongs to no release"):
-        await applying.apply([configmap("b")], NEW, {}, ReleaseOptions(adopt_orphans=True))
+        await applier.apply([configmap("b")], NEW, {}, ReleaseOptions(adopt_orphans=True))
 
 
-async def test_fields_of_an_orphan_do_not_matter(applying: ManifestApplier, client: Client) -> None:
+async def test_fields_of_an_orphan_do_not_matter(applier: ManifestApplier, client: Client) -> None:
     """An attempt that failed has left its manifest; the template has changed since, and so has another manager."""
     last = configmap("a", k="tried")
     edit = {"data": {"k": "theirs", "more": "theirs"}}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", {"fieldManager": "them"}, edit, "application/merge-patch+json"))
-    outcome = await applying.create_or_update(configmap("a", k="v", more="new"), NEW, last, ADOPT)
+    outcome = await applier.create_or_update(configmap("a", k="v", more="new"), NEW, last, ADOPT)
     assert (outcome, (await client.get(f"{MAPS}/a"))["data"]) == ("changed", {"k": "v", "more": "new"})
 
 
 @pytest.mark.parametrize("driver", ["secret", "configmap"])
 async def test_the_objects_of_a_release_that_exists_are_never_taken(
-    driver: Driver, applying: ManifestApplier, client: Client
+    driver: Driver, applier: ManifestApplier, client: Client
 ) -> None:
     await started(client, driver=driver).reconcile(wanted("d1", namespace="old"))
     with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and two releases may not have the same object") as refused:
-        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+        await applier.apply([configmap("a")], NEW, {}, ADOPT)
     assert "old/sh.helm.release.v1.demo.v1" in str(refused.value)
     assert await owner(client) == "old/demo"
 
 
-async def test_a_record_without_labels_is_a_record(applying: ManifestApplier, client: Client) -> None:
+async def test_a_record_without_labels_is_a_record(applier: ManifestApplier, client: Client) -> None:
     await started(client).reconcile(wanted("d1", namespace="old"))
     path = "/api/v1/namespaces/old/secrets/sh.helm.release.v1.demo.v1"
     await client.send(
         ApiCall("PATCH", path, body={"metadata": {"labels": None}}, content_type="application/merge-patch+json")
     )
     with pytest.raises(ReleaseFailed, match="two releases may not have the same object"):
-        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+        await applier.apply([configmap("a")], NEW, {}, ADOPT)
 
 
-async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applying: ManifestApplier, client: Client) -> None:
+async def test_the_record_of_a_release_of_a_longer_name_is_anothers(applier: ManifestApplier, client: Client) -> None:
     other = wanted("d1", namespace="old")
     await started(client).reconcile(replace(other, name="demo.v1"))
-    await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
+    await applier.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert await owner(client) == "default/new"
 
 
 @pytest.mark.parametrize("kind", ["secrets", "configmaps"])
 async def test_without_the_right_to_list_records_nothing_is_adopted(
-    kind: str, applying: ManifestApplier, client: Client, sandbox: Sandbox
+    kind: str, applier: ManifestApplier, client: Client, sandbox: Sandbox
 ) -> None:
     sandbox.faults.add(Fault("answer", f"/namespaces/old/{kind}", status=403))
     with pytest.raises(ReleaseFailed, match=f"{FOREIGN}, and it is unknown whether that still exists") as refused:
-        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+        await applier.apply([configmap("a")], NEW, {}, ADOPT)
     assert "grant the right to list secrets and configmaps in namespace old" in str(refused.value)
     assert await owner(client) == "old/demo"
 
 
-async def test_deleted_namespace_needs_no_right(applying: ManifestApplier, client: Client, sandbox: Sandbox) -> None:
+async def test_deleted_namespace_needs_no_right(applier: ManifestApplier, client: Client, sandbox: Sandbox) -> None:
     """Who may list in some namespaces only may not list in one that is gone."""
     await client.send(ApiCall("DELETE", "/api/v1/namespaces/old"))
     sandbox.faults.add(Fault("answer", "/namespaces/old/secrets", status=403))
-    await applying.apply([configmap("a", k="new")], NEW, {}, ADOPT)
+    await applier.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert await owner(client) == "default/new"
 
 
-async def test_an_owner_without_a_namespace_is_not_looked_up(applying: ManifestApplier, client: Client) -> None:
+async def test_an_owner_without_a_namespace_is_not_looked_up(applier: ManifestApplier, client: Client) -> None:
     path, none = f"{MAPS}/a", {"metadata": {"annotations": {"meta.helm.sh/release-namespace": None}}}
     await client.send(ApiCall("PATCH", path, body=none, content_type="application/merge-patch+json"))
     with pytest.raises(ReleaseFailed, match="release /demo of an unknown namespace"):
-        await applying.apply([configmap("a")], NEW, {}, ADOPT)
+        await applier.apply([configmap("a")], NEW, {}, ADOPT)
 
 
 @pytest.mark.slow
-async def test_many_orphans_of_one_release_cost_one_look(applying: ManifestApplier, sandbox: Sandbox) -> None:
+async def test_many_orphans_of_one_release_cost_one_look(applier: ManifestApplier, sandbox: Sandbox) -> None:
     many = [configmap(f"m{number}") for number in range(30)]
-    await applying.apply(many, OLD, {}, TERMS)
+    await applier.apply(many, OLD, {}, TERMS)
     sandbox.faults.requests.clear()
-    assert await applying.apply(many, NEW, {}, ADOPT) == Counts(changed=30)
+    assert await applier.apply(many, NEW, {}, ADOPT) == Counts(changed=30)
     looks = [line for line in sandbox.faults.requests if "/namespaces/old/" in line]
     assert len(looks) == 2
 
 
-async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applying: ManifestApplier, client: Client) -> None:
+async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applier: ManifestApplier, client: Client) -> None:
     def fixed(value: str) -> Any:
         return configmap("f", k=value) | {"immutable": True}
 
-    await applying.apply([fixed("old")], OLD, {}, TERMS)
+    await applier.apply([fixed("old")], OLD, {}, TERMS)
     obj = fixed("new")
     obj["metadata"]["annotations"] = {"hookrunner.io/recreate": "true"}
-    assert await applying.apply([obj], NEW, {}, ADOPT) == Counts(created=1)
-    assert applying.owners.adopted(NEW) == (Adoption("default/ConfigMap/f", "old/demo"),)
+    assert await applier.apply([obj], NEW, {}, ADOPT) == Counts(created=1)
+    assert applier.owners.adopted(NEW) == (Adoption("default/ConfigMap/f", "old/demo"),)
 
 
 async def test_release_that_failed_for_an_orphan_adopts_it_when_allowed(client: Client, world: World) -> None:

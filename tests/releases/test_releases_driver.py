@@ -20,7 +20,7 @@ A, B = configmap("a", x="1"), configmap("b", x="1")
 
 @pytest.fixture
 async def before(client: Client, world: World) -> list[str]:
-    """Two revisions by the driver `configmap`; the records as they are to be."""
+    """Two revisions by the driver `configmap`; the expected records."""
     releases = started(client, driver="configmap")
     await releases.reconcile(wanted("d1", A, B))
     await releases.reconcile(wanted("d2", configmap("a", x="2"), B))

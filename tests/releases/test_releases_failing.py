@@ -1,4 +1,4 @@
-"""What fails, what was interrupted, and what somebody else has left: it is on record, and it heals."""
+"""Failures, interruptions, and what other clients left: they are recorded and corrected."""
 
 import re
 from typing import Any
@@ -174,5 +174,5 @@ async def test_record_without_labels_and_content_should_be_deleted(client: Clien
 
 
 async def patched(client: Client, body: dict[str, Any]) -> None:
-    """Somebody changes the first record."""
+    """Another client changes the first record."""
     await client.send(ApiCall("PATCH", FIRST, {}, body, "application/merge-patch+json"))

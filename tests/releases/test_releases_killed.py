@@ -1,4 +1,4 @@
-"""R12: the process dies after any of its writes, and the next one brings about what is wanted all the same."""
+"""The process dies after any of its writes, and the next one still reaches the desired state."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -123,7 +123,7 @@ class Namespace:
         return items
 
     async def web(self) -> str:
-        """The Deployment's identity and generation, empty if there is none: another one means other pods."""
+        """The Deployment's identity and generation, empty if it does not exist: another one means other pods."""
         found = await self.items("/apis/apps/v1/namespaces/{}/deployments")
         return "".join(f"{one['metadata']['uid']} {one['metadata']['generation']}" for one in found)
 

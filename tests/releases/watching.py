@@ -1,4 +1,4 @@
-"""A cluster as somebody else sees it who changes it, and the parts of a release that watch it."""
+"""A cluster as another client sees and changes it, and the parts of a release that watch it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -85,7 +85,7 @@ class World:
 
 
 class Watched:
-    """A world with a Drift whose findings are told as they come."""
+    """A world with a Drift whose findings are collected."""
 
     def __init__(self, world: World, drift: Drift) -> None:
         self.world = world
@@ -100,7 +100,7 @@ class Watched:
             self.told.append(" ".join((str(finding), *finding.fields)))
 
     async def after(self, seconds: float) -> list[str]:
-        """What is told meanwhile."""
+        """What is reported meanwhile."""
         await asyncio.sleep(seconds)
         told, self.told = self.told, []
         return told

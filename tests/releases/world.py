@@ -49,7 +49,7 @@ class World:
         return str((await self.records.read(revision)).document["info"]["description"])
 
     async def foreign(self, record: ReleaseRecord, **labels: str) -> None:
-        """A record by somebody else."""
+        """A record written by another client."""
         await self.records.create(ReleaseRecord(record.document, labels))
 
     def writes(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The ConfigMap as config (addon-operator.md §2.3, §13.8, §13.14, §13.15, §13.17), and a section written back."""
+"""The ConfigMap as config, and a section written back."""
 
 import textwrap
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which value wins, with the real schemas: layer order, nulls, and what is shared instead of copied (§2.1, §13.8)."""
+"""Which value wins, with the real schemas: layer order, nulls, and what is shared instead of copied."""
 
 from pathlib import Path
 

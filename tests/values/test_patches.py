@@ -1,4 +1,4 @@
-"""Patches of values (addon-operator.md §2.5, §13.11): what is refused, what it does to a document. How patch files are
+"""Patches of values: what is refused, what it does to a document. How patch files are
 read is tested in tests/hooks/test_value_patches.py."""
 
 import orjson

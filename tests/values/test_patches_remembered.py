@@ -1,4 +1,4 @@
-"""Patches of hooks are remembered as few operations that mean the same as all of them (R24), in tables and against a
+"""Patches of hooks are remembered as few operations that mean the same as all of them, in tables and against a
 model that keeps every operation and computes everything anew."""
 
 from collections.abc import Sequence

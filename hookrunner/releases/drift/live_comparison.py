@@ -4,7 +4,7 @@
     edited(applied, live["metadata"], live)      … those of them that have another value
 
 The API server records who has set which field. A field that we applied is ours until another client sets it to another
-value. So an object that no other client has changed has only fields of ours, whatever defaults, units and admission
+value. So an object that no other client has changed has only our fields, whatever defaults, units and admission
 webhooks have made of its values; and fields that others have added were never ours. Values are compared only for fields
 that are not ours, because another client may have taken a field over with the same value. That comparison is lenient:
 the API server leaves out what is empty, fills in what is missing, and writes amounts of resources in its own way

@@ -56,9 +56,9 @@ async def at_rest(client: Client, namespace: str) -> None:
 
 async def test_only_fields_that_would_change_are_shown(client: Client, namespace: str) -> None:
     discovery, identity = Discovery(client), ReleaseId("d", namespace)
-    diffs, applying = Diffs(client, discovery), ManifestApplier(client, KindResolver(discovery))
+    diffs, applier = Diffs(client, discovery), ManifestApplier(client, KindResolver(discovery))
     first = [deployment("one:1", A="a", B="b"), config("x", a="1", b="2"), config("gone")]
-    await applying.apply(first, identity, {}, ReleaseOptions())
+    await applier.apply(first, identity, {}, ReleaseOptions())
     await at_rest(client, namespace)
     assert await diffs.of(identity, first, first) == "No diff found\n"
 
@@ -71,8 +71,8 @@ async def test_only_fields_that_would_change_are_shown(client: Client, namespace
     assert not any(word in shown for word in ("managedFields", "resourceVersion", "status:"))
 
     last = {object_id(obj, identity): obj for obj in first}
-    await applying.apply(second, identity, last, ReleaseOptions())
-    await applying.remove([object_id(first[2], identity)], identity)
+    await applier.apply(second, identity, last, ReleaseOptions())
+    await applier.remove([object_id(first[2], identity)], identity)
     await at_rest(client, namespace)
     assert await diffs.of(identity, second, second) == "No diff found\n"
     assert changes(await diffs.of(identity, [second[0], config("x"), second[2]], second)) == ["-data:", "- a: '1'"]

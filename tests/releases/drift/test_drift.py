@@ -1,4 +1,4 @@
-"""Drift on the sandbox, in virtual time: what is told, how soon, and what is never told (user-pains.md R13)."""
+"""Drift on the sandbox, in virtual time: what is reported, how soon, and what is never reported."""
 
 from collections.abc import AsyncIterator
 from copy import deepcopy

@@ -43,7 +43,7 @@ async def applied(world: World, objects: Sequence[JSON], last: Sequence[JSON] = 
 
 
 async def first(watched: Watched) -> list[str]:
-    """What is told, once anything is."""
+    """The first reports."""
     await until(lambda: bool(watched.told), "something to be told")
     told, watched.told = watched.told, []
     return told

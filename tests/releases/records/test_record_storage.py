@@ -55,7 +55,7 @@ async def test_record_is_read_once_and_again_after_another_client_changed_it(cli
 
 
 async def test_records_in_other_namespaces_are_found_by_their_home(client: Client, sandbox: Sandbox) -> None:
-    """Of two operators in one cluster each sees its own; who may not list all records is told so."""
+    """Each of two operators in a cluster sees its own records; a missing right to list all is an error."""
     for home, name in (("ours", "a"), ("theirs", "b"), ("default", "c")):
         await RecordStorage(client, "secret", home).create(record(name=name))
     ours = RecordStorage(client, "secret", "ours")

@@ -41,7 +41,7 @@ class Late(Client):
         return answer
 
     async def watch(self) -> None:
-        """For ever."""
+        """Until cancelled."""
         async for reports in Watches(self, Discovery(self), Metrics(""), 75).open(Selection("v1", "Secret", "default")):
             self.seen |= {report.version for report in reports if isinstance(report, ObjectSeen)}
 
@@ -52,7 +52,7 @@ async def told(changes: AsyncGenerator[str, None]) -> str:
 
 
 async def marked(client: Client, name: str) -> None:
-    """A release of another name, so that what was told before it is known to be all."""
+    """Write a release of another name: everything reported before it is then complete."""
     document = new_record(wanted("d"), 1, RevisionStatus.DEPLOYED).document
     await RecordStorage(client, "secret").create(ReleaseRecord(document | {"name": name}))
 
