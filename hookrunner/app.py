@@ -8,15 +8,14 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import replace
+from typing import TypeAlias
 
 from hookrunner import __version__, descriptors, log
 from hookrunner.background import Background
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assembled
-from hookrunner.engine.status import Conditions, Status
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog, writable
@@ -33,25 +32,27 @@ from hookrunner.metrics.bounds import Bounds
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
 from hookrunner.options import Compat
 from hookrunner.pacing import TokenBucket
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings, WebSettings
 from hookrunner.signals import Signals
+from hookrunner.status_views import StatusViews
 from hookrunner.web import debug, listen, server
 from hookrunner.web.debug import OverTcp
-from hookrunner.web.module_routes import Modules
 from hookrunner.web.parameters import Parameters, log_level
 from hookrunner.web.watchdog import watched
-from hookrunner.webhooks.needed import Needed
+from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 
 _log = log.get("app")
 
+StartModules: TypeAlias = Callable[[Background, Assembly], None]
+"""Starts the tasks of the modules."""
+
 LEAVING = 5.0
-"""Seconds for which a stopping pod answers reviews as before: API servers find another only when they have heard that
-it goes, and until then each review that it does not answer refuses what somebody wants to do."""
+"""Seconds for which a stopping pod answers reviews as before: API servers switch to another pod only when they learn
+that this one stops. Until then each review without an answer refuses a user's request."""
 
 KILL_AFTER = 5.0
 """Seconds from SIGTERM to SIGKILL for a hook that outlasts the grace."""
@@ -74,9 +75,9 @@ def run(settings: Settings, loading: Lookup | None) -> int:
 async def serve(settings: Settings, loading: Lookup | None) -> int:
     """The whole life of the process."""
     began = time.monotonic()
-    signals, face = Signals(), _face(settings.web)
+    signals, views = Signals(), _build_views(settings.web)
     async with AsyncExitStack() as stack:
-        await _answer(settings, face, stack)
+        await _answer(settings, views, stack)
         if loading is None:
             settings, loading = await _start_sandbox(settings, stack)
         children, jq = _children(), await stack.enter_async_context(Jq())
@@ -84,132 +85,58 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         if found is None:
             return 0
         hooks, connection = found
-        kube = await _connect(settings, connection, face.metrics, stack)
+        kube = await _connect(settings, connection, views.metrics, stack)
         group = await stack.enter_async_context(_tasks())
-        background = face.background = Background(group)
+        background = Background(group)
+        views.add_background(background)
         stack.callback(background.stop)
-        parts = Parts(background, children, jq, kube, face.metrics)
-        built, webhooks, modules = await _assemble(settings, parts, hooks, face, stack)
-        face.shows(built.status, hooks)  # not earlier: nobody is ready of whose modules nothing is known
-        face.webhooks = webhooks
+        parts = Parts(background, children, jq, kube, views.metrics)
+        built, webhooks, start_modules = await _assemble(settings, parts, hooks, views, stack)
+        views.add_engine(built.status, hooks, webhooks)  # not earlier: not ready while modules are unknown
         await webhooks.start()
         built.start()
-        if modules:
-            modules.start(background, built)
+        if start_modules:
+            start_modules(background, built)
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
         if hooks.problems and not hooks.hooks:
             _log.warn("no hook is left, all were left out", left_out=len(hooks.problems))
-        elif not hooks.hooks and not modules:
+        elif not hooks.hooks and not start_modules:
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
-        await _until_asked(signals, face, connection)
-        return await _stop(settings, signals, built, children, face)
+        await _wait_for_end(signals, webhooks, connection)
+        return await _stop(settings, signals, built, children, webhooks)
 
 
-class Conditioned(Protocol):
-    """Something that has to be ready."""
-
-    def conditions(self) -> dict[str, tuple[bool, str]]: ...
-
-
-class Converging(Conditioned, Protocol):
-    """The modules, as they are seen."""
-
-    def converge(self) -> ConvergeDump: ...
-
-
-class Working(Protocol):
-    """The modules, likewise."""
-
-    def start(self, background: Background, built: Assembly) -> None: ...
-
-
-class Answering(Conditioned, Protocol):
-    """The webhooks, as far as there are any."""
-
-    @property
-    def open(self) -> bool: ...
-
-    def leave(self) -> None: ...
-
-    async def finish(self, grace: float) -> None: ...
-
-
-@dataclass(eq=False)
-class Face:
-    """What the servers show; before the engine is there, that it is not."""
-
-    metrics: Metrics
-    hook_metrics: HookMetrics
-    background: Background | None = None
-    status: Status | None = None
-    left_out: str = ""
-    webhooks: Answering | None = None
-    modules: Converging | None = None
-    views: Modules | None = None
-    _conditions: Conditions = field(default_factory=Conditions)
-
-    def shows(self, status: Status, hooks: Catalog) -> None:
-        """From now on there is an engine."""
-        self.status = status
-        self.left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
-
-    def conditions(self) -> Sequence[Condition]:
-        """For `/readyz`."""
-        loaded = self.status is not None
-        state = {"hooks": (loaded, self.left_out if loaded else "hooks are being loaded")}
-        if self.background:
-            state["background"] = self.background.condition()
-        shown = (self.status, self.webhooks, self.modules)
-        return self._conditions.of(state | {k: v for one in shown if one for k, v in one.conditions().items()})
-
-    def converge(self) -> ConvergeDump:
-        """For `/status/converge`."""
-        return self.modules.converge() if self.modules else ConvergeDump()
-
-    def queues(self) -> Sequence[QueueDump]:
-        """For `queue list`."""
-        return self.status.queues() if self.status else []
-
-    def hooks(self) -> Sequence[str]:
-        """For `hook list`."""
-        return self.status.hooks() if self.status else []
-
-    def snapshots(self, hook: str) -> Sequence[SnapshotDump] | None:
-        """For `hook snapshot`."""
-        return self.status.snapshots(hook) if self.status else None
-
-
-def _face(web: WebSettings) -> Face:
+def _build_views(web: WebSettings) -> StatusViews:
     metrics = Metrics(web.metrics_prefix, web.queue_actions)
     of_hooks = HookMetrics(Bounds(web.hook_metric_samples, web.hook_metrics_samples), metrics.sample_names())
     metrics.hook_metrics_samples.from_function(lambda: [((), of_hooks.samples)])
     metrics.hook_metrics_refused.from_function(of_hooks.refused.items)
-    return Face(metrics, of_hooks)
+    return StatusViews(metrics, of_hooks)
 
 
-async def _answer(settings: Settings, face: Face, stack: AsyncExitStack) -> None:
+async def _answer(settings: Settings, views: StatusViews, stack: AsyncExitStack) -> None:
     """Open the public port and the debug socket."""
     web = settings.web
-    converge = face.converge if settings.modules.on else None
+    converge = views.converge if settings.modules.on else None
     unready = 500 if settings.compat is Compat.ADDON else 503
-    pages = server.Pages(face.metrics.pieces, face.hook_metrics.pieces, face.conditions, converge, unready)
+    pages = server.Pages(views.metrics.pieces, views.hook_metrics.pieces, views.conditions, converge, unready)
     public = listen.on_port(web.address, web.port, "--listen-port")
     await stack.enter_async_context(listen.serve(server.application(pages), public, most=web.connections))
     stack.enter_context(watched(public))
     private = await stack.enter_async_context(listen.on_path(web.debug_sockets))
     parameters = Parameters([log_level(settings.log.level)])
-    views = debug.Views(face.queues, face.hooks, face.snapshots, parameters, lambda: face.views)
-    await stack.enter_async_context(listen.serve(debug.application(views), private))
+    shown = debug.Views(views.queues, views.hooks, views.snapshots, parameters, views.modules)
+    await stack.enter_async_context(listen.serve(debug.application(shown), private))
     if web.debug_address is not None:
         open_to_all = listen.on_port(*web.debug_address, "--debug-http-addr")
         over_tcp = OverTcp(web.debug_address[0], secret=bool(settings.modules.config_secret))
-        await stack.enter_async_context(listen.serve(debug.application(views, over_tcp), open_to_all))
+        await stack.enter_async_context(listen.serve(debug.application(shown, over_tcp), open_to_all))
 
 
 async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Settings, Lookup]:
     """Make the cluster; from here on it is like any other, and nothing that the settings say leads to another one. Its
     kubeconfig is a file that no other sandbox overwrites."""
-    # 0.1 s, which nobody else has to pay.
+    # 0.1 s, which a start on a real cluster need not pay.
     from hookrunner.embedded import embedded, write_kubeconfig
 
     sandbox = await stack.enter_async_context(embedded(settings.sandbox, settings.hooks.tmp_dir))
@@ -250,13 +177,13 @@ async def _connect(settings: Settings, connection: Connection, metrics: Metrics,
 
 
 async def _assemble(
-    settings: Settings, parts: Parts, hooks: Catalog, face: Face, stack: AsyncExitStack
-) -> tuple[Assembly, Needed, Working | None]:
+    settings: Settings, parts: Parts, hooks: Catalog, views: StatusViews, stack: AsyncExitStack
+) -> tuple[Assembly, LazyWebhooks, StartModules | None]:
     """The engine, its webhooks and, if there are modules directories, the modules with what users have configured."""
     if not settings.modules.on:
-        built = assembled(settings, parts, face.hook_metrics, hooks)
-        return built, Needed(settings, built.declared, parts, stack), None
-    # 0.1 s, which nobody else has to pay.
+        built = assembled(settings, parts, views.hook_metrics, hooks)
+        return built, LazyWebhooks(settings, built.declared, parts, stack), None
+    # 0.1 s, which a start without modules need not pay.
     from hookrunner.convergence import assembly
     from hookrunner.modules import shelf
 
@@ -264,13 +191,13 @@ async def _assemble(
         await asyncio.to_thread(writable.check, directory, settings.hooks)
     found = await asyncio.to_thread(shelf.read, settings.modules)
     configured = assembly.configuration(settings, found, parts.kube)
-    built = assembled(settings, parts, face.hook_metrics, hooks, configured.values)
-    webhooks = Needed(settings, built.declared, parts, stack)
+    built = assembled(settings, parts, views.hook_metrics, hooks, configured.values)
+    webhooks = LazyWebhooks(settings, built.declared, parts, stack)
     context = assembly.convergence(settings, configured, parts, built, webhooks)
     modules = await stack.enter_async_context(context)
-    face.modules, face.views = modules.status, modules.views
+    views.add_modules(modules.status, modules.views)
     await modules.prepare()
-    return built, webhooks, modules
+    return built, webhooks, modules.start
 
 
 @asynccontextmanager
@@ -286,18 +213,20 @@ async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
         raise refused.exceptions[0] from None
 
 
-async def _until_asked(signals: Signals, face: Face, connection: Connection) -> None:
-    """Run until somebody asks for the end; a pod then answers reviews until the API server has found another."""
+async def _wait_for_end(signals: Signals, webhooks: LazyWebhooks, connection: Connection) -> None:
+    """Run until a signal; a pod then answers reviews until the API server has found another."""
     await signals.asked.wait()
-    if face.webhooks and face.webhooks.open and connection.in_pod:
-        face.webhooks.leave()
+    if webhooks.open and connection.in_pod:
+        webhooks.leave()
         await signals.unless_hurried(asyncio.sleep(LEAVING))
 
 
-async def _stop(settings: Settings, signals: Signals, built: Assembly, children: Children, face: Face) -> int:
+async def _stop(
+    settings: Settings, signals: Signals, built: Assembly, children: Children, webhooks: LazyWebhooks
+) -> int:
     """0 if every hook ended by itself, 1 if one had to be ended."""
     _log.info("stopping")
-    await signals.unless_hurried(_finished(settings, built.queues, face))
+    await signals.unless_hurried(_finish_running(settings, built.queues, webhooks))
     ended = len(children)
     patience = 0.0 if signals.hurried.is_set() else KILL_AFTER
     await children.stop(patience)
@@ -306,9 +235,8 @@ async def _stop(settings: Settings, signals: Signals, built: Assembly, children:
     return 1 if ended else 0
 
 
-async def _finished(settings: Settings, queues: Queues, face: Face) -> None:
-    """Begin nothing new, and let what runs come to its end, within its grace."""
+async def _finish_running(settings: Settings, queues: Queues, webhooks: LazyWebhooks) -> None:
+    """Start no task; wait for running hooks and reviews, at most for the grace."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(queues.stop(settings.engine.shutdown_grace))
-        if face.webhooks:
-            tasks.create_task(face.webhooks.finish(settings.engine.shutdown_grace))
+        tasks.create_task(webhooks.finish(settings.engine.shutdown_grace))

@@ -7,10 +7,10 @@ import pytest
 from structlog.contextvars import get_contextvars
 
 from hookrunner import log
-from hookrunner.app import Face
 from hookrunner.background import STEADY, Background
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
+from hookrunner.status_views import StatusViews
 
 pytestmark = pytest.mark.looptime
 
@@ -110,10 +110,10 @@ async def test_of_many_failing_tasks_some_are_named(background: Background) -> N
 
 
 async def test_readyz_names_the_task_that_fails_and_says_since_when(background: Background) -> None:
-    face = Face(Metrics(), HookMetrics())
-    face.background = background
+    views = StatusViews(Metrics(), HookMetrics())
+    views.add_background(background)
     background.keep(WATCH, failing(99))
     await asyncio.sleep(5)
-    condition = {one.name: one for one in face.conditions()}["background"]
+    condition = {each.name: each for each in views.conditions()}["background"]
     assert not condition.ready
     assert f"{WATCH} failed 3 times since" in condition.message

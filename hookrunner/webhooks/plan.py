@@ -19,7 +19,7 @@ _BOTH: frozenset[ReviewKind] = frozenset({"admission", "conversion"})
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Surroundings:
     """In which surroundings the program runs: the namespace of its credentials, and whether those are a pod's."""
 
     namespace: str = ""
@@ -27,7 +27,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class CertificateFiles:
     """Certificates in files."""
 
     cert: Path
@@ -39,7 +39,7 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class CertificateSecret:
     """Certificates in a Secret; `own` are made by us."""
 
     namespace: str
@@ -51,7 +51,7 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerPlan:
     """One port. `flag` is what the user would change about it; `names` are those that its certificate has to be for, as
     far as they are known before it listens."""
 
@@ -60,7 +60,7 @@ class Server:
     port: int
     flag: str
     client_cas: tuple[Path, ...]
-    certificates: Files | Secret
+    certificates: CertificateFiles | CertificateSecret
     names: tuple[str, ...]
 
     @property
@@ -80,21 +80,21 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WebhookPlan:
     """The servers, and where the API server finds each kind. In a sandbox that is a port of this machine, known only
     when the server listens."""
 
-    servers: tuple[Server, ...]
+    servers: tuple[ServerPlan, ...]
     admission: Target
     conversion: Target
     by_port: bool = False
 
-    def way_to(self, server: Server) -> str:
+    def way_to(self, server: ServerPlan) -> str:
         """How the API server gets to one of the servers, for a person."""
         targets = {"admission": self.admission, "conversion": self.conversion}
         return ", ".join(dict.fromkeys(str(targets[kind]) for kind in sorted(server.kinds)))
 
-    def found_at(self, port: int) -> "Plan":
+    def found_at(self, port: int) -> "WebhookPlan":
         """With the port on which the server listens, where that matters."""
         if not self.by_port:
             return self
@@ -107,7 +107,7 @@ def kinds(hooks: Iterable[Hook]) -> frozenset[ReviewKind]:
     return frozenset(kind for hook in hooks for kind in hook.config.reviews)
 
 
-def plan(settings: Settings, wanted: frozenset[ReviewKind], where: Where) -> Plan:
+def plan(settings: Settings, wanted: frozenset[ReviewKind], where: Surroundings) -> WebhookPlan:
     """Raises StartRefused if the API server could not find us."""
     url, sandbox = settings.webhooks.url, settings.sandbox.enabled
     settings = _in_sandbox(settings) if sandbox and not url else settings
@@ -120,7 +120,7 @@ def plan(settings: Settings, wanted: frozenset[ReviewKind], where: Where) -> Pla
             "--webhook-url leads to one port, and hooks declare both admission and conversion webhooks: "
             "give that port with --webhook-port"
         )
-    return Plan(servers, *targets(settings, namespace), by_port=sandbox and not url)
+    return WebhookPlan(servers, *targets(settings, namespace), by_port=sandbox and not url)
 
 
 def _in_sandbox(settings: Settings) -> Settings:
@@ -129,7 +129,7 @@ def _in_sandbox(settings: Settings) -> Settings:
     return replace(settings, webhooks=webhooks, validating=replace(settings.validating, address=LOOPBACK))
 
 
-def _check_service(settings: Settings, where: Where) -> None:
+def _check_service(settings: Settings, where: Surroundings) -> None:
     if not (where.in_pod or settings.kube.namespace):
         raise StartRefused(
             "hooks declare webhooks, and this process is in no pod: say how the API server reaches it with "
@@ -138,7 +138,7 @@ def _check_service(settings: Settings, where: Where) -> None:
         )
 
 
-def _servers(settings: Settings, wanted: frozenset[ReviewKind], namespace: str) -> tuple[Server, ...]:
+def _servers(settings: Settings, wanted: frozenset[ReviewKind], namespace: str) -> tuple[ServerPlan, ...]:
     one = settings.webhooks.port
     if one is not None:
         # Modules may come with any kind of webhook, and a port is opened only once.
@@ -160,12 +160,12 @@ def _server(
     namespace: str,
     own: ValidatingSettings | ConversionSettings,
     place: tuple[int, str],
-) -> Server:
+) -> ServerPlan:
     source = settings.webhooks.certs
-    files = Files(own.cert, own.key, own.ca)
+    files = CertificateFiles(own.cert, own.key, own.ca)
     use_files = source.kind == "files" or (source.kind == "auto" and _is_there(own.cert))
-    secret = Secret(namespace, source.secret, source.kind != "secret")
-    return Server(
+    secret = CertificateSecret(namespace, source.secret, source.kind != "secret")
+    return ServerPlan(
         serves,
         own.address,
         *place,

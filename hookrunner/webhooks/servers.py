@@ -17,7 +17,7 @@ from hookrunner.web import listen
 from hookrunner.web.review_limits import CONNECTIONS, MemoryBudget, ReviewBound, ReviewLimits, bytes_of
 from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
-from hookrunner.webhooks.plan import Files, Plan, Secret, Server, Where, plan
+from hookrunner.webhooks.plan import CertificateFiles, CertificateSecret, ServerPlan, Surroundings, WebhookPlan, plan
 from hookrunner.webhooks.rotation import Publish, Rotation
 
 _log = log.get("webhooks")
@@ -55,19 +55,19 @@ class Servers:
         self._opening = asyncio.Lock()
         parts.metrics.webhook_certificate_expiry.from_function(self._expiries)
 
-    async def open(self, kinds: frozenset[ReviewKind]) -> Plan:
+    async def open(self, kinds: frozenset[ReviewKind]) -> WebhookPlan:
         """Have reviews of these kinds answered, beside those of earlier calls; where they are. Raises StartRefused."""
         async with self._opening:
             connection = self._parts.kube.connection
             self._kinds |= kinds
-            planned = plan(self._settings, self._kinds, Where(connection.namespace, connection.in_pod))
+            planned = plan(self._settings, self._kinds, Surroundings(connection.namespace, connection.in_pod))
             for server in planned.servers:
                 if server.name not in self._ports:
                     await self._open(server, planned)
                 planned = planned.found_at(self._ports[server.name])
             return planned
 
-    async def _open(self, server: Server, planned: Plan) -> None:
+    async def _open(self, server: ServerPlan, planned: WebhookPlan) -> None:
         sock = listen.on_port(server.address, server.port, server.flag)
         port = sock.getsockname()[1]
         reached_by = planned.found_at(port).way_to(server)
@@ -88,7 +88,7 @@ class Servers:
         self.rotations.append(rotation)
         self._follow(server, listener, rotation)
 
-    def _follow(self, server: Server, listener: TlsListener, rotation: Rotation) -> None:
+    def _follow(self, server: ServerPlan, listener: TlsListener, rotation: Rotation) -> None:
         def shown() -> Coroutine[None, None, None]:
             latest = LatestMaterial(str(server.certificates))
             return rotation.follow(latest, _materials(latest, server, self._parts.kube))
@@ -102,11 +102,11 @@ class Servers:
         return (((one.server,), one.shown.expires) for one in self.rotations if one.shown)
 
 
-def _materials(latest: LatestMaterial, server: Server, kube: Kube) -> AsyncGenerator[Material, None]:
+def _materials(latest: LatestMaterial, server: ServerPlan, kube: Kube) -> AsyncGenerator[Material, None]:
     match server.certificates:
-        case Files(cert, key, ca):
+        case CertificateFiles(cert, key, ca):
             return from_files(latest, cert, key, ca)
-        case Secret(namespace, name, True):
+        case CertificateSecret(namespace, name, True):
             return own(latest, kube.patcher, kube.watches, DesiredCertificate(namespace, name, server.names))
-        case Secret(namespace, name):
+        case CertificateSecret(namespace, name):
             return from_secret(latest, kube.watches, namespace, name)

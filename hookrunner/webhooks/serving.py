@@ -24,7 +24,7 @@ from hookrunner.registration.claims import claim
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, no_registrations
 from hookrunner.registration.registrar import Registrar
 from hookrunner.settings import Settings
-from hookrunner.webhooks.plan import Plan, kinds
+from hookrunner.webhooks.plan import WebhookPlan, kinds
 from hookrunner.webhooks.rotation import Publish
 from hookrunner.webhooks.servers import Servers
 
@@ -122,7 +122,7 @@ class Webhooks:
             problems = "; ".join(one.problem for one in self._servers.rotations if one.problem)
             raise RegistrationFailed(f"webhooks cannot be registered yet: {problems}") from None
 
-    async def _reached(self, planned: Plan, wanted: frozenset[ReviewKind]) -> None:
+    async def _reached(self, planned: WebhookPlan, wanted: frozenset[ReviewKind]) -> None:
         """A registration that leads nowhere may refuse everything, and nobody expects that of turning on a module."""
         targets = {"admission": planned.admission, "conversion": planned.conversion}
         for target in [targets[kind] for kind in sorted(wanted) if not targets[kind].url]:
@@ -136,7 +136,7 @@ class Webhooks:
             except KubeError:
                 continue  # there may be no right to look
 
-    def _wish(self, planned: Plan, hooks: Iterable[Hook]) -> DesiredRegistrations:
+    def _wish(self, planned: WebhookPlan, hooks: Iterable[Hook]) -> DesiredRegistrations:
         name, declared = self._settings.validating.configuration, self._declared
         wanted = desired_registrations(hooks, name, planned.admission, planned.conversion, declared.incomplete)
         return replace(wanted, sure=declared.sure)

@@ -8,12 +8,12 @@ from hookrunner.errors import StartRefused
 from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind
 from hookrunner.options import Compat
 from hookrunner.settings import Settings, load
-from hookrunner.webhooks.plan import Files, Secret, Where, kinds, plan
+from hookrunner.webhooks.plan import CertificateFiles, CertificateSecret, Surroundings, kinds, plan
 from tests.tables import each
 
 ADMISSION: frozenset[ReviewKind] = frozenset({"admission"})
 BOTH: frozenset[ReviewKind] = frozenset({"admission", "conversion"})
-POD = Where("operators", in_pod=True)
+POD = Surroundings("operators", in_pod=True)
 
 
 def settings(**flags: str) -> Settings:
@@ -51,7 +51,7 @@ def test_the_way_to_a_server_is_told() -> None:
     assert both.way_to(both.servers[0]) == ", ".join(services)
     apart = plan(settings(), BOTH, POD)
     assert [apart.way_to(server) for server in apart.servers] == list(services)
-    by_url = plan(settings(webhook_url="https://10.0.0.7", webhook_port="443"), BOTH, Where())
+    by_url = plan(settings(webhook_url="https://10.0.0.7", webhook_port="443"), BOTH, Surroundings())
     assert by_url.way_to(by_url.servers[0]) == "https://10.0.0.7"
 
 
@@ -72,14 +72,14 @@ def test_a_certificate_is_for_both_services_since_all_servers_share_it() -> None
 
 
 def test_by_url_the_certificate_is_for_its_host() -> None:
-    planned = plan(settings(webhook_url="https://10.0.0.7:9680"), ADMISSION, Where())
+    planned = plan(settings(webhook_url="https://10.0.0.7:9680"), ADMISSION, Surroundings())
     assert planned.servers[0].names == ("10.0.0.7",)
     assert planned.admission.url == "https://10.0.0.7:9680"
     assert planned.found_at(9680) == planned
 
 
 def test_in_a_sandbox_one_free_port_of_this_machine_is_enough() -> None:
-    planned = plan(settings(sandbox="true"), BOTH, Where())
+    planned = plan(settings(sandbox="true"), BOTH, Surroundings())
     (server,) = planned.servers
     assert (server.address, server.port, server.names) == ("127.0.0.1", 0, ("127.0.0.1",))
     assert planned.found_at(4711).conversion.url == "https://127.0.0.1:4711"
@@ -87,33 +87,33 @@ def test_in_a_sandbox_one_free_port_of_this_machine_is_enough() -> None:
 
 def test_outside_of_pods_somebody_has_to_say_where_we_are() -> None:
     with pytest.raises(StartRefused, match="--webhook-url https://HOST:PORT"):
-        plan(settings(), BOTH, Where("default"))
-    assert plan(settings(namespace="mine"), BOTH, Where("default")).admission.namespace == "mine"
+        plan(settings(), BOTH, Surroundings("default"))
+    assert plan(settings(namespace="mine"), BOTH, Surroundings("default")).admission.namespace == "mine"
 
 
 def test_one_url_leads_to_one_port() -> None:
     url = {"webhook_url": "https://10.0.0.7"}
     with pytest.raises(StartRefused, match="give that port with --webhook-port"):
-        plan(settings(**url), BOTH, Where())
-    assert len(plan(settings(**url, webhook_port="443"), BOTH, Where()).servers) == 1
+        plan(settings(**url), BOTH, Surroundings())
+    assert len(plan(settings(**url, webhook_port="443"), BOTH, Surroundings()).servers) == 1
 
 
 def test_certificates_are_in_files_if_there_are_files(tmp_path: Path) -> None:
     cert = tmp_path / "tls.crt"
     flags = {"validating_webhook_server_cert": str(cert)}
     (without,) = plan(settings(**flags), ADMISSION, POD).servers
-    assert without.certificates == Secret("operators", "hookrunner-webhook-certs", own=True)
+    assert without.certificates == CertificateSecret("operators", "hookrunner-webhook-certs", own=True)
     cert.touch()
     (server,) = plan(settings(**flags), ADMISSION, POD).servers
-    assert isinstance(server.certificates, Files)
+    assert isinstance(server.certificates, CertificateFiles)
     (other,) = plan(settings(**flags, webhook_certs="secret:mine"), ADMISSION, POD).servers
-    assert other.certificates == Secret("operators", "mine", own=False)
+    assert other.certificates == CertificateSecret("operators", "mine", own=False)
 
 
 def test_files_that_cannot_be_looked_at_are_not_passed_over(tmp_path: Path) -> None:
     flags = {"validating_webhook_server_cert": str(tmp_path / ("x" * 300))}
     (server,) = plan(settings(**flags), ADMISSION, POD).servers
-    assert isinstance(server.certificates, Files)
+    assert isinstance(server.certificates, CertificateFiles)
 
 
 def test_a_predecessors_names_are_kept() -> None:

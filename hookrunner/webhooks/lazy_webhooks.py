@@ -1,4 +1,4 @@
-"""Webhooks as far as they are needed: put together when the first hook wants to be asked, and not imported before."""
+"""The webhooks of the program, which are built and imported only when the first hook declares one."""
 
 import asyncio
 import time
@@ -17,8 +17,8 @@ from hookrunner.registration.removal import has_leftovers, withdraw
 from hookrunner.settings import Settings
 
 
-class Served(Protocol):
-    """`serving.Webhooks`."""
+class OpenWebhooks(Protocol):
+    """`serving.Webhooks`, which is imported late: see `LazyWebhooks._serve`."""
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None: ...
 
@@ -29,8 +29,8 @@ class Served(Protocol):
     async def finish(self, grace: float) -> None: ...
 
 
-class Needed:
-    """`stack` closes what is opened."""
+class LazyWebhooks:
+    """Opens the webhook servers when they are needed, and registers webhooks. `stack` closes what is opened."""
 
     def __init__(self, settings: Settings, declared: ReviewDeclarations, parts: Parts, stack: AsyncExitStack) -> None:
         self._settings = settings
@@ -38,30 +38,34 @@ class Needed:
         self._parts = parts
         self._stack = stack
         self._opening = asyncio.Lock()
-        self._served: Served | None = None
+        self._served: OpenWebhooks | None = None
 
     @property
     def open(self) -> bool:
-        """May anybody be asked?"""
+        """Whether the webhook ports are open."""
         return self._served is not None
 
     async def start(self) -> None:
-        """Have the hooks asked that there are at the start; without any, take away what those of an earlier life may
-        have registered. Raises StartRefused."""
-        # A port that was asked for is one that a Service or a probe counts on, also while no hook needs it.
+        """Serve and register the webhooks of the first hooks; without any, remove the registrations of earlier runs.
+
+        Raises StartRefused.
+        """
+        # A Service or a probe may count on a configured port, also while no hook needs it.
         if self._declared.kinds or self._settings.webhooks.port is not None:
             await self._serve()
         elif not self._declared.incomplete:
             self._parts.background.keep("removal of registrations", self._withdraw, ends=True)
 
     async def has_leftovers(self) -> bool:
-        """Is anything registered that no hook asks for as far as that is known? Raises KubeError."""
-        known = replace(self._wish(), incomplete=False)
+        """Whether anything is registered that no known hook declares. Raises KubeError."""
+        known = replace(self._desired(), incomplete=False)
         return await has_leftovers(self._parts.kube.patcher, known)
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
-        """Ask those who are to be asked now; return when the webhooks of `mine` are registered, and what nobody asks
-        for any more is not. Raises RegistrationFailed."""
+        """Register what hooks declare now, and withdraw the rest.
+
+        Returns when the webhooks of `mine` are registered and the rest is withdrawn. Raises RegistrationFailed.
+        """
         if self._served is None and not self._declared.kinds:
             await self._withdraw()
             return
@@ -72,34 +76,36 @@ class Needed:
             raise RegistrationFailed(str(error)) from error
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
-        """For `/readyz`: nothing as long as there are no webhooks."""
+        """The conditions for `/readyz`; empty without webhooks."""
         return self._served.conditions() if self._served else {}
 
     def leave(self) -> None:
-        """Answer as before, and let the API server find others."""
+        """Keep answering, and let API servers switch to other replicas."""
         if self._served:
             self._served.leave()
 
     async def finish(self, grace: float) -> None:
-        """Take no more reviews, and return when those that run are answered, or after so many seconds."""
+        """Accept no more reviews; return when running ones are answered, or after `grace` seconds."""
         if self._served:
             await self._served.finish(grace)
 
-    async def _serve(self) -> Served:
-        # 0.1 s and 8 MB, which nobody else has to pay.
+    async def _serve(self) -> OpenWebhooks:
+        # 0.1 s and 8 MB, which a program without webhooks need not pay.
         from hookrunner.webhooks.serving import serving
 
         async with self._opening:
             if self._served is None:
-                found = serving(self._settings, self._declared, self._parts)
-                self._served = await self._stack.enter_async_context(found)
+                webhooks = serving(self._settings, self._declared, self._parts)
+                self._served = await self._stack.enter_async_context(webhooks)
             return self._served
 
     async def _withdraw(self) -> None:
-        await withdraw(self._parts.kube.patcher, self._wish(), claim(time.time()))
+        await withdraw(self._parts.kube.patcher, self._desired(), claim(time.time()))
 
-    def _wish(self) -> DesiredRegistrations:
+    def _desired(self) -> DesiredRegistrations:
         settings, declared = self._settings, self._declared
-        found = targets(settings, own_namespace(settings, self._parts.kube.connection.namespace))
-        wanted = desired_registrations(declared.asked, settings.validating.configuration, *found, declared.incomplete)
-        return replace(wanted, sure=declared.sure)
+        addresses = targets(settings, own_namespace(settings, self._parts.kube.connection.namespace))
+        desired = desired_registrations(
+            declared.asked, settings.validating.configuration, *addresses, declared.incomplete
+        )
+        return replace(desired, sure=declared.sure)

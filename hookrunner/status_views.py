@@ -1,0 +1,85 @@
+"""What the HTTP servers show: readiness, the converge, queues, hooks, snapshots.
+
+The servers open before hooks are loaded and before there is an engine. Until then the views say so.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hookrunner.background import Background
+from hookrunner.engine.status import Conditions, Status
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
+from hookrunner.web.module_routes import Modules
+from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
+
+
+class ModuleStatus(Protocol):
+    """`convergence.status.ModuleStatus`, which is imported only if there are modules: that costs 0.1 s."""
+
+    def conditions(self) -> dict[str, tuple[bool, str]]: ...
+
+    def converge(self) -> ConvergeDump: ...
+
+
+class StatusViews:
+    """Reads the parts of the program that exist so far; each is added once, when it begins."""
+
+    def __init__(self, metrics: Metrics, hook_metrics: HookMetrics) -> None:
+        self.metrics = metrics
+        self.hook_metrics = hook_metrics
+        self._conditions = Conditions()
+        self._background: Background | None = None
+        self._engine: Status | None = None
+        self._webhooks: LazyWebhooks | None = None
+        self._modules: ModuleStatus | None = None
+        self._module_views: Modules | None = None
+        self._left_out = ""
+
+    def add_background(self, background: Background) -> None:
+        """Show whether background tasks run."""
+        self._background = background
+
+    def add_modules(self, status: ModuleStatus, views: Modules) -> None:
+        """Show the modules."""
+        self._modules = status
+        self._module_views = views
+
+    def add_engine(self, status: Status, hooks: Catalog, webhooks: LazyWebhooks) -> None:
+        """Show the engine and the webhooks. From now on hooks count as loaded, so modules must be added before."""
+        self._engine = status
+        self._webhooks = webhooks
+        self._left_out = "; ".join(f"left out: {problem.hook}" for problem in hooks.problems)
+
+    def conditions(self) -> Sequence[Condition]:
+        """The conditions for `/readyz`."""
+        loaded = self._engine is not None
+        state = {"hooks": (loaded, self._left_out if loaded else "hooks are being loaded")}
+        if self._background:
+            state["background"] = self._background.condition()
+        for part in (self._engine, self._webhooks, self._modules):
+            if part:
+                state |= part.conditions()
+        return self._conditions.of(state)
+
+    def converge(self) -> ConvergeDump:
+        """The converge, for `/status/converge`."""
+        return self._modules.converge() if self._modules else ConvergeDump()
+
+    def modules(self) -> Modules | None:
+        """The views of modules, None until there are modules."""
+        return self._module_views
+
+    def queues(self) -> Sequence[QueueDump]:
+        """The queues, for `queue list`."""
+        return self._engine.queues() if self._engine else []
+
+    def hooks(self) -> Sequence[str]:
+        """The names of hooks, for `hook list`."""
+        return self._engine.hooks() if self._engine else []
+
+    def snapshots(self, hook: str) -> Sequence[SnapshotDump] | None:
+        """The snapshots of a hook, for `hook snapshot`. None if there is no such hook."""
+        return self._engine.snapshots(hook) if self._engine else None
