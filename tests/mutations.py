@@ -2,7 +2,7 @@
 
     python -m tests.mutations [NUMBER …]
 
-It works on a copy of the last commit. The tests of the named folder run first; if they pass, all quick tests do; if
+It works on a copy of the last commit. The tests of the named file run first; if they pass, all quick tests do; if
 these pass too, the row says MISSED, and the exit code is 1. A test that catches must pass without the mutation. A text
 that is gone from its file is an error: give the row a new one.
 """
@@ -29,49 +29,97 @@ class Mutation:
 
 
 MUTATIONS = (
-    Mutation("hookrunner/engine/queues.py", "task.failures += 1", "task.failures += 0", "tests/engine"),
-    Mutation("hookrunner/engine/queues.py", "if failures > 5:", "if failures > 50:", "tests/engine"),
+    Mutation("hookrunner/engine/queues.py", "task.failures += 1", "task.failures += 0", "tests/engine/test_queues.py"),
+    Mutation("hookrunner/engine/queues.py", "if failures > 5:", "if failures > 50:", "tests/engine/test_queues.py"),
     Mutation(
-        "hookrunner/kube/informer.py", "yield from map(Deleted, self._relist.unseen)", "yield from ()", "tests/kube"
+        "hookrunner/kube/informer.py",
+        "yield from map(Deleted, self._relist.unseen)",
+        "yield from ()",
+        "tests/kube/test_informer.py",
     ),
-    Mutation("hookrunner/kube/watch_cursor.py", '["type"] == "ERROR"', '["type"] == "NEVER"', "tests/kube"),
-    Mutation("hookrunner/model/tasks.py", "self.allow_failure == other.allow_failure", "bool(other)", "tests/engine"),
-    Mutation("hookrunner/values/layers.py", "return low | over", "return over | low", "tests/values"),
-    Mutation("hookrunner/values/patches.py", '"add" and not isinstance(op', '"add" and isinstance(op', "tests/values"),
     Mutation(
-        "hookrunner/modules/enabled.py", "None if answer.wanted else", "None if not answer.wanted else", "tests/modules"
+        "hookrunner/kube/watch_cursor.py",
+        '["type"] == "ERROR"',
+        '["type"] == "NEVER"',
+        "tests/kube/test_watch_cursor.py",
     ),
-    Mutation("hookrunner/modules/order.py", "[module.name] if module.traits.gate else []", "[]", "tests/modules"),
+    Mutation(
+        "hookrunner/model/tasks.py",
+        "self.allow_failure == other.allow_failure",
+        "bool(other)",
+        "tests/engine/test_merging.py",
+    ),
+    Mutation("hookrunner/values/layers.py", "return low | over", "return over | low", "tests/values/test_layers.py"),
+    Mutation(
+        "hookrunner/values/patches.py",
+        '"add" and not isinstance(op',
+        '"add" and isinstance(op',
+        "tests/values/test_patches.py",
+    ),
+    Mutation(
+        "hookrunner/modules/enabled.py",
+        "None if answer.wanted else",
+        "None if not answer.wanted else",
+        "tests/modules/test_enabled.py",
+    ),
+    Mutation(
+        "hookrunner/modules/order.py",
+        "[module.name] if module.traits.gate else []",
+        "[]",
+        "tests/modules/test_order.py",
+    ),
     Mutation("hookrunner/private_files.py", "mode: int = 0o600", "mode: int = 0o644", "tests/test_embedded.py"),
     Mutation("hookrunner/redaction.py", "key=len, reverse=True", "key=len", "tests/test_redaction.py"),
     Mutation("hookrunner/cron.py", "+ 1) * self.period", "+ 2) * self.period", "tests/test_cron.py"),
-    Mutation("kubetypes/quantities.py", "abs(value) < 1024", "abs(value) < 1000", "tests/kubetypes"),
-    Mutation("hookrunner/web/server.py", "unready: int = 503", "unready: int = 200", "tests/web"),
-    Mutation("hookrunner/certificates/issuing.py", "* 2 / 3", "* 1 / 2", "tests/certificates"),
-    Mutation("hookrunner/releases/ownership.py", '.strip().lower() == "keep"', '.strip() == "keep"', "tests/releases"),
+    Mutation("kubetypes/quantities.py", "abs(value) < 1024", "abs(value) < 1000", "tests/kubesandbox/builtin"),
+    Mutation("hookrunner/web/server.py", "unready: int = 503", "unready: int = 200", "tests/web/test_server.py"),
+    Mutation("hookrunner/certificates/issuing.py", "* 2 / 3", "* 1 / 2", "tests/certificates/test_issuing.py"),
+    Mutation(
+        "hookrunner/releases/ownership.py",
+        '.strip().lower() == "keep"',
+        '.strip() == "keep"',
+        "tests/releases/test_ownership.py",
+    ),
     Mutation(
         "hookrunner/releases/readiness.py",
         "self.failed or not self.not_ready()",
         "not self.not_ready()",
-        "tests/releases",
+        "tests/releases/test_readiness.py",
     ),
     Mutation(
         "kubesandbox/store.py",
         "at is not None and at < self.revision",
         "at is not None and at < 0",
-        "tests/kubesandbox",
+        "tests/kubesandbox/test_store.py",
     ),
-    Mutation("hookrunner/testing/matching.py", "name not in binding.names", "name in binding.names", "tests/testing"),
+    Mutation(
+        "hookrunner/testing/matching.py",
+        "name not in binding.names",
+        "name in binding.names",
+        "tests/testing/test_plan.py",
+    ),
     Mutation("hookrunner/pacing.py", "first * 2.0 **", "first * 1.0 **", "tests/test_pacing.py"),
     Mutation(
         "hookrunner/convergence/turns.py",
         "if not state.turn and not self.awaited(name)",
         "if not state.turn",
-        "tests/convergence",
+        "tests/convergence/test_turns.py",
     ),
-    Mutation("hookrunner/hooks/patches.py", "if key in _FLAGS and not was_json", "if key in _FLAGS", "tests/contract"),
-    Mutation("hookrunner/metrics/hooks.py", "        if reasons:", "        if not reasons:", "tests/metrics"),
-    Mutation("hookrunner/kube/writes.py", "application/merge-patch+json", "application/json-patch+json", "tests/kube"),
+    Mutation(
+        "hookrunner/hooks/patches.py",
+        "if key in _FLAGS and not was_json",
+        "if key in _FLAGS",
+        "tests/contract/test_patch_files.py",
+    ),
+    Mutation(
+        "hookrunner/metrics/hooks.py", "        if reasons:", "        if not reasons:", "tests/metrics/test_hooks.py"
+    ),
+    Mutation(
+        "hookrunner/kube/writes.py",
+        "application/merge-patch+json",
+        "application/json-patch+json",
+        "tests/kube/test_writes.py",
+    ),
 )
 
 
