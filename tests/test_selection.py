@@ -1,0 +1,66 @@
+"""How tests are chosen and folded: `selection.py`, `live.py`, `tables.py`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import live
+from tests.tables import each
+
+
+def test_each_pattern_of_live_inputs_matches_a_file() -> None:
+    patterns = {pattern for patterns in live.ROOMS.values() for pattern in patterns}
+    assert [pattern for pattern in sorted(patterns) if not any(live.ROOT.glob(pattern))] == []
+
+
+def test_a_changed_input_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "ROOT", tmp_path)
+    monkeypatch.setattr(live, "ROOMS", {"room": ("code/**/*",)})
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("1")
+    before = live.digest("room")
+    assert live.digest("room") == before
+    (tmp_path / "code" / "a.py").write_text("2")
+    assert live.digest("room") != before
+
+
+def test_a_file_belongs_to_the_innermost_room() -> None:
+    rooms = [
+        live.room_of(live.ROOT / path) for path in ("tests/kubesandbox/contract/test_x.py", "tests/kubesandbox/x.py")
+    ]
+    assert rooms == ["tests/kubesandbox/contract", "tests/kubesandbox"]
+    assert live.room_of(live.ROOT / "tests/engine/test_queues.py") == ""
+
+
+def test_a_table_runs_each_row_and_names_those_that_fail() -> None:
+    seen = []
+
+    @each("number", [1, 2, pytest.param(3, id="three"), 4])
+    def is_even(number: int) -> None:
+        seen.append(number)
+        assert number % 2 == 0, "odd"
+
+    with pytest.raises(AssertionError, match=r"2 of 4 rows failed:\nnumber=1\n    AssertionError: odd.*\nthree\n"):
+        is_even()
+    assert seen == [1, 2, 3, 4]
+
+
+async def test_a_table_of_a_coroutine_is_awaited() -> None:
+    @each(("left", "right"), [(1, 1), (1, 2)], ids=["same", "other"])
+    async def is_same(left: int, right: int) -> None:
+        assert left == right
+
+    with pytest.raises(AssertionError, match="1 of 2 rows failed:\nother"):
+        await is_same()
+
+
+def test_tests_have_markers_of_their_fixtures(request: pytest.FixtureRequest) -> None:
+    """This one, of none."""
+    assert not {marker.name for marker in request.node.iter_markers()} & {"cluster", "story", "live"}
+
+
+def test_a_test_that_starts_the_program_asks_for_the_launcher(
+    launcher: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    assert launcher[1:] == ("-m", "hookrunner")
+    assert request.node.get_closest_marker("story")
