@@ -1,7 +1,7 @@
-"""Carry out what a hook answered: object operations first, then metrics (shell-operator.md §7.0).
+"""Carry out what a hook answered: object operations first, then metrics.
 
 A retry runs the hook again, so it asks for the same operations again; those that an earlier attempt of the same task
-has already carried out are not sent a second time (design.md, weakness 22).
+has already carried out are not sent a second time.
 """
 
 from collections import defaultdict

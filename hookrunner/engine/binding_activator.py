@@ -1,4 +1,4 @@
-"""Start and stop what a hook wants to hear of: its monitors and its crontabs (shell-operator.md §4.3, §6.2)."""
+"""Start and stop what a hook wants to hear of: its monitors and its crontabs."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Events become orders: what is to be run, with which contexts, in which queue. Pure functions.
 
-The order in which a start goes: shell-operator.md §6.2; which hook a tick or change is for: §4.5, §9.2.
+The order of a start: docs/how-it-works.md; which hook a tick or a change is for: docs/hooks.md.
 """
 
 from collections.abc import Iterable, Iterator
@@ -53,7 +53,7 @@ def enabling(hook: Hook) -> list[Order]:
 
 
 def synchronizations(hook: Hook, now: float) -> tuple[HookRun, ...]:
-    """One run for each kubernetes binding, in config order (§4.3, §4.4)."""
+    """One run for each kubernetes binding, in config order."""
     return tuple(_synchronization(hook, index, now) for index in range(len(hook.config.kubernetes)))
 
 
@@ -107,7 +107,7 @@ def for_conversion(hook: Hook, place: int, extra: JSON) -> HookRun:
 
 
 def for_lifecycle(hook: Hook, type: BindingType, activation: str = "") -> HookRun:
-    """The run of a `beforeAll` … `afterDeleteHelm` binding, with all snapshots of the hook (addon-operator.md §3.2); of
+    """The run of a `beforeAll` … `afterDeleteHelm` binding, with all snapshots of the hook; of
     several bindings of one name, that of the first."""
     places = {binding.name: place for place, binding in reversed(tuple(enumerate(hook.config.kubernetes)))}
     included = tuple(Include(name, place) for name, place in reversed(places.items()))
@@ -159,8 +159,8 @@ def _startup_run(hook: Hook, activation: str) -> HookRun:
 
 def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
     """A binding that skips its Synchronization gets a run without contexts, which only opens the gate. The run goes
-    to `main` unless the binding names a queue and says `waitForSynchronization: false` (design.md, weakness 5); that of
-    a global or module hook to the binding's queue (addon-operator.md §3.3, §4.3)."""
+    to `main` unless the binding names a queue and says `waitForSynchronization: false`; that of
+    a global or module hook to the binding's queue."""
     binding = hook.config.kubernetes[index]
     context = Context(
         binding=binding.name,

@@ -60,7 +60,7 @@ class Engine:
         self._background = background
 
     def start(self, hooks: Iterable[Hook], monitors: Monitors, schedules: Schedules) -> None:
-        """Take these hooks on, in the order of §6.2, and begin to listen."""
+        """Take these hooks on, in the order of a start, and begin to listen."""
         self.open(MAIN)
         for hook in hooks:
             self.register(hook)
@@ -76,8 +76,8 @@ class Engine:
             self._queues.put(order)
 
     async def started(self) -> None:
-        """Wait until the global hooks have had their onStartup runs and the Synchronizations that are to be waited for
-        (addon-operator.md §3.3)."""
+        """Wait until the global hooks have had their onStartup runs and the Synchronizations that are to be waited
+        for."""
         mine = [task for task in self._starting if task.order.hook.startswith(f"{GLOBAL}/")]
         for task in mine:
             await task.over.wait()

@@ -1,5 +1,5 @@
-"""Runs of hooks that are under way: from the snapshots over the process to what the hook asked for
-(shell-operator.md §6.4, §7.0). Who asked for the run, and what its failure means, is known elsewhere."""
+"""Runs of hooks that are under way: from the snapshots over the process to what the hook asked for. Who asked for the
+run, and what its failure means, is known elsewhere."""
 
 import asyncio
 import itertools
@@ -122,7 +122,7 @@ class HookExecutor:
         return result.answer
 
     async def _keep(self, hook: Hook, order: HookRun, answer: Answer) -> None:
-        """What the hook wants of the values, last of all (addon-operator.md §2.7)."""
+        """What the hook wants of the values, last of all."""
         if self._values is None or not (answer.config or answer.values):
             return
         try:
@@ -133,7 +133,7 @@ class HookExecutor:
             self._changes.put_nowait(ValuesChanged(order))
 
     async def _carry_out_despite_failure(self, failure: ExitedBadly) -> None:
-        """Operations with `ignoreHookError` (§7.1). What becomes of them must not hide why the hook failed."""
+        """Operations with `ignoreHookError`. What becomes of them must not hide why the hook failed."""
         try:
             await self._applier.carry_out(failure.operations, [])
         except PatchFailed as error:

@@ -1,4 +1,4 @@
-"""A queue keeps tasks in order and says which one is next; it knows tasks, not hooks (shell-operator.md §6).
+"""A queue keeps tasks in order and says which one is next; it knows tasks, not hooks.
 
 `pick` holds the thinking and `take` the waiting. Usually the head is next. A task that is set aside (a rate limit, a
 parked failure, a snapshot that is not there) lets tasks of other lanes pass and keeps its own lane in order; a failed
@@ -39,7 +39,7 @@ FIRST_DELAY, LONGEST_DELAY = 5.0, 32.0
 
 
 def back_off(failures: int, fraction: float) -> float:
-    """Seconds to wait after a failure when there were `failures` before it (§6.3). `fraction` is random in [0, 1)."""
+    """Seconds to wait after a failure when there were `failures` before it. `fraction` is random in [0, 1)."""
     if failures == 0:
         return FIRST_DELAY
     if failures > 5:
@@ -57,7 +57,7 @@ class Idle:
 
 
 class Queue:
-    """Tasks for one worker. From `compact_at` waiting runs of one hook on, they are merged (§6.6);
+    """Tasks for one worker. From `compact_at` waiting runs of one hook on, they are merged;
     0 is never.
 
     `runs` counts the runs of each hook, `compactions` how often they were merged.
@@ -198,7 +198,7 @@ class Queue:
         return Idle(min(dues, default=None), "waiting for task" if closed else "")
 
     def _absorb(self, task: Task) -> None:
-        """Merge into a task about to run what stands behind it and may be done in the same execution (§6.5).
+        """Merge into a task about to run what stands behind it and may be done in the same execution.
 
         Stops at the first task that may not: another hook's, one that failed before, one whose lane is held up."""
         order, followers = task.order, list[Task]()
@@ -242,7 +242,7 @@ class Queue:
                 self._remove(task)
 
     def dump(self) -> QueueDump:
-        """The queue for people (§11.4). Changes nothing."""
+        """The queue for people. Changes nothing."""
         if self.running is not None:
             status = "run first task"
         else:

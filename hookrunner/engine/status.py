@@ -1,6 +1,6 @@
 """What is shown of the engine: conditions for `/readyz`, dumps for the debug endpoint, gauges for `/metrics`.
 
-Reading changes nothing (shell-operator.md §15.4 no. 15).
+Reading changes nothing.
 """
 
 import time
@@ -24,7 +24,7 @@ from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 
 MANY = 20
-"""Waiting runs of one hook from which they are shown one by one (§10.2)."""
+"""Waiting runs of one hook from which they are shown one by one."""
 
 Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
@@ -75,7 +75,7 @@ class Status:
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """Ready when what the start has put into `main` is done, and every binding sees its objects. What a module
-        waits for is told, and keeps nobody else from being ready (design.md §4.2)."""
+        waits for is told, and keeps nobody else from being ready."""
         blocked = dict(self._blocked())
         ours = any(not _is_of_module(self._engine.hooks.get(monitor.id.hook)) for monitor in blocked)
         tasks = [task.order for queue in self._queues for task in queue]

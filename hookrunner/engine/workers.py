@@ -1,4 +1,4 @@
-"""All queues by name, each with a worker of its own (shell-operator.md §6.1)."""
+"""All queues by name, each with a worker of its own."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator

@@ -1,5 +1,4 @@
-"""All hooks and what they want: runs each with `--config`, several at a time, and reads the answers
-(shell-operator.md §1.4)."""
+"""All hooks and what they want: runs each with `--config`, several at a time, and reads the answers."""
 
 import asyncio
 import os
@@ -105,7 +104,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     """Ask one hook. Raises BadHookConfig."""
     command = Command(
         argv=(*file.prefix, str(file.path), "--config"),
-        # Those of modules where the program is, as in addon-operator (§7.1).
+        # Those of modules where the program is, as in addon-operator.
         cwd=Path() if file.module else settings.directory,
         env={**settings.environ, **file.environ},
         timeout=settings.config_timeout or None,

@@ -57,7 +57,7 @@ def every_json(text: bytes) -> list[JSON]:
 
 
 def first_json(text: bytes) -> JSON:
-    """The first JSON value; what follows it is ignored (§7.0). Raises BadDocument."""
+    """The first JSON value; what follows it is ignored. Raises BadDocument."""
     _check(text)
     with suppress(orjson.JSONDecodeError):
         return _loaded(text)
@@ -122,7 +122,7 @@ def _nearer(text: bytes, json_error: BadDocument, yaml_error: BadDocument) -> Ba
 
 def folded(document: JSON, keys: Mapping[str, object], was_json: bool) -> JSON:
     """A mapping with its keys spelled as in `keys`. Go reads JSON keys in any case, and null as if it were not there;
-    predecessors' hooks may rely on either (§7.1)."""
+    predecessors' hooks may rely on either."""
     if not isinstance(document, dict):
         return {} if document is None else document
     spelled = {key.lower(): key for key in keys} if was_json else {}

@@ -1,7 +1,7 @@
-"""The file behind `METRICS_PATH`: a stream of JSON objects as metric operations (shell-operator.md §7.2, §17.17).
+"""The file behind `METRICS_PATH`: a stream of JSON objects as metric operations.
 
 Only read here; `metrics/` carries them out, knows what a name may be and adds the label `hook`. An operation without a
-group stays ungrouped (design.md §4, weakness 9).
+group stays ungrouped.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The file behind `KUBERNETES_PATCH_PATH`: its documents as operations on objects (shell-operator.md §7.1, §17.15).
+"""The file behind `KUBERNETES_PATCH_PATH`: its documents as operations on objects.
 
 The whole file is read and checked before the first operation is carried out, which `kube/objects` does. Unknown keys
 are ignored, as the predecessor does. Texts are never guessed: `name: 0123` is refused instead of deleting object `83`.

@@ -1,5 +1,4 @@
-"""The response files of webhooks: a hook's verdict on an admission review, and the objects that it has converted
-(shell-operator.md §7.3, §7.4, §8.3, §8.5, §17.18).
+"""The response files of webhooks: a hook's verdict on an admission review, and the objects that it has converted.
 
 Ours alone are `code`, `auditAnnotations`, and `patch` as the JSON itself. Keys may be in any case, and a null is
 nothing, as the predecessor reads them. An unknown key is ignored, and told in the log.
@@ -87,7 +86,7 @@ def converted(answer: Answer) -> Converted:
 
 
 def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
-    """The keys of the first JSON value, None without any. `null` says as little as `{}` (§17.18)."""
+    """The keys of the first JSON value, None without any. `null` says as little as `{}`."""
     if not text:
         return None
     try:
@@ -105,7 +104,7 @@ def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
 
 
 def _decoded(patch: JSON) -> JSON:
-    """A patch is written as the base64 of its JSON (§8.3), lines broken or not, or as the JSON itself."""
+    """A patch is written as the base64 of its JSON, lines broken or not, or as the JSON itself."""
     if not isinstance(patch, str):
         return [] if patch is None else patch
     try:

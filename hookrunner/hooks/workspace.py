@@ -1,4 +1,4 @@
-"""The files and the environment of one hook run (shell-operator.md §5.1; those of values: addon-operator.md §2.4):
+"""The files and the environment of one hook run:
 made before it, read and removed after it."""
 
 import os
@@ -139,7 +139,7 @@ def _write(files: Workspace, path: str, pieces: Iterable[bytes]) -> None:
 
 
 def read(path: str) -> bytes:
-    """What the hook wrote. Raises BadOutput if it removed the file (§17.10)."""
+    """What the hook wrote. Raises BadOutput if it removed the file."""
     try:
         # Most files stay empty, and one stat is less than open, read and close.
         return Path(path).read_bytes() if os.stat(path).st_size else b""
@@ -167,7 +167,7 @@ def _names(directory: Path, hook: str) -> Workspace:
 
 
 def _names_in_module(directory: Path, module: str, hook: str) -> Workspace:
-    """As addon-operator names them (§2.4), which has no response files."""
+    """As addon-operator names them, which has no response files."""
     safe, run = safe_name(hook)[: 2 * _SHORT], str(uuid4())
     own, prefix = f"{directory}/{safe_name(module)[:_SHORT]}", f"{directory}/{safe}.module-hook"
     return Workspace(

@@ -1,7 +1,6 @@
 """What a hook declares: its bindings with every default filled in and every selector in the API server's form.
 
-`hooks/config` is the only maker of these; everybody else reads them. Field meanings: shell-operator.md §2, §3;
-the keys that only we know: design.md §2.
+`hooks/config` is the only maker of these; everybody else reads them. Field meanings: docs/hooks.md.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,7 +28,7 @@ class Change(StrEnum):
 
 
 class BindingType(StrEnum):
-    """The kinds of binding, as logs and queue dumps spell them (shell-operator.md §0, addon-operator.md §3.1, §4.1)."""
+    """The kinds of binding, as logs and queue dumps spell them."""
 
     ON_STARTUP = "onStartup"
     BEFORE_ALL = "beforeAll"
@@ -78,7 +77,7 @@ class HookSettings:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One `schedule` binding. `timezone` is an IANA name or empty; `snapshots` the effective includes (§2.6)."""
+    """One `schedule` binding. `timezone` is an IANA name or empty; `snapshots` the effective includes."""
 
     name: str
     crontab: str
@@ -185,7 +184,7 @@ QueuedBinding: TypeAlias = Schedule | Kubernetes
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """An executable file and what it declared. `name` is its path relative to the hooks directory (§1.3).
+    """An executable file and what it declared. `name` is its path relative to the hooks directory.
 
     `module` is empty for a hook without values, `global` for a global hook, else a module's name; then `name` begins
     with it and a slash, since files of two modules may have one name. `label` is the name without that: metrics, log

@@ -40,7 +40,7 @@ class ObjectChanged:
 @dataclass(frozen=True, slots=True)
 class FilterBroke:
     """The filter failed on a changed object, so nobody knows yet whether the binding cares. The engine makes a
-    visible failed task of it and asks the monitor again later (shell-operator.md §15.4 no. 14)."""
+    visible failed task of it and asks the monitor again later."""
 
     binding: BindingId
     key: ObjectKey

@@ -1,4 +1,4 @@
-"""What a hook answers: operations on objects and on metrics, already validated (shell-operator.md §7.1, §7.2).
+"""What a hook answers: operations on objects and on metrics, already validated.
 
 `hooks/outputs` is the only maker of these, `kube/objects` and `metrics` carry them out.
 """
@@ -53,7 +53,7 @@ class ObjectOperation:
         return (self.kind.lower(), self.namespace, self.name)
 
     def __str__(self) -> str:
-        """`Create object v1/ConfigMap/default/name`; every patch is called `Filter` (§7.1)."""
+        """`Create object v1/ConfigMap/default/name`; every patch is called `Filter`."""
         word = {"C": "Create", "D": "Delete", "A": "Apply"}.get(self.verb[0], "Filter")
         return f"{word} object {self.api_version}/{self.kind}/{self.namespace}/{self.name}"
 

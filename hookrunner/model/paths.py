@@ -1,4 +1,4 @@
-"""Where a webhook is found on the servers: one answer for registration and for serving (shell-operator.md §8.2)."""
+"""Where a webhook is found on the servers: one answer for registration and for serving."""
 
 import re
 
@@ -20,7 +20,7 @@ def webhook_id(name: str, addon: str = "") -> str:
 
 
 def webhook_name(name: str, addon: str = "") -> str:
-    """What a binding is called in the cluster, where two addons may have webhooks of one name (design.md §4.3)."""
+    """What a binding is called in the cluster, where two addons may have webhooks of one name."""
     return f"{addon}.{name}" if addon else name
 
 
@@ -35,5 +35,5 @@ def addon_of(path: str) -> str:
 
 
 def conversion_path(definition: str) -> str:
-    """The path that converts objects of a CustomResourceDefinition, by its name (§8.4)."""
+    """The path that converts objects of a CustomResourceDefinition, by its name."""
     return f"/{definition}"

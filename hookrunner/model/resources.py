@@ -13,7 +13,7 @@ from kubetypes.json_values import written as written
 class ObjectKey(NamedTuple):
     """An object inside one binding: namespace ("" for cluster-scoped kinds), kind and name.
 
-    `str(key)` is `<namespace>/<Kind>/<name>` (shell-operator.md §4.5).
+    `str(key)` is `<namespace>/<Kind>/<name>`.
     """
 
     namespace: str
@@ -58,7 +58,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The objects that one watch is about. Equal selections share one watch (design.md D3).
+    """The objects that one watch is about. Equal selections share one watch.
 
     `kind` may be a kind, plural or short name in any case; an empty `api_version` means the preferred version.
     `labels` and `fields` are selector strings for the API server; an empty `namespace` means all. With `metadata_only`

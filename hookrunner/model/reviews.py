@@ -1,7 +1,6 @@
 """What the API server asks of a hook, and what comes of it: admission and conversion reviews without HTTP around them.
 
-`web` makes them of requests and answers of them, `engine` has a hook decide. Keys of `request` are the API's own
-(shell-operator.md §5.3, §8.3, §8.5).
+`web` makes them of requests and answers of them, `engine` has a hook decide. Keys of `request` are the API's own.
 Source: https://kubernetes.io/docs/reference/config-api/apiserver-admission.v1/,
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """

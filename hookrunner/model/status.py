@@ -1,6 +1,6 @@
 """What is shown of a running program to those who ask: conditions, queues and snapshots as plain values.
 
-The engine makes them, `web` renders them; making one changes nothing (shell-operator.md §15.4 no. 15).
+The engine makes them, `web` renders them; making one changes nothing.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class QueueDump:
-    """A queue and the (position from 1, description) of each task in it. `status` is empty while it idles
-    (shell-operator.md §11.4)."""
+    """A queue and the (position from 1, description) of each task in it. `status` is empty while it idles."""
 
     name: str
     status: str = ""

@@ -19,7 +19,7 @@ OPERATOR_STARTUP = "OperatorStartup"
 """The `activation` of what belongs to the start: global hooks' first runs, and the first converge."""
 
 Lane: TypeAlias = tuple[str, str]
-"""Tasks of one lane keep their order when the first of them is set aside (design.md §2). A task may be in several."""
+"""Tasks of one lane keep their order when the first of them is set aside. A task may be in several."""
 
 
 class _OfHook:
@@ -96,7 +96,7 @@ class HookRun(_OfHook):
         return bool(self.unlocks)
 
     def absorbs(self, other: "Order") -> bool:
-        """May `other`, which stands behind this run, be done in the same execution (§6.5)?
+        """May `other`, which stands behind this run, be done in the same execution?
 
         An ungrouped Synchronization and an onStartup run stand alone. Different `allowFailure` never merges.
         """
@@ -115,7 +115,7 @@ class HookRun(_OfHook):
         return replace(self, contexts=collapsed(tuple(contexts)), unlocks=tuple(unlocks), joined=lanes)
 
     def compacted(self, others: Sequence["HookRun"]) -> "HookRun":
-        """As `merged`, and of each group only the last context stays, in its place (§6.6)."""
+        """As `merged`, and of each group only the last context stays, in its place."""
         whole = self.merged(others)
         last = {context.group: place for place, context in enumerate(whole.contexts)}
         kept = (c for place, c in enumerate(whole.contexts) if not c.group or last[c.group] == place)
@@ -187,9 +187,8 @@ def own_queue(module: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModuleTask:
-    """Bring a module to where it is to be (`ModuleRun`: its hooks, its release), or take it away (`ModuleDelete`:
-    addon-operator.md §5.5, §5.7). `cause` says why now; `activation` as in `HookRun`, also for
-    attempts after the first."""
+    """Bring a module to where it is to be (`ModuleRun`: its hooks, its release), or take it away (`ModuleDelete`).
+    `cause` says why now; `activation` as in `HookRun`, also for attempts after the first."""
 
     name: Literal["ModuleRun", "ModuleDelete"]
     module: str
@@ -330,7 +329,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """The task has not run: not before `seconds` have passed; others may pass (a rate limit, §6.7)."""
+    """The task has not run: not before `seconds` have passed; others may pass (a rate limit)."""
 
     seconds: float
 

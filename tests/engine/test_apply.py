@@ -1,4 +1,4 @@
-"""Which operations a retry sends again (design.md, weakness 22); their meaning is for tests/kube/test_objects.py."""
+"""Which operations a retry sends again; their meaning is for tests/kube/test_objects.py."""
 
 import json
 

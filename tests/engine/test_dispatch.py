@@ -1,4 +1,4 @@
-"""Events become orders (shell-operator.md §4.3–§4.5, §6.2, §9.2): pure, by tables."""
+"""Events become orders: pure, by tables."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def changed(index: int = 0) -> ObjectChanged:
 
 
 def test_the_start_fills_main_in_the_documented_order() -> None:
-    """The vector of §6.2."""
+    """The vectors of shell-operator."""
     hooks = [
         hook("hook01", 20, kubernetes=(PODS,)),
         hook("hook02", 1, schedules=(MINUTE,)),
@@ -109,7 +109,7 @@ def test_bindings_of_one_name_keep_their_own_order_only() -> None:
 
 
 def test_an_order_is_described_as_in_the_predecessors_dump() -> None:
-    """The vectors of §11.4."""
+    """The vectors of shell-operator."""
     run = HookRun("h.sh", "every-min", BindingType.SCHEDULE, "q1", (), group="g1")
     task = Task(run, 0, FakeGate(), failures=2, error="h.sh FAILED: boom")
     assert task.describe() == "HookRun:q1:schedule:h.sh:group=g1:every-min:failures 2:h.sh FAILED: boom"

@@ -1,4 +1,4 @@
-"""Hook runs in an engine: real processes, a fake cluster (shell-operator.md §6.4–§6.8, §7.0).
+"""Hook runs in an engine: real processes, a fake cluster.
 
 Not here: queues by themselves (test_queues.py), the real API server (tests/flows).
 """

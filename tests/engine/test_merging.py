@@ -12,7 +12,7 @@ from tests.fakes.gates import FakeGate
 
 
 def test_a_long_wait_merges_runs_and_loses_no_context() -> None:
-    """§6.6: a hundred runs become one, in order, across another hook's task in between."""
+    """A hundred runs become one, in order, across another hook's task in between."""
     bench = Bench(compact_at=10)
     bench.queue.put(run("blocker", "x", merges=False))
     for number in range(25):

@@ -1,4 +1,4 @@
-"""Queues: which task is next, what is merged, how long a failure waits (shell-operator.md §6, design.md §2).
+"""Queues: which task is next, what is merged, how long a failure waits.
 
 Not here: what a task does (test_hook_runs.py), whole programs (tests/flows).
 """
@@ -80,7 +80,7 @@ def test_tasks_run_in_order_and_neighbours_of_one_hook_together() -> None:
 
 
 def test_a_run_of_one_group_collapses_to_its_last_context() -> None:
-    """The vectors of §6.5."""
+    """The vectors of shell-operator."""
     bench = Bench()
     for order in [run("h", "1", "g"), run("h", "2", "g"), run("h", "3", "g"), run("h", "4"), run("h", "5", "g")]:
         bench.queue.put(order)
@@ -252,7 +252,7 @@ def test_a_dropped_task_is_gone() -> None:
     + [(failures, 0.5, 32.0) for failures in (6, 7, 1000)],
 )
 def test_back_off_grows_as_documented(failures: int, fraction: float, seconds: float) -> None:
-    """R22 and §6.3."""
+    """The pauses of shell-operator."""
     assert back_off(failures, fraction) == pytest.approx(seconds)
 
 

@@ -1,4 +1,4 @@
-"""Which files of a module are its hooks, and which are global hooks (addon-operator.md §1.2, §1.3)."""
+"""Which files of a module are its hooks, and which are global hooks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Patch files of values (addon-operator.md §2.5, §13.11): what is read. Who may change what is tested in
+"""Patch files of values: what is read. Who may change what is tested in
 tests/values/test_patches.py."""
 
 import pytest

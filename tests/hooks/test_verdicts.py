@@ -1,4 +1,4 @@
-"""What response files may say (shell-operator.md §7.3, §7.4, §17.18), and what is said of others."""
+"""What response files may say, and what is said of others."""
 
 import base64
 from typing import Any

@@ -4,9 +4,8 @@
     chains.find("crontabs.example.com", "example.com/v1alpha1", "example.com/v1")   # the steps, as few as possible
     plan(chains, "crontabs.example.com", versions, "example.com/v1")                # … for objects of many versions
 
-Hooks may each declare a part of the way: the rules of all of them make one graph for each CustomResourceDefinition
-(shell-operator.md §8.6). Unlike there, the way is the shortest, and of several the choice is always the same.
-"""
+Hooks may each declare a part of the way: the rules of all of them make one graph for each CustomResourceDefinition.
+Unlike in shell-operator, the way is the shortest, and of several the choice is always the same."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

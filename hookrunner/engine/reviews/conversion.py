@@ -5,8 +5,8 @@ hook run, for thousands of objects too. A hook is given only the objects that ar
 from, and may return them in any order. What it returns is checked after each step: whoever reads the message should
 see the hook and the objects, where the API server would only tell an index and the webhook.
 
-Hooks are not run here but by the function that is handed in. Rules: shell-operator.md §8.5, §17.19; and what must not
-change: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+Hooks are not run here but by the function that is handed in. What a conversion must not change:
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Runs a hook for the API server, which waits for the answer until a deadline (shell-operator.md §6.9).
+"""Runs a hook for the API server, which waits for the answer until a deadline.
 
 Outside of all queues: nothing is merged, nothing repeated. On its way to the hook a review waits for the snapshots that
 the hook is to see, for the hook's rate limit, and for its turn among all reviews; at the deadline, or when the API

@@ -1,4 +1,4 @@
-"""Answers admission and conversion reviews by running the hooks that declare them (shell-operator.md §8.3, §8.5).
+"""Answers admission and conversion reviews by running the hooks that declare them.
 
 What a review costs the API server when a hook fails is the webhook's failure policy: it goes along with the error.
 """
@@ -192,7 +192,7 @@ def _unknown(webhook: str) -> str:
 
 
 def _webhooks(hooks: Iterable[Hook]) -> Iterator[Webhook]:
-    """Of two with one id the last counts, and a validating one before a mutating one (§8.3)."""
+    """Of two with one id the last counts, and a validating one before a mutating one."""
     hooks = tuple(hooks)
     for hook in hooks:
         for place, binding in enumerate(hook.config.mutating):

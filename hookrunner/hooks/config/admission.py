@@ -1,6 +1,6 @@
 """The API server's rules for webhooks, checked when a hook is loaded instead of when it is registered.
 
-shell-operator checks validating bindings only (shell-operator.md §2.4); the API server refuses the same things in
+shell-operator checks validating bindings only; the API server refuses the same things in
 mutating ones, so both are checked here. Source of the rules:
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """

@@ -120,12 +120,12 @@ def _kubernetes(raw: JSON, groups: _Groups) -> Kubernetes:
         api_version=raw.get("apiVersion", "").removeprefix("/"),
         changes=_changes(raw),
         run_on_synchronization=raw.get("executeHookOnSynchronization", True),
-        # Without a queue of its own a binding has nowhere else to synchronize, so `false` means nothing (§2.3).
+        # Without a queue of its own a binding has nowhere else to synchronize, so `false` means nothing.
         wait_for_synchronization=raw.get("waitForSynchronization", True) or not raw.get("queue"),
         keep_full_objects=raw.get("keepFullObjectsInMemory", True),
         jq_filter=raw.get("jqFilter", ""),
         names=_names(raw.get("nameSelector")),
-        # A label selector for namespaces makes them dynamic and the list of names meaningless (§4.2).
+        # A label selector for namespaces makes them dynamic and the list of names meaningless.
         namespaces=() if "labelSelector" in namespace else _names(namespace.get("nameSelector")),
         namespace_labels=selectors.labels(namespace["labelSelector"]) if "labelSelector" in namespace else None,
         labels=selectors.labels(raw.get("labelSelector", {})),

@@ -1,4 +1,4 @@
-"""The legacy configuration without `configVersion` (shell-operator.md §3, §17.5): its rules and its `HookConfig`.
+"""The legacy configuration without `configVersion`: its rules and its `HookConfig`.
 
 Where shell-operator's v0 crashes or does nothing, this does what was meant: an omitted `event` means all three, and a
 selector that the API server would refuse is refused here.
@@ -18,7 +18,7 @@ _CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.DEL
 
 
 def lenient(raw: JSON) -> JSON:
-    """An answer whose items are read without a schema, as ever: nulls are nothing, `name: 1` is a text (§3)."""
+    """An answer whose items are read without a schema, as ever: nulls are nothing, `name: 1` is a text."""
     return {key: shapes.lenient(value, V0.keys[key]) if key in V0.keys else value for key, value in raw.items()}
 
 

@@ -1,4 +1,4 @@
-"""Which declared conversions lead where (shell-operator.md §8.6): its vectors, ties, and any rules against a plain
+"""Which declared conversions lead where : its vectors, ties, and any rules against a plain
 search."""
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def test_hooks_may_each_declare_a_part() -> None:
 
 
 def test_a_version_whose_name_begins_alike_is_another_one() -> None:
-    """§15.4 no. 11: there `v1alpha1` was taken for `v1`."""
+    """In shell-operator `v1alpha1` was taken for `v1`."""
     assert Chains([hook("h", "v0->v1", "v1alpha1->v2")]).find(CRD, "v0", "v2") is None
 
 

@@ -1,4 +1,4 @@
-"""One conversion review: which objects each hook run gets, and what may come back (shell-operator.md §8.5, §17.19)."""
+"""One conversion review: which objects each hook run gets, and what may come back."""
 
 import copy
 import random
@@ -77,7 +77,7 @@ async def test_objects_of_several_versions_meet_on_the_way_and_keep_their_order(
 
 @pytest.mark.parametrize("objects", [[], [crontab("a", "v3")]], ids=["nothing", "there already"])
 async def test_what_needs_no_conversion_succeeds_without_a_hook(objects: list[JSON]) -> None:
-    """§17.19: there it was a failure."""
+    """In shell-operator this was a failure."""
     hooks = Hooks(rules=())
     assert await hooks.convert(objects) == objects
     assert hooks.runs == []
