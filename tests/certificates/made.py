@@ -24,7 +24,7 @@ Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 @dataclass(frozen=True)
 class Issuer:
-    """Somebody's CA, or a certificate with its key."""
+    """A CA, or a certificate with its key."""
 
     certificate: x509.Certificate
     key: Key
@@ -40,7 +40,7 @@ class Issuer:
 
 @dataclass(frozen=True)
 class Wish:
-    """How a certificate is to be."""
+    """How to make a certificate."""
 
     names: tuple[str, ...] = (HOST,)
     begin: float = NOW - 3600

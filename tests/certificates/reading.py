@@ -1,4 +1,4 @@
-"""Reads a source of certificates as a server does: one at a time, for ever."""
+"""Reads a source of certificates as a server does: one at a time, until cancelled."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

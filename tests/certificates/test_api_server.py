@@ -121,7 +121,7 @@ def trusted_itself() -> Material:
 @pytest.mark.parametrize(
     "make", [ours, with_a_chain, with_an_intermediate_ca_trusted, signed_by_itself, trusted_itself]
 )
-def test_what_we_take_for_usable_is_accepted(cluster: Cluster, namespace: str, make: Callable[[], Material]) -> None:
+def test_certificates_that_we_accept_work(cluster: Cluster, namespace: str, make: Callable[[], Material]) -> None:
     server = make()
     assert "the webhook was asked" in answer(cluster, namespace, server, server.trust)
 
@@ -146,7 +146,7 @@ def test_the_old_one_is_refused_afterwards(cluster: Cluster, namespace: str) -> 
         (replace(HERE, usages=(ExtendedKeyUsageOID.CLIENT_AUTH,)), "incompatible key usage"),
     ],
 )
-def test_what_we_have_doubts_about_is_refused(cluster: Cluster, namespace: str, wish: Wish, problem: str) -> None:
+def test_certificates_that_we_doubt_are_refused(cluster: Cluster, namespace: str, wish: Wish, problem: str) -> None:
     issuer = authority()
     server = checked(*parts(certificate("server", issuer, wish), trust=issuer.pem))
     assert doubts(server, NOW)

@@ -56,7 +56,7 @@ async def test_files_that_come_later_are_waited_for(tmp_path: Path, reader: Read
 
 
 @pytest.mark.slow
-async def test_files_that_do_not_change_are_told_once(tmp_path: Path, reader: Reader) -> None:
+async def test_unchanged_files_are_reported_once(tmp_path: Path, reader: Reader) -> None:
     write(tmp_path, OLD)
     await reader.next()
     write(tmp_path, OLD)
@@ -174,7 +174,7 @@ async def test_a_broken_file_that_is_mended_is_told_if_it_is_new(
     assert await reader.next() == NEW
 
 
-async def test_what_is_missing_at_the_start_is_told_every_minute(
+async def test_missing_files_are_reported_every_minute_at_the_start(
     tmp_path: Path, reader: Reader, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, OLD, "tls.key", "ca.crt")
@@ -184,7 +184,7 @@ async def test_what_is_missing_at_the_start_is_told_every_minute(
     assert all(f"{tmp_path / 'tls.crt'} cannot be read: No such file or directory" in line for line in told)
 
 
-async def test_an_expired_certificate_is_used_and_told(
+async def test_expired_certificate_is_used_and_reported(
     tmp_path: Path, reader: Reader, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, expired := material(Wish(begin=0, life=60)))

@@ -22,7 +22,7 @@ def certificate(pem: bytes) -> x509.Certificate:
     return x509.load_pem_x509_certificate(pem)
 
 
-def test_what_is_issued_passes_our_own_checks_without_a_doubt() -> None:
+def test_issued_certificate_passes_our_own_checks() -> None:
     new = issue([HOST, "10.0.0.1"], NOW)
     assert checked(Part(new.certificate, "c"), Part(new.key, "k"), Part(new.trust, "t")) == new
     assert not doubts(new, NOW)

@@ -92,7 +92,7 @@ GARBAGE = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
         ({2: authority().pem}, "/certs/tls.crt was not issued by a CA in /certs/ca.crt"),
     ],
 )
-def test_what_cannot_be_used_is_named(broken: dict[int, bytes], problem: str) -> None:
+def test_unusable_files_are_named(broken: dict[int, bytes], problem: str) -> None:
     given_parts = [
         Part(broken.get(place, part.pem), part.where) for place, part in enumerate(parts(LEAF, trust=ROOT.pem))
     ]
@@ -124,7 +124,7 @@ def test_the_last_of_a_chain_is_nearest_to_its_root() -> None:
         (Wish(usages=(ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE,)), NOW, []),
     ],
 )
-def test_what_api_servers_may_refuse_is_told(wish: Wish, now: float, expected: list[str]) -> None:
+def test_certificates_that_api_servers_may_refuse_are_reported(wish: Wish, now: float, expected: list[str]) -> None:
     assert list(doubts(material(wish), now)) == expected
 
 
@@ -140,7 +140,7 @@ def test_what_api_servers_may_refuse_is_told(wish: Wish, now: float, expected: l
         ((), ["a"], ("a",)),
     ],
 )
-def test_names_that_a_certificate_is_not_for_are_told(
+def test_missing_names_of_a_certificate_are_found(
     names: tuple[str, ...], wanted: list[str], expected: tuple[str, ...]
 ) -> None:
     assert lacking(material(Wish(names=names)), wanted) == expected
@@ -166,7 +166,7 @@ def test_nothing_new_is_dropped_from_an_overlap() -> None:
     assert overlap(CAS[0], CAS[1], NOW + 2 * YEAR) == CAS[1]
 
 
-def test_what_cannot_be_read_of_the_old_is_left_out_of_an_overlap() -> None:
+def test_unreadable_old_certificates_are_left_out_of_an_overlap() -> None:
     assert overlap(GARBAGE, CAS[1], NOW) == CAS[1]
 
 

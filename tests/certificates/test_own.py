@@ -79,7 +79,7 @@ def kept(api: ApiServer) -> Any:
 
 
 def touch(api: ApiServer) -> None:
-    """Change something that nobody minds."""
+    """Change something that does not matter."""
     api.put(secret("default", kept(api)["data"], touched=str(time.time())))
 
 
@@ -113,7 +113,7 @@ def test_a_certificate_is_looked_at_again_when_something_is_due(
         assert state.until == pytest.approx(until, abs=0.1)
 
 
-async def test_a_secret_is_made_when_there_is_none(api: ApiServer, replica: Reader) -> None:
+async def test_missing_secret_is_created(api: ApiServer, replica: Reader) -> None:
     made = await replica.next()
     assert not lacking(made, NAMES)
     stored = kept(api)
@@ -166,7 +166,7 @@ async def test_the_replaced_ca_is_trusted_for_an_hour_also_by_who_starts_meanwhi
     assert await replicas[2].next() == without
 
 
-async def test_a_certificate_that_expired_while_nobody_was_there_is_renewed(api: ApiServer, replica: Reader) -> None:
+async def test_certificate_that_expired_meanwhile_is_renewed(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(old := issued(age=2 * YEAR))))
     assert (await replica.next()).serial != old.serial
 
@@ -184,7 +184,7 @@ async def test_names_that_are_lacking_are_added_to_what_others_need(api: ApiServ
     assert set((await replica.next()).names) == {*NAMES, "other", "10.0.0.1"}
 
 
-async def test_names_that_nobody_wants_are_forgotten_when_it_is_renewed(api: ApiServer, replica: Reader) -> None:
+async def test_unwanted_names_are_dropped_at_a_renewal(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(issued(age=YEAR * 0.7, names=(*NAMES, "other")))))
     assert (await replica.next()).names == NAMES
 
@@ -232,7 +232,7 @@ async def test_a_deleted_secret_comes_back_with_a_new_ca(api: ApiServer, replica
     assert all(one.trust.endswith(before.trust) for one in after)
 
 
-async def test_a_secret_deleted_while_nobody_could_see_it_comes_back(api: ApiServer, replica: Reader) -> None:
+async def test_secret_deleted_while_disconnected_is_created_again(api: ApiServer, replica: Reader) -> None:
     before = await replica.next()
     api.faults.cut()
     api.delete(HERE)
@@ -240,7 +240,7 @@ async def test_a_secret_deleted_while_nobody_could_see_it_comes_back(api: ApiSer
     assert (await replica.next()).serial == serial_of(kept(api)) != before.serial
 
 
-async def test_what_others_put_into_the_secret_stays(api: ApiServer, replica: Reader) -> None:
+async def test_other_content_of_the_secret_stays(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(issued(age=YEAR), more=b"x"), owner="somebody"))
     await replica.next()
     stored = kept(api)
@@ -248,7 +248,7 @@ async def test_what_others_put_into_the_secret_stays(api: ApiServer, replica: Re
     assert base64.b64decode(stored["data"]["more"]) == b"x"
 
 
-async def test_somebody_who_undoes_every_write_is_not_fought_at_full_speed(api: ApiServer, replica: Reader) -> None:
+async def test_writer_that_undoes_every_write_is_not_fought_at_full_speed(api: ApiServer, replica: Reader) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(55):
             while await replica.next():
@@ -268,7 +268,7 @@ async def test_cert_managers_secret_is_left_to_it(
 
 
 @pytest.mark.parametrize(("there", "method", "verb"), [(False, "POST", "create"), (True, "PUT", "update")])
-async def test_missing_rights_are_told_and_tried_again(
+async def test_missing_rights_are_reported_and_tried_again(
     api: ApiServer, replica: Reader, capfd: pytest.CaptureFixture[str], there: bool, method: str, verb: str
 ) -> None:
     if there:

@@ -155,7 +155,7 @@ async def test_a_secret_of_another_type_keeps_it(cluster: Cluster, namespace: st
     assert (found["type"], found["data"]["mine"]) == ("Opaque", base64.b64encode(b"1").decode())
 
 
-async def test_an_immutable_secret_is_told_and_waited_for(
+async def test_immutable_secret_is_reported_and_waited_for(
     cluster: Cluster, namespace: str, stored: Stored, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stored.create(old := issue(NAMES, time.time() - 0.7 * YEAR))

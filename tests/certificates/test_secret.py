@@ -44,14 +44,14 @@ async def test_a_secret_that_comes_later_is_waited_for(
     assert await reader.next() == OLD
 
 
-async def test_a_new_certificate_in_the_secret_is_told(api: ApiServer, reader: Reader) -> None:
+async def test_new_certificate_in_the_secret_is_yielded(api: ApiServer, reader: Reader) -> None:
     write(api, data(OLD))
     await reader.next()
     write(api, data(NEW))
     assert await reader.next() == NEW
 
 
-async def test_what_else_changes_in_the_secret_is_not(api: ApiServer, reader: Reader) -> None:
+async def test_other_changes_of_the_secret_are_ignored(api: ApiServer, reader: Reader) -> None:
     write(api, data(OLD))
     await reader.next()
     write(api, data(OLD, other=b"x"))
@@ -86,7 +86,7 @@ BROKEN: list[tuple[dict[str, bytes], str]] = [
 
 
 @pytest.mark.parametrize(("broken", "problem"), BROKEN)
-async def test_a_broken_secret_is_told_once_and_the_last_good_one_stays(
+async def test_broken_secret_is_reported_once_and_the_last_good_one_stays(
     api: ApiServer, reader: Reader, broken: dict[str, bytes], problem: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(api, data(OLD))
@@ -107,7 +107,7 @@ async def test_a_deleted_secret_takes_nothing_away(api: ApiServer, reader: Reade
     assert await reader.next() == NEW
 
 
-async def test_a_secret_deleted_while_nobody_could_see_it_takes_nothing_away(api: ApiServer, reader: Reader) -> None:
+async def test_secret_deleted_while_disconnected_keeps_its_last_material(api: ApiServer, reader: Reader) -> None:
     write(api, data(OLD))
     await reader.next()
     api.faults.cut()
@@ -118,7 +118,7 @@ async def test_a_secret_deleted_while_nobody_could_see_it_takes_nothing_away(api
     assert await reader.next() == NEW
 
 
-async def test_missing_rights_are_told_with_what_to_do(
+async def test_missing_rights_are_reported_with_advice(
     api: ApiServer, reader: Reader, capfd: pytest.CaptureFixture[str]
 ) -> None:
     api.faults.add(Fault("answer", "/secrets", status=403))

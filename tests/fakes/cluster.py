@@ -1,4 +1,4 @@
-"""A cluster for monitors, without HTTP: objects with memory, told as the stories that `kube/watch.py` tells.
+"""A cluster for monitors, without HTTP: objects with memory, told in the reports that `kube/watch.py` yields.
 
 It stands in for that file, not for an API server: that is the sandbox (docs/decisions.md, 24).
 """
@@ -100,7 +100,7 @@ class FakeCluster:
 
     @property
     def open_watches(self) -> int:
-        """Watches that somebody reads."""
+        """The number of watches that are read."""
         return len(self._open)
 
     def _list(self, selection: Selection) -> list[Report]:

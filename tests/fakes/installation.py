@@ -1,6 +1,6 @@
 """What an installation of hookrunner has registered in a real cluster, without the program itself.
 
-Nothing answers where it leads, and it is about kinds of its own only, so nobody else's requests are in its way.
+Nothing answers where it leads, and it is about kinds of its own only, so no other client's requests are in its way.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ class Installation:
 
     @asynccontextmanager
     async def running(self, kubeconfig: Path | None = None) -> AsyncIterator[None]:
-        """As long as the program runs: whoever changes something finds it repaired."""
+        """As long as the program runs: changes of other clients are repaired."""
         async with self._registrar(kubeconfig or self.cluster.kubeconfig) as (registrar, client):
             watches = Watches(client, Discovery(client), Metrics(""), 75)
             keeping = asyncio.create_task(registrar.keep(watches))

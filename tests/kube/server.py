@@ -1,7 +1,7 @@
 """The API server of tests: a sandbox in the test's own event loop, with what happens behind the client's back.
 
     async with api_server() as api:
-        api.put(config_map("a"))                    # somebody else's write
+        api.put(config_map("a"))                    # another client's write
         api.faults.add(Fault("answer", status=503)) # `kubesandbox/faults.py`
 
 What no API server answers by itself, broken lines or old discovery, is in the tests that need it.

@@ -15,7 +15,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def test_whoever_sleeps_is_woken_by_the_end_of_an_outage() -> None:
+async def test_sleepers_wake_at_the_end_of_an_outage() -> None:
     outage = Outage()
     sleeping = asyncio.create_task(outage.sleep(100))
     await asyncio.sleep(1)
@@ -34,7 +34,7 @@ async def test_without_an_outage_pauses_are_kept() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
-async def test_what_a_starting_server_says_ends_no_outage_and_brings_the_next_look_nearer(status: int) -> None:
+async def test_answers_of_a_starting_server_end_no_outage_and_hasten_the_next_look(status: int) -> None:
     outage = Outage()
     outage.note_failure()
     for _ in range(8):
@@ -83,7 +83,7 @@ async def test_a_watch_that_alone_cannot_connect_keeps_its_pauses() -> None:
     answering.cancel()
 
 
-async def test_the_length_of_each_outage_is_told_at_its_end() -> None:
+async def test_ends_yields_the_length_of_each_outage() -> None:
     outage = Outage()
     async with aclosing(outage.ends()) as ends:
         for seconds in (3, 5):

@@ -53,7 +53,7 @@ async def balancer(status: int, text: str, seen: list[web.BaseRequest]) -> Async
         yield Connection(str(server.make_url("")).rstrip("/"))
 
 
-async def test_an_answer_that_is_no_status_says_who_answered_what(metrics: Metrics) -> None:
+async def test_answer_without_a_status_names_the_server_and_the_request(metrics: Metrics) -> None:
     async with balancer(502, "<html>Bad gateway</html>", []) as connection, client_of(connection, metrics) as client:
         with pytest.raises(ApiError, match="GET /api/v1/x: HTTP 502 Bad Gateway: <html>Bad gateway</html>"):
             await client.get("/api/v1/x")
@@ -67,7 +67,7 @@ async def test_an_answer_that_cannot_be_read_is_an_error_of_the_api(metrics: Met
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_what_the_server_puts_off_is_sent_again_then(api: ApiServer, client: Client, method: str) -> None:
+async def test_request_is_repeated_after_the_servers_pause(api: ApiServer, client: Client, method: str) -> None:
     api.faults.add(Fault("answer", times=1, status=429, retry_after=3))
     api.faults.add(Fault("answer", times=1, status=503, retry_after=1))
     began = asyncio.get_running_loop().time()

@@ -140,7 +140,7 @@ async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_certificates_that_cannot_be_used_are_told_with_their_origin_while_loading(home: Path) -> None:
+async def test_unusable_certificates_are_reported_with_their_origin_while_loading(home: Path) -> None:
     """Not by the first request: a watch would die of them, and the start would not be refused."""
     (home / "bad.crt").write_text("nonsense")
     pair = {"client-certificate": str(home / "bad.crt"), "client-key": str(home / "bad.crt")}
@@ -236,7 +236,7 @@ async def test_an_exec_plugin_that_hangs_ends_with_its_loading(home: Path) -> No
 
 
 def is_running(pid: str) -> bool:
-    """A killed process may stay as a zombie until somebody collects it."""
+    """A killed process may stay as a zombie until its parent collects it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:

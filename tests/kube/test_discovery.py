@@ -123,7 +123,7 @@ async def test_unknown_kinds_do_not_hammer_the_server(api: ApiServer, discovery:
         ("apps/v1", "DaemonSetList", "Kubernetes has none of this name, or has it no longer"),
     ],
 )
-async def test_what_is_served_instead_is_named(
+async def test_error_names_what_is_served_instead(
     served: ApiServer, discovery: Discovery, api_version: str, kind: str, told: str
 ) -> None:
     with pytest.raises(UnknownKind, match=f"the server knows no kind '{kind}' in .*: {re.escape(told)}$"):

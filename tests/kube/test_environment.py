@@ -96,7 +96,7 @@ def test_a_named_context_has_a_kubeconfig_of_its_own_while_it_is_needed(tmp_path
         assert seen.kube.derived is None
 
 
-def test_the_directory_of_a_process_that_was_killed_goes_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+def test_directories_of_killed_processes_are_removed_and_of_running_ones_kept(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; from hookrunner.kube.environment import private_directory\n"
         "with private_directory(Path(sys.argv[1])) as made: (made / 'kubeconfig').touch(); os._exit(1)"

@@ -1,4 +1,4 @@
-"""The informer: whatever a watch reports, its reader ends with what the cluster has, and is told each change once."""
+"""The informer: whatever a watch reports, its reader ends with what the cluster has, and gets each change once."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias

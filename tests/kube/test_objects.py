@@ -81,7 +81,7 @@ async def test_create_lets_the_server_make_the_name(objects: Objects, real: Clie
     assert [item["metadata"]["name"][:5] for item in listed["items"]] == ["made-"]
 
 
-async def test_create_if_not_exists_leaves_what_is_there(objects: Objects, real: Client, namespace: str) -> None:
+async def test_create_if_not_exists_leaves_an_existing_object(objects: Objects, real: Client, namespace: str) -> None:
     for color in ("red", "blue"):
         body = config_map("a", namespace, color=color)
         await objects.carry_out(operation(Verb.CREATE_IF_NOT_EXISTS, namespace, body))
@@ -278,7 +278,7 @@ async def test_delete_names_the_finalizers_that_hold_an_object(api: ApiServer, b
 
 
 @pytest.mark.parametrize("verb", [Verb.DELETE, Verb.DELETE_IN_BACKGROUND, Verb.DELETE_NON_CASCADING])
-async def test_deleting_what_is_not_there_succeeds(objects: Objects, namespace: str, verb: Verb) -> None:
+async def test_deleting_an_absent_object_succeeds(objects: Objects, namespace: str, verb: Verb) -> None:
     await objects.carry_out(operation(verb, namespace))
 
 
@@ -290,7 +290,7 @@ async def test_deleting_what_is_not_there_succeeds(objects: Objects, namespace: 
         (Verb.DELETE_NON_CASCADING, ["a"]),
     ],
 )
-async def test_each_delete_says_what_becomes_of_dependents(
+async def test_each_delete_has_its_propagation_policy(
     api: ApiServer, boxed: Objects, verb: Verb, gone: list[str]
 ) -> None:
     uid = api.put(config_map("a"))["metadata"]["uid"]
@@ -319,7 +319,7 @@ async def test_an_unknown_kind_is_an_error_even_where_missing_objects_are_not(bo
         await boxed.carry_out(operation(Verb.MERGE_PATCH, "default", {}, kind="Widget", ignore_missing=True))
 
 
-async def test_a_removed_version_is_told_with_what_is_served(boxed: Objects) -> None:
+async def test_removed_version_is_reported_with_served_versions(boxed: Objects) -> None:
     wanted = operation(Verb.MERGE_PATCH, "default", {}, kind="CronJob", api_version="batch/v1beta1")
     with pytest.raises(UnknownKind, match="CronJob is served as batch/v1"):
         await boxed.carry_out(wanted)
@@ -334,7 +334,7 @@ async def test_a_name_cannot_lead_elsewhere(api: ApiServer, boxed: Objects, name
 
 
 @pytest.mark.parametrize(("namespace", "name"), [("default", "a/"), ("default/configmaps/a", "b"), ("..", "a")])
-async def test_what_can_be_no_name_is_not_sent(api: ApiServer, boxed: Objects, namespace: str, name: str) -> None:
+async def test_impossible_names_are_not_sent(api: ApiServer, boxed: Objects, namespace: str, name: str) -> None:
     """An API server reads `a%2F` as `a/`, and that as `a`."""
     api.put(config_map("a"))
     with pytest.raises(ApiError, match="is no name: correct the one in the operation"):

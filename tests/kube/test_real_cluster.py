@@ -22,7 +22,7 @@ from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.faults.proxy import Proxy
-from tests.kube.stories import Story, until
+from tests.kube.report_words import Story, until
 
 PATIENCE = 60
 
@@ -158,7 +158,7 @@ async def test_r1_a_stalled_watch_is_resumed(
     assert b'kubernetes_watch_stalls_total{gvr="v1/configmaps"' in metrics.exposition()
 
 
-async def test_r2_an_expired_version_costs_one_list(
+async def test_expired_version_costs_one_list(
     cluster: Cluster, proxy: Proxy, proxied: Client, metrics: Metrics, templates: Thing, namespace: str
 ) -> None:
     """While disconnected: a creation, a change, a deletion; then a real compaction of etcd."""
@@ -180,7 +180,7 @@ async def test_r2_an_expired_version_costs_one_list(
     assert 1 <= len(lists) <= 2
 
 
-async def test_r3_nothing_old_is_told_again(
+async def test_resumed_watch_reports_nothing_twice(
     proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str
 ) -> None:
     for name in ("z-old", "a-young"):
@@ -224,7 +224,7 @@ async def define(client: Client, group: str, plural: str) -> None:
     await client.send(ApiCall("POST", DEFINITIONS, body={"metadata": {"name": f"{plural}.{group}"}, "spec": spec}))
 
 
-async def test_missing_rights_are_told_and_their_coming_noticed(
+async def test_missing_rights_are_reported_and_their_arrival_is_noticed(
     cluster: Cluster, direct: Client, metrics: Metrics, namespace: str
 ) -> None:
     user = await asyncio.to_thread(cluster.user, "reader", namespace)
@@ -271,7 +271,7 @@ async def test_a_kind_that_no_real_server_has(direct: Client) -> None:
         await Discovery(direct).resolve("", "Flux")
 
 
-async def test_a_removed_version_is_told_with_what_a_real_server_serves(direct: Client) -> None:
+async def test_removed_version_is_reported_with_versions_of_a_real_server(direct: Client) -> None:
     with pytest.raises(UnknownKind, match=r"apiVersion 'extensions/v1beta1': DaemonSet is served as apps/v1$"):
         await Discovery(direct).resolve("extensions/v1beta1", "DaemonSet")
 
@@ -302,7 +302,7 @@ async def test_a_bad_token_is_refused_and_an_unknown_authority_not_trusted(
         ({"server": "https://127.0.0.1:1"}, "https://127.0.0.1:1: Cannot connect: Connection refused (kubeconfig 'x')"),
     ],
 )
-async def test_whoever_cannot_get_in_is_told_with_whose_credentials_and_what_to_do(
+async def test_refused_credentials_are_reported_with_their_origin_and_advice(
     cluster: Cluster, metrics: Metrics, tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     token = f"Bearer {cluster.token}"

@@ -21,8 +21,8 @@ from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import OwnCluster
 from tests.flows import waiting
+from tests.kube.report_words import Story, until
 from tests.kube.server import definition
-from tests.kube.stories import Story, until
 
 PATIENCE = 120.0
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

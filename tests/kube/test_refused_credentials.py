@@ -53,26 +53,26 @@ def test_a_token_file_is_named() -> None:
     assert "(token file '/run/token')" in told
 
 
-def test_a_pod_is_told_of_its_service_account() -> None:
+def test_advice_in_a_pod_names_its_service_account() -> None:
     pod = Connection(SERVER, origin="service account of this pod", means="token file", token_file="/t", in_pod=True)
     told = str(refusals.explain_credentials(refused(), pod))
     assert "the credentials of service account of this pod (token file '/t'): was the ServiceAccount deleted" in told
 
 
-def test_whoever_is_taken_for_nobody_is_told_so() -> None:
+def test_anonymous_requests_are_explained() -> None:
     message = 'configmaps is forbidden: User "system:anonymous" cannot list resource "configmaps"'
     told = str(refusals.explain_credentials(refused(403, message, "Forbidden"), connection("client certificate")))
     assert told.startswith(f"{SERVER} does not accept the credentials of {ORIGIN}, user 'me' (client certificate): ")
     assert told.endswith(f"({message})")
 
 
-def test_a_refusal_that_names_nobody_says_who_we_are() -> None:
+def test_refusal_without_a_user_says_who_we_are() -> None:
     told = str(refusals.explain_credentials(refused(403, "GET /api: HTTP 403 Forbidden: no", ""), connection("token")))
     assert told.startswith(f"{SERVER} forbids this to {ORIGIN}, user 'me' (token); see `kubectl auth can-i --list`")
 
 
 @pytest.mark.parametrize("message", ['pods "a" is forbidden: exceeded quota', 'User "me" cannot list resource "pods"'])
-def test_what_says_enough_stays_as_it_is(message: str) -> None:
+def test_clear_refusals_stay_unchanged(message: str) -> None:
     error = refused(403, message, "Forbidden")
     assert refusals.explain_credentials(error, connection("token")) is error
 
@@ -101,9 +101,7 @@ async def refusal(shown: ServerCertificate) -> str:
 
 @pytest.mark.looptime
 @pytest.mark.parametrize(("days", "why"), [(31, "certificate has expired"), (-1, "certificate is not yet valid")])
-async def test_a_server_certificate_that_is_out_of_date_is_told_with_what_to_do(
-    tmp_path: Path, days: int, why: str
-) -> None:
+async def test_expired_server_certificate_is_reported_with_advice(tmp_path: Path, days: int, why: str) -> None:
     advice = "renew the server's certificate, or correct this machine's clock"
     told = await refusal(make_server_certificate(tmp_path, "server", timedelta(days=days)))
     assert told == f"certificate verify failed: {why}: {advice} ({ORIGIN})"

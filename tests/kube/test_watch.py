@@ -1,6 +1,6 @@
-"""Watches against a sandbox with faults, in virtual time: the story told is complete, whatever happens.
+"""Watches against a sandbox with faults, in virtual time: their reports are complete, whatever happens.
 
-R1, R2 and R3 of user-pains.md at this level; what a snapshot makes of a repeated list is tested in `tests/sources`.
+What a snapshot makes of a repeated list is tested in `tests/sources`.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen, Report, Synced, WatchLost
 from kubesandbox.faults import Fault
 from tests.flows import waiting
+from tests.kube.report_words import Story, until, words
 from tests.kube.server import ApiServer, config_map, definition
-from tests.kube.stories import Story, until, words
 
 pytestmark = pytest.mark.looptime
 
@@ -90,7 +90,7 @@ async def test_takes_the_list_whole_when_pages_outlive_their_version(api: ApiSer
 
 
 async def test_silence_is_resumed_without_loss_or_repetition(api: ApiServer, story: Story, metrics: Metrics) -> None:
-    """R1: the server stops sending and keeps the connection."""
+    """The server stops sending and keeps the connection."""
     await until(story, "Synced")
     api.put(config_map("before"))
     await until(story, "Added before")
@@ -103,7 +103,7 @@ async def test_silence_is_resumed_without_loss_or_repetition(api: ApiServer, sto
     assert b'kubernetes_watch_stalls_total{gvr="v1/configmaps",namespace=""} 1\n' in metrics.exposition()
 
 
-async def test_silence_that_cannot_be_resumed_is_told_once(api: ApiServer, story: Story) -> None:
+async def test_silence_that_cannot_be_resumed_is_reported_once(api: ApiServer, story: Story) -> None:
     await until(story, "Synced")
     api.faults.add(Fault("stall", LISTING))
     api.faults.add(Fault("answer", RESUMING, times=3, status=503))
@@ -112,7 +112,7 @@ async def test_silence_that_cannot_be_resumed_is_told_once(api: ApiServer, story
 
 @pytest.mark.parametrize("told", ["in the middle", "at the beginning", "as a status"])
 async def test_an_expired_version_leads_to_one_more_list(api: ApiServer, story: Story, told: str) -> None:
-    """R2, all forms of 410."""
+    """All forms of 410."""
     for name in ("changed", "deleted", "same"):
         api.put(config_map(name))
     await until(story, "Synced")
@@ -147,7 +147,7 @@ async def test_lists_that_expire_at_once_are_spaced(
 
 @pytest.mark.parametrize("streams", [True, False])
 async def test_resumes_from_the_version_of_the_list(api: ApiServer, story: Story, streams: bool) -> None:
-    """R3: objects come in the order of their names, here the oldest last."""
+    """Objects come in the order of their names, here the oldest last."""
     if not streams:
         cannot_stream_lists(api)
     api.put(config_map("b-old"))
@@ -207,7 +207,7 @@ async def test_a_kind_that_comes_late_is_found_within_seconds(api: ApiServer, wa
 
 
 @pytest.mark.parametrize(("status", "brief"), [(403, False), (400, False), (500, True), (503, True)])
-async def test_a_refused_list_is_told_and_tried_again(api: ApiServer, story: Story, status: int, brief: bool) -> None:
+async def test_refused_list_is_reported_and_tried_again(api: ApiServer, story: Story, status: int, brief: bool) -> None:
     await until(story, "Synced")
     api.faults.add(Fault("answer", times=1, status=410))
     api.faults.add(Fault("answer", times=3, status=status))
@@ -240,7 +240,7 @@ async def test_retry_after_is_honoured(api: ApiServer, story: Story) -> None:
     assert 33 <= asyncio.get_running_loop().time() - began < 35
 
 
-async def test_a_long_outage_is_asked_about_rarely_and_told_once(api: ApiServer, story: Story) -> None:
+async def test_long_outage_is_reported_once_and_causes_few_requests(api: ApiServer, story: Story) -> None:
     await until(story, "Synced")
     api.faults.add(Fault("answer", times=20, status=503))
     api.faults.cut()
@@ -266,7 +266,7 @@ async def test_a_version_that_cannot_be_resumed_is_given_up_for_a_list(api: ApiS
     assert (await until(story, "Synced"))[-3:] == ["a", "Synced", "WatchRestored"]
 
 
-async def test_events_before_an_error_in_the_same_chunk_are_told(api: ApiServer, story: Story) -> None:
+async def test_events_before_an_error_in_the_same_chunk_are_reported(api: ApiServer, story: Story) -> None:
     await until(story, "Synced")
     added = {"type": "ADDED", "object": api.get(api.put(config_map("a")))}
     error = {"type": "ERROR", "object": {"kind": "Status", "code": 500, "reason": "InternalError"}}
@@ -285,7 +285,7 @@ async def test_only_the_selected_is_asked_for(api: ApiServer, watches: Watches) 
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_of_metadata_alone_nothing_else_is_told(api: ApiServer, watches: Watches, streams: bool) -> None:
+async def test_metadata_only_watch_reports_nothing_else(api: ApiServer, watches: Watches, streams: bool) -> None:
     if not streams:
         cannot_stream_lists(api)
     listed = api.put(config_map("a", color="red"))

@@ -11,8 +11,8 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.resources import Selection
 from kubesandbox.faults import Fault
 from tests.flows import waiting
+from tests.kube.report_words import Story, until
 from tests.kube.server import ApiServer, config_map, definition
-from tests.kube.stories import Story, until
 
 pytestmark = pytest.mark.looptime
 
@@ -183,7 +183,7 @@ async def test_two_outages_in_a_row_are_both_ended_soon(api: ApiServer, story: S
         api.put(config_map("a"))
 
 
-async def test_what_a_starting_server_refuses_is_not_learned(api: ApiServer, story: Story) -> None:
+async def test_refusals_of_a_starting_server_are_not_learned(api: ApiServer, story: Story) -> None:
     """A 403 costs neither the version nor streamed lists."""
     (reading,) = await pass_outage(api, story)
     api.faults.add(Fault("answer", times=2, status=403))

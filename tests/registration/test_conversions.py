@@ -39,7 +39,7 @@ async def test_a_definition_is_configured_when_it_appears(world: World, authorit
     assert set(certificates(base64.b64decode(client["caBundle"]))) == set(certificates(authorities[0]))
 
 
-async def test_who_brings_a_definition_is_not_said_to_have_changed_it(
+async def test_creator_of_a_definition_is_not_reported_as_changing_it(
     world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
     registrar, _ = await world.registrar(world.wish(world.converting()))

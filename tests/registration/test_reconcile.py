@@ -1,4 +1,4 @@
-"""What is done about an object as it is: who may write, what is kept, when nothing is to be done."""
+"""The next step for an object: which process may write, what is kept, when it is in sync."""
 
 import copy
 from collections.abc import Callable
@@ -49,13 +49,13 @@ def names(obj: JSON) -> list[str]:
     return [entry["name"] for entry in obj["webhooks"]]
 
 
-def test_what_is_right_is_not_written() -> None:
+def test_object_in_sync_is_not_written() -> None:
     assert next_step(validating("a.b.c"), written(validating("a.b.c")), TrustedCertificates(), NEW) == InSync(True)
     assert next_step(validating(), None, TrustedCertificates(), NEW) == InSync(False)
     assert next_step(converting(), None, TrustedCertificates(), NEW) == InSync(False)
 
 
-def test_nobody_writes_over_the_wish_of_somebody_younger() -> None:
+def test_older_process_does_not_overwrite_a_younger_one() -> None:
     by_new = written(validating("a.b.c"), by=NEW)
     assert next_step(validating("d.e.f"), by_new, TrustedCertificates(), OLD) == Yielded("2001-09-09T01:46:40.000000Z")
     assert names(written(validating("d.e.f"), written(validating("a.b.c")), NEW)) == ["d.e.f"]
@@ -66,7 +66,7 @@ def test_a_process_may_change_its_mind() -> None:
     assert names(written(validating("a.b.c", "d.e.f"), existing, NEW)) == ["a.b.c", "d.e.f"]
 
 
-def test_whoever_wants_the_same_may_repair_it_and_it_stays_the_younger_ones() -> None:
+def test_repair_by_an_older_replica_keeps_the_younger_generation() -> None:
     wrong = copy.deepcopy(written(validating("a.b.c"), by=NEW))
     wrong["webhooks"][0]["failurePolicy"] = "Ignore"
     repaired = written(validating("a.b.c"), wrong, OLD)
@@ -103,9 +103,7 @@ OURS = {"namespace": "ns", "name": "svc", "path": "/hooks/old"}
     ],
 )
 @each("incomplete", [True, False])
-def test_only_what_leads_to_us_is_removed_and_only_if_all_hooks_are_known(
-    entry: JSON, stays: bool, incomplete: bool
-) -> None:
+def test_own_entries_are_removed_only_if_all_hooks_are_known(entry: JSON, stays: bool, incomplete: bool) -> None:
     existing = {"metadata": {"name": "hooks"} | IDENTITY, "webhooks": [entry]}
     kept = [entry["name"]] if stays or incomplete else []
     assert names(written(validating("a.b.c", incomplete=incomplete), existing)) == [*kept, "a.b.c"]
@@ -114,7 +112,7 @@ def test_only_what_leads_to_us_is_removed_and_only_if_all_hooks_are_known(
 @pytest.mark.parametrize(
     ("sure", "left"), [(set(), ["m.a.b.c", "d.e.f"]), ({"m"}, ["d.e.f"]), ({"", "o"}, ["m.a.b.c"])]
 )
-def test_what_is_certain_goes_and_what_is_in_doubt_stays(sure: set[str], left: list[str]) -> None:
+def test_certain_entries_are_removed_and_doubtful_ones_stay(sure: set[str], left: list[str]) -> None:
     """By whose hook it was asked for: a module's, or one of none."""
     hooks = [a_hook("m/h", "m", validating=(Admission("a.b.c"),)), a_hook("n", validating=(Admission("d.e.f"),))]
     existing = written(registrations(desired_registrations(hooks, "hooks", TARGET, TARGET))[0])

@@ -127,7 +127,7 @@ FOREIGN = {
 }
 
 
-async def test_what_others_put_there_stays(world: World) -> None:
+async def test_content_of_other_writers_stays(world: World) -> None:
     metadata = {"name": world.name, "labels": {"a": "b"}, "annotations": {"c": "d"}}
     await world.create(VALIDATING, {"metadata": metadata, "webhooks": [FOREIGN]})
     before = await world.get(VALIDATING)
@@ -197,7 +197,7 @@ async def test_cert_managers_bundle_is_left_alone(world: World, authorities: tup
     assert "caBundle" not in second["clientConfig"]
 
 
-async def test_replicas_with_one_wish_do_not_disturb_each_other(world: World, authorities: tuple[bytes, bytes]) -> None:
+async def test_equal_replicas_do_not_disturb_each_other(world: World, authorities: tuple[bytes, bytes]) -> None:
     """One has the new certificates already, the other not yet."""
     replicas = [await world.registrar(world.wish(world.validating(ONE)), started) for started in (1.0, 2.0)]
     registrars, meters = zip(*replicas, strict=True)
@@ -255,7 +255,7 @@ async def test_modules_come_and_go_a_hundred_times_and_leave_nothing(world: Worl
     assert world.things.encode() not in world.metrics.exposition()
 
 
-async def test_what_a_module_wants_is_repaired_like_everything_else(world: World) -> None:
+async def test_registrations_of_a_module_are_repaired(world: World) -> None:
     registrar, _ = await world.registrar(world.wish())
     async with world.kept(registrar):
         on = world.wish(of_module(world, "m"))
@@ -265,7 +265,7 @@ async def test_what_a_module_wants_is_repaired_like_everything_else(world: World
 
 
 @pytest.mark.parametrize("world", ["cluster"], indirect=True)
-async def test_what_cannot_be_registered_is_told_to_whom_it_concerns(world: World) -> None:
+async def test_failed_registration_is_raised_to_its_caller_only(world: World) -> None:
     registrar, _ = await world.registrar(world.wish())
     await registrar.publish(b"")
     bad = a_hook("m/h.sh", "m", validating=(Admission(ONE, ({**world.rule(), "scope": "Nowhere"},)),))

@@ -1,4 +1,4 @@
-"""What nobody asks for any more is taken away at the next start."""
+"""Registrations that no hook asks for any more are removed at the next start."""
 
 import asyncio
 
@@ -68,7 +68,7 @@ async def test_other_installations_keep_theirs(world: World) -> None:
     assert await world.get(VALIDATING)
 
 
-async def test_whoever_may_not_look_takes_nothing_and_does_not_complain(
+async def test_without_a_right_to_look_nothing_is_removed_or_reported(
     cluster: Cluster, namespace: str, world: World
 ) -> None:
     user = cluster.user("nobody", namespace, [])
@@ -78,7 +78,7 @@ async def test_whoever_may_not_look_takes_nothing_and_does_not_complain(
         assert not await has_leftovers(client, world.wish())
 
 
-async def test_what_stands_that_nobody_asks_for_is_noticed(world: World) -> None:
+async def test_leftovers_are_noticed(world: World) -> None:
     await world.create(DEFINITION, world.definition())
     asked = world.wish(world.validating(ONE))
     assert not await has_leftovers(world.other, asked)

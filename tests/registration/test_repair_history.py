@@ -1,4 +1,4 @@
-"""How patient we are with whoever changes back what we repair."""
+"""How patient we are with a writer that changes back our repairs."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ def managed(*managers: str) -> Any:
         ({"metadata": {}}, "an unknown writer"),
     ],
 )
-def test_who_wrote_last(obj: Any, writer: str) -> None:
+def test_last_writer_is_named(obj: Any, writer: str) -> None:
     assert last_writer(obj) == writer
 
 

@@ -50,9 +50,7 @@ async def test_rights_for_one_kind_of_webhooks_are_enough_for_it(
     assert "lost" not in capfd.readouterr().err
 
 
-async def test_what_others_change_is_repaired_without_a_right_to_watch(
-    world: World, cluster: Cluster, namespace: str
-) -> None:
+async def test_changes_are_repaired_without_a_right_to_watch(world: World, cluster: Cluster, namespace: str) -> None:
     world.credentials = await as_user(cluster, namespace, "create", "list", "update", resources=CONFIGURATIONS)
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     async with Client(world.credentials, Requests(world.metrics)) as client, world.kept(registrar, client=client):

@@ -72,7 +72,7 @@ async def test_lost_races_and_short_trouble_are_repeated(world: World, proxy: Pr
     assert registrar.condition() == (True, "")
 
 
-async def test_who_changes_it_back_again_and_again_is_named(world: World) -> None:
+async def test_stubborn_writer_is_named(world: World) -> None:
     registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
     async with world.kept(registrar):
         for _ in range(3):
@@ -84,7 +84,7 @@ async def test_who_changes_it_back_again_and_again_is_named(world: World) -> Non
     assert len(meter.writes) == 4
 
 
-async def test_a_deletion_that_comes_again_and_again_is_told(world: World) -> None:
+async def test_repeated_deletion_is_reported(world: World) -> None:
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     async with world.kept(registrar):
         for _ in range(3):
@@ -93,7 +93,7 @@ async def test_a_deletion_that_comes_again_and_again_is_told(world: World) -> No
         await until(lambda: "a client that deletes it" in registrar.condition()[1], "word of it")
 
 
-async def test_what_is_refused_is_told(world: World) -> None:
+async def test_refusal_is_reported(world: World) -> None:
     rule = world.rule() | {"operations": ["DANCE"]}
     registrar, _ = await world.registrar(world.wish(a_hook("h.sh", validating=(Admission(ONE, (rule,)),))))
     await registrar.publish(b"")

@@ -1,7 +1,7 @@
 """A cluster to register in, the sandbox or a real one, and what others do there behind our back.
 
 Every world has names of its own. Rules are about a group that only its own CRDs are in, and the URL leads nowhere, so
-nobody else's requests are ever asked about.
+no other client's requests are ever asked about.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Meter:
 
 @dataclass(slots=True)
 class World:
-    """`other` is somebody else's client, `name` the configurations' name, `group` the group of the own CRDs."""
+    """`other` is another client, `name` the configurations' name, `group` the group of the own CRDs."""
 
     credentials: Credentials
     other: Client
@@ -120,7 +120,7 @@ class World:
             return None
 
     async def seen(self, resource: Resource, check: Callable[[JSON], object], name: str = "") -> JSON:
-        """The object, as soon as it is so; None while there is none."""
+        """The object, as soon as it is so; None while it does not exist."""
         name = name or self.name
         selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={name}")
         async with asyncio.timeout(PATIENCE), aclosing(self.watches().open(selection)) as story:

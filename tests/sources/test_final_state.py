@@ -1,4 +1,4 @@
-"""R18: whatever happens, in whatever order, each listener is told what leads it to the truth, and nothing twice.
+"""Whatever happens, in whatever order, the events lead each listener to the truth, and none comes twice.
 
 Random stories on a cluster without HTTP, in virtual time: objects change before the eyes of the watches or behind them,
 lists begin anew, watches die, listeners come late, fail their Synchronization and change objects themselves.
@@ -49,9 +49,9 @@ STORIES = st.lists(st.sampled_from(CHANGES + UNSEEN + FAULTS + LISTENING), min_s
 
 @dataclass(eq=False)
 class Listener:
-    """A hook as the engine would treat it: what it knows of each object, and how often it was told of it.
+    """A hook as the engine would treat it: what it knows of each object, and how many events it got.
 
-    With `patches` it labels each object that it is told of, once per value, as hooks do.
+    With `patches` it labels each object that it gets an event for, once per value, as hooks do.
     """
 
     monitor: Monitor
@@ -80,7 +80,7 @@ class Listener:
         if event.change is Change.DELETED:
             self.known.pop(name, None)
             return
-        assert self.known.get(name) != new, f"{name} was told twice"
+        assert self.known.get(name) != new, f"{name} came twice"
         self.known[name] = new
         obj = self.world.cluster.objects.get(event.key)
         if self.patches and obj and obj["metadata"].get("labels", {}).get("seen") != obj["data"]["v"]:
@@ -174,7 +174,7 @@ class World:
 
 
 async def live(story: list[Step]) -> World:
-    """Let a story happen, then peace: everything recovers and whoever is not synchronized yet becomes so."""
+    """Let a story happen, then peace: everything recovers and each listener is synchronized."""
     cluster, metrics = FakeCluster(), Metrics("")
     with suppress(asyncio.CancelledError):
         async with Jq() as jq, asyncio.TaskGroup() as group:
@@ -200,7 +200,7 @@ async def live(story: list[Step]) -> World:
 
 
 async def peace(world: World) -> None:
-    """Lists begin anew: before the Synchronization of those that had none, and after it, for what nobody saw."""
+    """Relist: before the Synchronization of those that had none, and after it, for changes that no watch saw."""
     await asyncio.sleep(RECOVERY)
     for _ in range(3):
         world.cluster.relist()
@@ -213,7 +213,7 @@ async def peace(world: World) -> None:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(STORIES)
-def test_all_listeners_end_with_the_truth_and_are_told_no_more_than_happened(story: list[Step]) -> None:
+def test_all_listeners_end_with_the_truth_and_get_each_change_once(story: list[Step]) -> None:
     with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:
         world = runner.run(live(story))
     for name, listener in world.listeners.items():

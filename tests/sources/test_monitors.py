@@ -1,4 +1,4 @@
-"""Monitors: which changes a binding is told of, and when its snapshot may be used (shell-operator.md §4.2–§4.8).
+"""Monitors: which changes become events of a binding, and when its snapshot may be used.
 
 Not here: the watch itself (tests/kube), runs and queues (tests/engine).
 """
@@ -25,7 +25,7 @@ async def test_objects_of_the_first_list_are_no_events(watcher: Watcher) -> None
     assert [entry.key.name for entry in monitor.snapshot.read()] == ["a"]
 
 
-async def test_each_change_is_told_once_in_order(watcher: Watcher) -> None:
+async def test_each_change_is_one_event_in_order(watcher: Watcher) -> None:
     await watcher.unlocked(CONFIGMAPS)
     watcher.cluster.put(configmap("a"))
     watcher.cluster.put(configmap("a", x="1"))
@@ -33,7 +33,7 @@ async def test_each_change_is_told_once_in_order(watcher: Watcher) -> None:
     assert await watcher.told() == [("Added", "a"), ("Modified", "a"), ("Deleted", "a")]
 
 
-async def test_a_change_that_the_filter_hides_is_not_told(watcher: Watcher) -> None:
+async def test_change_that_the_filter_hides_is_no_event(watcher: Watcher) -> None:
     await watcher.unlocked(DATA)
     obj = watcher.cluster.put(configmap("a", x="1"))
     watcher.cluster.put({**obj, "metadata": {**obj["metadata"], "labels": {"new": "label"}}})
@@ -41,14 +41,14 @@ async def test_a_change_that_the_filter_hides_is_not_told(watcher: Watcher) -> N
     assert await watcher.told() == [("Added", "a"), ("Modified", "a")]
 
 
-async def test_only_the_wanted_changes_are_told(watcher: Watcher) -> None:
+async def test_only_the_wanted_changes_are_events(watcher: Watcher) -> None:
     await watcher.unlocked(Kubernetes("cms", "ConfigMap", changes=frozenset({Change.DELETED})))
     watcher.cluster.put(configmap("a"))
     watcher.cluster.delete(configmap("a"))
     assert await watcher.told() == [("Deleted", "a")]
 
 
-async def test_changes_wait_for_the_synchronization_and_are_told_once(watcher: Watcher) -> None:
+async def test_changes_wait_for_the_synchronization_and_come_once(watcher: Watcher) -> None:
     monitor = await watcher.add(CONFIGMAPS)
     watcher.cluster.put(configmap("before"))
     await settle()
@@ -87,8 +87,8 @@ async def test_reading_the_snapshot_for_others_takes_no_event_away(watcher: Watc
     assert await watcher.told() == [("Added", "a")]
 
 
-async def test_after_a_new_list_only_the_difference_is_told(watcher: Watcher) -> None:
-    """R2: one created, one changed, one deleted while nobody looked, many unchanged."""
+async def test_relist_leads_to_events_for_differences_only(watcher: Watcher) -> None:
+    """One created, one changed, one deleted while the watch was lost, many unchanged."""
     cluster = watcher.cluster
     for number in range(50):
         cluster.put(configmap(f"same-{number}"))
@@ -133,7 +133,7 @@ async def test_bindings_with_equal_selections_share_one_watch(watcher: Watcher) 
     assert watcher.cluster.open_watches == 1
 
 
-async def test_a_late_reader_gets_the_whole_story_and_no_old_news(watcher: Watcher) -> None:
+async def test_late_reader_gets_the_whole_list_and_nothing_older(watcher: Watcher) -> None:
     await watcher.unlocked(CONFIGMAPS, "early.sh")
     watcher.cluster.put(configmap("a"))
     late = await watcher.unlocked(CONFIGMAPS, "late.sh")
@@ -144,7 +144,6 @@ async def test_a_late_reader_gets_the_whole_story_and_no_old_news(watcher: Watch
 
 
 async def test_a_watch_outlives_its_first_reader_and_ends_with_its_last(watcher: Watcher) -> None:
-    """R4, first half."""
     first = await watcher.unlocked(CONFIGMAPS, "a.sh")
     second = await watcher.unlocked(CONFIGMAPS, "b.sh")
     watcher.monitors.remove(first.id)
@@ -157,7 +156,7 @@ async def test_a_watch_outlives_its_first_reader_and_ends_with_its_last(watcher:
 
 @pytest.mark.slow
 async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: Watcher) -> None:
-    """R4, last part: 1,000 changes of who listens, then everybody who is left hears of a change once."""
+    """1,000 times listeners come and go, then each of those left gets a change once."""
     dice = random.Random(4)
     for _ in range(1000):
         hook = f"{dice.randrange(5)}.sh"
@@ -177,7 +176,7 @@ async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: W
 async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
     watcher: Watcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R4, second half: what happened while it was dead is told as a difference."""
+    """What happened while it was dead becomes events."""
     gone = watcher.cluster.put(configmap("gone"))
     monitor = await watcher.unlocked(CONFIGMAPS)
     watcher.cluster.crash()
@@ -191,7 +190,7 @@ async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
     assert sum(watcher.background.crashes.values()) == 1
 
 
-async def test_a_forbidden_list_is_an_obstacle_that_needs_somebody(watcher: Watcher) -> None:
+async def test_forbidden_list_is_an_obstacle_that_needs_a_person(watcher: Watcher) -> None:
     watcher.cluster.forbidden.add("Secret")
     monitor = await watcher.add(Kubernetes("secrets", "Secret"))
     assert monitor.decided.is_set()
@@ -211,7 +210,7 @@ async def test_a_short_loss_after_the_first_list_is_no_obstacle_but_shown(watche
 
 
 async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher) -> None:
-    """R28: 99 are told, the hundredth is shown as broken and can be tried again."""
+    """99 become events, the hundredth is shown as broken and can be tried again."""
     monitor = await watcher.unlocked(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
     for number in range(99):
         watcher.cluster.put(configmap(f"good-{number}", n=str(number)))
@@ -231,7 +230,8 @@ async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher)
 async def test_an_object_that_is_too_deep_to_be_written_is_told_and_ends_nothing(
     watcher: Watcher, binding: Kubernetes
 ) -> None:
-    """Whoever may create such an object of a kind that keeps all fields would else crash the watch again and again."""
+    """Otherwise a user who may create such an object of a kind that keeps all fields could crash the watch again and
+    again."""
     monitor = await watcher.unlocked(binding)
     watcher.cluster.put(configmap("deep") | {"spec": orjson.loads(b"[" * 300 + b"]" * 300)})
     watcher.cluster.put(configmap("a"))
@@ -264,7 +264,7 @@ TEAMS = Kubernetes("cms", "ConfigMap", namespace_labels="team=a")
 
 
 async def test_objects_in_a_newly_matching_namespace_are_added(watcher: Watcher) -> None:
-    """R5 and §4.6: the label comes later than the object."""
+    """The label comes later than the object."""
     watcher.cluster.put(namespace("n1"))
     watcher.cluster.put(configmap("old", "n1"))
     monitor = await watcher.unlocked(TEAMS)

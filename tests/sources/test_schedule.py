@@ -20,7 +20,7 @@ MINUTELY = "TZ=UTC * * * * *"
 
 
 class SetClock(WallClock):
-    """Shows `start` when made, runs with the loop, can be set, and remembers how often somebody looked."""
+    """Shows `start` when made, runs with the loop, can be set, and remembers how often it was read."""
 
     def __init__(self, start: float = NOON) -> None:
         self.ahead = start - asyncio.get_running_loop().time()
@@ -167,7 +167,7 @@ async def test_small_steps_back_add_up_to_a_large_one() -> None:
     assert len(found) >= 1
 
 
-async def test_nobody_looks_at_the_clock_while_nothing_can_come() -> None:
+async def test_clock_is_not_read_while_no_schedule_is_armed() -> None:
     clock = SetClock()
     schedules = Schedules(clock)
     schedules.arm("TZ=UTC 0 0 30 2 *")
@@ -193,7 +193,7 @@ async def test_a_cancelled_reader_loses_no_tick() -> None:
 
 
 @pytest.mark.parametrize(("crontab", "zone"), [("61 * * * *", ""), ("* * * * *", "Mars/Olympus")])
-async def test_what_cannot_be_read_is_not_armed(crontab: str, zone: str) -> None:
+async def test_unreadable_crontab_is_not_armed(crontab: str, zone: str) -> None:
     schedules = Schedules(SetClock())
     with pytest.raises(BadCrontab):
         schedules.arm(crontab, zone)

@@ -40,7 +40,7 @@ async def collect(streams: Streams, told: list[str]) -> None:
             told += map(shown, reports)
 
 
-async def test_who_comes_in_the_middle_of_a_list_is_not_told_what_its_own_list_knows_better(
+async def test_reader_that_joins_during_a_list_gets_nothing_older_than_its_own_list(
     background: Background,
 ) -> None:
     """The shared list is of version 10, the newcomer's own of 20: `a` of version 3 has changed, `gone` is gone."""

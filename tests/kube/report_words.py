@@ -1,4 +1,4 @@
-"""Reads what a watch tells, in words: `a` for an object in a list, `Added a`, `RelistStarted`, `WatchLost: why` …"""
+"""Reads the reports of a watch as words: `a` for an object in a list, `Added a`, `RelistStarted`, `WatchLost: why` …"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -24,7 +24,7 @@ def word(report: Report) -> str:
 
 
 async def until(story: Story, last: str, patience: float = 1000) -> list[str]:
-    """What is told up to and including a word that begins so."""
+    """The words up to and including one that begins so."""
     told: list[str] = []
     async with asyncio.timeout(patience):
         while not any(said.startswith(last) for said in told):
