@@ -143,7 +143,7 @@ class Converge:
 
     async def keep(self) -> None:
         """Run rounds as they are requested, until cancelled; the first when the global hooks have started."""
-        await self._engine.started()
+        await self._engine.wait_for_start()
         doubts = 0
         while True:
             pause = back_off(doubts, random.random()) if self._steps.decisions.is_unsure else None

@@ -1,4 +1,4 @@
-"""Start and stop what a hook wants to hear of: its monitors and its crontabs."""
+"""Starts and stops the event sources of a hook: its monitors and its crontabs."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,18 +29,18 @@ class BindingActivator:
         self._schedules = schedules
         self._jq = jq
         self._metrics = metrics
-        self._measures = RunMetrics(metrics, clock)
+        self._run_metrics = RunMetrics(metrics, clock)
         self._clock = clock
         self._armed: dict[str, list[tuple[str, str]]] = {}
 
-    async def kubernetes(self, hook: Hook) -> tuple[HookRun, ...]:
+    async def activate_kubernetes(self, hook: Hook) -> tuple[HookRun, ...]:
         """Follow the objects of each binding and return the Synchronization runs.
 
-        Waits until each binding has listed its objects or is known to need somebody's help; such a binding is late,
-        and its Synchronization waits in the queue where others pass it.
+        Waits until each binding has listed its objects or is known to need help from outside; such a binding is late,
+        and its Synchronization waits in the queue, where others pass it.
         """
         began = self._clock()
-        monitors = [await self._followed(hook, index) for index in range(len(hook.config.kubernetes))]
+        monitors = [await self._open_monitor(hook, index) for index in range(len(hook.config.kubernetes))]
         await asyncio.gather(*(monitor.decided.wait() for monitor in monitors))
         late = [f"{monitor.binding.name}: {monitor.obstacle.reason}" for monitor in monitors if monitor.obstacle]
         labels = (hook.label, *hook.owner)
@@ -48,18 +48,18 @@ class BindingActivator:
         self._metrics.hook_enable_kubernetes_bindings_errors.add(len(late), *labels)
         self._metrics.hook_enable_kubernetes_bindings_success.set(0 if late else 1, *labels)
         if late and hook.module == GLOBAL:
-            self._measures.not_enabled(hook)
+            self._run_metrics.not_enabled(hook)
         for reason in late:
             _log.warn("A binding waits, everything else goes on.", **hook.fields, reason=reason)
         return dispatch.synchronizations(hook, self._clock())
 
-    def synchronized(self, hook: Hook) -> bool:
-        """Do events flow for each of its bindings that is to be waited for?"""
-        waited = [place for place, one in enumerate(hook.config.kubernetes) if one.wait_for_synchronization]
-        monitors = [self._monitors.get(BindingId(hook.name, place)) for place in waited]
+    def is_synchronized(self, hook: Hook) -> bool:
+        """Do events flow for each binding with `waitForSynchronization`?"""
+        waited = [i for i, binding in enumerate(hook.config.kubernetes) if binding.wait_for_synchronization]
+        monitors = [self._monitors.get(BindingId(hook.name, index)) for index in waited]
         return all(monitor is not None and not monitor.locked for monitor in monitors)
 
-    def locked(self, run: HookRun) -> bool:
+    def is_locked(self, run: HookRun) -> bool:
         """Has the Synchronization of this run not happened yet?"""
         monitors = (self._monitors.get(BindingId(run.hook, place)) for place in run.unlocks)
         return any(monitor is not None and monitor.locked for monitor in monitors)
@@ -71,8 +71,8 @@ class BindingActivator:
             for entry in self._armed[hook.name]:
                 self._schedules.arm(*entry)
 
-    def disable(self, hook: Hook) -> None:
-        """Stop everything that `kubernetes` and `arm_schedules` have started."""
+    def deactivate(self, hook: Hook) -> None:
+        """Stop everything that `activate_kubernetes` and `arm_schedules` have started."""
         for index in range(len(hook.config.kubernetes)):
             self._monitors.remove(BindingId(hook.name, index))
         self.disarm_schedules(hook)
@@ -91,7 +91,7 @@ class BindingActivator:
             self._metrics.filter_errors.inc(labels.hook, labels.binding, *labels.owner)
         return Failed(reason, park=True) if reason else Done()
 
-    async def _followed(self, hook: Hook, index: int) -> Monitor:
+    async def _open_monitor(self, hook: Hook, index: int) -> Monitor:
         id, binding = BindingId(hook.name, index), hook.config.kubernetes[index]
         if known := self._monitors.get(id):
             return known

@@ -1,4 +1,4 @@
-"""Events become orders: what is to be run, with which contexts, in which queue. Pure functions.
+"""Turns events into orders: what to run, with which contexts, in which queue. Pure functions.
 
 The order of a start: docs/how-it-works.md; which hook a tick or a change is for: docs/hooks.md.
 """
@@ -46,7 +46,7 @@ def startup_runs(hooks: Iterable[Hook], activation: str = "") -> list[HookRun]:
 
 
 def enabling(hook: Hook) -> list[Order]:
-    """The tasks that make a hook hear of objects and of the clock."""
+    """The tasks that activate the bindings of a hook."""
     of_hook = (hook.name, hook.module, OPERATOR_STARTUP if hook.module else "")
     kubernetes = [EnableKubernetesBindings(*of_hook)] * bool(hook.config.kubernetes)
     return [*kubernetes, *[EnableScheduleBindings(*of_hook)] * bool(hook.config.schedules)]
@@ -122,11 +122,15 @@ def by_lifecycle(hooks: Iterable[Hook], type: BindingType) -> list[Hook]:
 
 
 def in_own_queue(hook: Hook) -> Hook:
-    """A module's hook whose bindings name no queue, or `main`: they wait in the module's own queue, where they are
-    in nobody's way and never run beside the module's Helm."""
+    """A module's hook whose bindings name no queue, or `main`: they wait in the module's own queue, where they
+    hold up no other module and never run beside the module's Helm."""
     queue, config = own_queue(hook.module), hook.config
-    kubernetes = tuple(replace(one, queue=queue) if one.queue == MAIN else one for one in config.kubernetes)
-    schedules = tuple(replace(one, queue=queue) if one.queue == MAIN else one for one in config.schedules)
+    kubernetes = tuple(
+        replace(binding, queue=queue) if binding.queue == MAIN else binding for binding in config.kubernetes
+    )
+    schedules = tuple(
+        replace(binding, queue=queue) if binding.queue == MAIN else binding for binding in config.schedules
+    )
     return replace(hook, config=replace(config, kubernetes=kubernetes, schedules=schedules))
 
 

@@ -75,17 +75,17 @@ class Engine:
         for order in dispatch.startup([hook]):
             self._queues.put(order)
 
-    async def started(self) -> None:
-        """Wait until the global hooks have had their onStartup runs and the Synchronizations that are to be waited
-        for."""
+    async def wait_for_start(self) -> None:
+        """Wait until the global hooks have had their onStartup runs, and their Synchronizations unless
+        `waitForSynchronization` is false."""
         mine = [task for task in self._starting if task.order.hook.startswith(f"{GLOBAL}/")]
         for task in mine:
             await task.over.wait()
-        await self.synchronized([hook for hook in self.hooks.values() if hook.module == GLOBAL])
+        await self.wait_for_synchronizations([hook for hook in self.hooks.values() if hook.module == GLOBAL])
 
     async def listen(self, hook: Hook) -> tuple[HookRun, ...]:
         """Let a hook follow its objects; the Synchronizations that it has not had yet. Nothing is done twice."""
-        return tuple(run for run in await self._activator.kubernetes(hook) if self._activator.locked(run))
+        return tuple(run for run in await self._activator.activate_kubernetes(hook) if self._activator.is_locked(run))
 
     def put_once(self, order: Order) -> Task:
         """The task of this order: one that waits already, or a new one."""
@@ -97,9 +97,9 @@ class Engine:
         """The first converge is over: from now on hooks of modules run for their crontabs, too."""
         self._modules_tick = True
 
-    async def synchronized(self, hooks: Sequence[Hook]) -> None:
-        """Wait until each binding of these hooks that is to be waited for has had its Synchronization."""
-        while not all(map(self._activator.synchronized, hooks)):
+    async def wait_for_synchronizations(self, hooks: Sequence[Hook]) -> None:
+        """Wait until each binding of these hooks with `waitForSynchronization` has had its Synchronization."""
+        while not all(map(self._activator.is_synchronized, hooks)):
             await self.progress.next()
 
     def register(self, hook: Hook) -> None:
@@ -118,7 +118,7 @@ class Engine:
         """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
         nothing comes of it but what the hook has asked for."""
         self.hooks = {name: one for name, one in self.hooks.items() if name != hook.name}
-        self._activator.disable(hook)
+        self._activator.deactivate(hook)
         self._queues.forget(hook.name)
         self._gate.unregister(hook.name)
 
@@ -138,7 +138,7 @@ class Engine:
                 return outcome
             case EnableKubernetesBindings(activation=activation):
                 self._runs.observe_wait(task)
-                runs = await self._activator.kubernetes(hook)
+                runs = await self._activator.activate_kubernetes(hook)
                 return self._enabled(queue, task, hook, tuple(replace(run, activation=activation) for run in runs))
             case EnableScheduleBindings():
                 self._runs.observe_wait(task)
@@ -150,7 +150,7 @@ class Engine:
     def _enabled(self, queue: Queue, task: Task, hook: Hook, runs: tuple[HookRun, ...]) -> Outcome:
         """Runs for this queue come next in it; those for others go to the front of theirs."""
         if not queue.holds(task):
-            self._activator.disable(hook)
+            self._activator.deactivate(hook)
             return Dropped("its hook was removed")
         self._queues.put_first(run for run in runs if run.queue != queue.name)
         return Done(tuple(run for run in runs if run.queue == queue.name))

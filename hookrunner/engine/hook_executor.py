@@ -1,5 +1,5 @@
-"""Runs of hooks that are under way: from the snapshots over the process to what the hook asked for. Who asked for the
-run, and what its failure means, is known elsewhere."""
+"""Executes runs of hooks: reads the snapshots, runs the process, carries out the answer. Why a run takes place, and
+what its failure means, its callers know."""
 
 import asyncio
 import itertools
@@ -99,7 +99,7 @@ class HookExecutor:
         return order.allow_failure
 
     async def changes(self) -> AsyncIterator[ValuesChanged]:
-        """Every run that changed values, for ever. For one reader."""
+        """Every run that changed values; runs until cancelled. For one reader."""
         while True:
             yield await self._changes.get()
 
@@ -122,7 +122,7 @@ class HookExecutor:
         return result.answer
 
     async def _keep(self, hook: Hook, order: HookRun, answer: Answer) -> None:
-        """What the hook wants of the values, last of all."""
+        """Apply the patches of values that the hook asked for, last of all."""
         if self._values is None or not (answer.config or answer.values):
             return
         try:
@@ -133,7 +133,7 @@ class HookExecutor:
             self._changes.put_nowait(ValuesChanged(order))
 
     async def _carry_out_despite_failure(self, failure: ExitedBadly) -> None:
-        """Operations with `ignoreHookError`. What becomes of them must not hide why the hook failed."""
+        """Operations with `ignoreHookError`. Their failure must not hide why the hook failed."""
         try:
             await self._applier.carry_out(failure.operations, [])
         except PatchFailed as error:

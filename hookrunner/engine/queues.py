@@ -131,7 +131,7 @@ class Queue:
         return None
 
     def take_now(self) -> Task | Idle:
-        """The task to run at this moment, merged with what may be done in the same execution; or why there is none. A
+        """The task to run at this moment, merged with what may be done in the same execution; or why no task can run. A
         task that its rate limit holds up is set aside, not merged."""
         while isinstance(choice := self.pick(self._clock()), Task):
             if (seconds := choice.take_token()) <= 0:
@@ -164,7 +164,7 @@ class Queue:
             pass
 
     def pick(self, now: float) -> Task | Idle:
-        """The task to run at this moment, or why there is none.
+        """The task to run at this moment, or why no task can run.
 
         A filter that failed may take its whole deadline again, so it is tried when nothing else can run."""
         found = self._first(now)
@@ -221,7 +221,7 @@ class Queue:
         return other.failures == 0 and order.absorbs(other.order) and other.obstacle() is None
 
     def settle(self, task: Task, outcome: Outcome) -> None:
-        """Carry out what became of a task: the one place where that is decided."""
+        """Carry out the outcome of a task: the one place where that is decided."""
         self.running = None
         self._wake.set()
         if not self.holds(task):
@@ -242,7 +242,7 @@ class Queue:
                 self._remove(task)
 
     def dump(self) -> QueueDump:
-        """The queue for people. Changes nothing."""
+        """The queue for the debug endpoint. Changes nothing."""
         if self.running is not None:
             status = "run first task"
         else:

@@ -75,7 +75,7 @@ class Status:
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """Ready when what the start has put into `main` is done, and every binding sees its objects. What a module
-        waits for is told, and keeps nobody else from being ready."""
+        waits for is shown, and does not make others unready."""
         blocked = dict(self._blocked())
         ours = any(not _is_of_module(self._engine.hooks.get(monitor.id.hook)) for monitor in blocked)
         tasks = [task.order for queue in self._queues for task in queue]

@@ -84,8 +84,8 @@ class Queues:
             _log.info(f"waiting up to {grace:g}s for running hooks", hooks=len(busy))
             await asyncio.wait(busy, timeout=grace)
 
-    async def stopped(self, patience: float) -> None:
-        """Wait until no worker is left; after `patience` seconds they are cancelled, whatever they write."""
+    async def wait_until_stopped(self, patience: float) -> None:
+        """Wait until no worker is left; after `patience` seconds they are cancelled, even if they are writing."""
         _, left = await asyncio.wait(self._workers.values(), timeout=patience)
         for worker in left:
             worker.cancel()

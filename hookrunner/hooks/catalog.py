@@ -49,7 +49,7 @@ class _Silence:
 async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """Find the hooks, ask each for its configuration, and compile its filters.
 
-    A directory that nobody asked for and that is not there is one without hooks. Raises StartRefused if the hooks
+    The default directory may be missing, and then has no hooks. Raises StartRefused if the hooks
     directory cannot be read, if every user may change what is in it (`writable.py`), or if a hook is bad and bad hooks
     are not to be skipped; then it names every problem of every hook.
     """
@@ -88,14 +88,14 @@ async def ask(files: Iterable[HookFile], settings: HooksSettings, children: Chil
     """The same for files that are known already. Every problem is in the catalog."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def loaded(file: HookFile) -> Hook | BadHookConfig:
+    async def try_load(file: HookFile) -> Hook | BadHookConfig:
         async with turns:
             try:
                 return await _hook(file, settings, children)
             except BadHookConfig as error:
                 return error
 
-    checked = await _compiled(await asyncio.gather(*map(loaded, files)), jq)
+    checked = await _compile(await asyncio.gather(*map(try_load, files)), jq)
     problems = tuple(one for one in checked if isinstance(one, BadHookConfig))
     return Catalog(tuple(one for one in checked if isinstance(one, Hook)), problems)
 
@@ -148,7 +148,7 @@ def _excerpt(text: bytes) -> str:
     return shown if len(shown) <= 2000 else f"{shown[:2000]}… ({len(text)} bytes)"
 
 
-async def _compiled(found: Sequence[Hook | BadHookConfig], jq: Jq) -> list[Hook | BadHookConfig]:
+async def _compile(found: Sequence[Hook | BadHookConfig], jq: Jq) -> list[Hook | BadHookConfig]:
     """Compile each distinct filter once, all together; a hook with a bad one becomes a problem."""
     hooks = [one for one in found if isinstance(one, Hook)]
     programs = {binding.jq_filter for binding in chain.from_iterable(hook.config.kubernetes for hook in hooks)} - {""}

@@ -20,7 +20,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def first(text: bytes) -> JSON:
-    """The first document of a hook's configuration, None if there is none. Raises BadDocument."""
+    """The first document of a hook's configuration, None for an empty text. Raises BadDocument."""
     text = text.removeprefix(BOM_UTF8)
     _check(text)
     try:

@@ -78,7 +78,7 @@ def _is_action(fields: JSON) -> bool:
 
 
 def _known(fields: JSON) -> bool:
-    """Warn of an operation that nobody knows."""
+    """Whether the action is known; warn if it is not."""
     if _is_action(fields):
         return True
     action = str(fields.get("action", ""))

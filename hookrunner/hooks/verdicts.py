@@ -68,7 +68,7 @@ def conversion(text: bytes) -> Converted | None:
 def decided(answer: Answer, kind: ContextType) -> Verdict:
     """The verdict of a run that was about an admission review of this type.
 
-    Raises BadOutput if there is none, or one that the API server would not take.
+    Raises BadOutput if it is missing, or one that the API server would not take.
     """
     if answer.admission is None:
         raise NoAnswer("the hook wrote nothing to VALIDATING_RESPONSE_PATH: the API server would refuse the operation")

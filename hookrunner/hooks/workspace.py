@@ -25,7 +25,7 @@ _SHORT = 60
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a global hook or one of a module is told of values, as JSON: those that the user has set, and all."""
+    """What a global hook or one of a module reads of values, as JSON: those that the user has set, and all."""
 
     config: bytes
     values: bytes
@@ -94,7 +94,7 @@ def remove(files: Workspace) -> None:
 
 
 def keep(_files: Workspace) -> None:
-    """Leave them for whoever looks for a mistake."""
+    """Leave them, for debugging."""
 
 
 @contextmanager

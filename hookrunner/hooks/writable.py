@@ -4,8 +4,8 @@
 
 Looked at are the directory with everything below it, libraries and values too, and the directories above it. What root
 or our own groups may write is fine, and modes mean nothing on a read-only file system: volumes of ConfigMaps are 0777
-throughout. Where one certain user or group may write, that is somebody's decision and worth a warning: files in images
-and mounts from a developer's machine belong to whoever made them.
+throughout. Where one certain user or group may write, that may be intended and is worth a warning: files in images
+and mounts from a developer's machine belong to their author.
 """
 
 import os

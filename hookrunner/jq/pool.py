@@ -42,7 +42,7 @@ class JqWorker:
 
     @classmethod
     async def start(cls, deadline: float, memory: int) -> Self:
-        """A lean interpreter: no site, no environment, nothing of ours. Raises `WorkerLost`."""
+        """A lean interpreter: no site, no environment, nothing of hookrunner. Raises `WorkerLost`."""
 
         async def spawn(descriptor: int) -> asyncio.subprocess.Process:
             settings = (str(descriptor), str(deadline), str(memory))
@@ -151,7 +151,7 @@ class Pool:
     async def _converse(self, kind: bytes, program: bytes, texts: Sequence[bytes], answers: list[Answer]) -> None:
         """Add to `answers` what one worker says, until it is done or lost."""
         try:
-            async with self._lent() as child, aclosing(child.ask(kind, program, texts)) as stream:
+            async with self._lend() as child, aclosing(child.ask(kind, program, texts)) as stream:
                 async for answer in stream:
                     answers.append(answer)
         except WorkerLost as lost:
@@ -159,9 +159,9 @@ class Pool:
                 answers.append(lost)
 
     @asynccontextmanager
-    async def _lent(self) -> AsyncIterator[JqWorker]:
+    async def _lend(self) -> AsyncIterator[JqWorker]:
         async with self._slots:
-            child = await self._hired()
+            child = await self._hire()
             try:
                 yield child
             except BaseException:
@@ -170,7 +170,7 @@ class Pool:
                 raise
             self._resting[child] = asyncio.get_running_loop().call_later(self._idle, self._retire, child)
 
-    async def _hired(self) -> JqWorker:
+    async def _hire(self) -> JqWorker:
         if self._resting:
             child, timer = self._resting.popitem()
             timer.cancel()

@@ -2,7 +2,7 @@
 
 A simple program (`paths.py`) runs in this process, at once. Every other one runs in a worker process with a deadline
 and a memory limit (`pool.py`), because libjq can neither be interrupted nor survive running out of memory. A program
-that fails, hangs or kills its worker costs that one object its result and nobody else anything.
+that fails, hangs or kills its worker costs that one object its result and nothing else.
 
 Whatever runs it, a result is JSON written by us, compact and with sorted keys, so that equal results are equal bytes.
 Differences to shell-operator: docs/differences.md.

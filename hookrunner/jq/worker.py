@@ -1,8 +1,8 @@
 """The worker process: compiles and runs jq programs with libjq, one request at a time, until its socket is closed.
 
-Run as a script without site-packages (`-I -S`), so it imports nothing of ours; the parent names the directories of `jq`
-and `orjson`. It speaks over a socket of its own: stdin, stdout and stderr are closed to the program. libjq answers
-`$ENV`, so the environment is emptied; `~/.jq` needs HOME, which is not there.
+Run as a script without site-packages (`-I -S`), so it imports nothing of hookrunner; the parent names the directories
+of `jq` and `orjson`. It speaks over a socket of its own: stdin, stdout and stderr are closed to the program. libjq
+answers `$ENV`, so the environment is emptied; `~/.jq` needs HOME, which is not there.
 
 Each object has its own alarm. SIGALRM ends the process even in the middle of libjq, also if the parent is gone. A
 program that takes too much memory makes libjq abort. The parent sees either as the end of the socket.

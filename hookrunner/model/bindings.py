@@ -1,6 +1,6 @@
 """What a hook declares: its bindings with every default filled in and every selector in the API server's form.
 
-`hooks/config` is the only maker of these; everybody else reads them. Field meanings: docs/hooks.md.
+`hooks/config` is the only maker of these; all others read them. Field meanings: docs/hooks.md.
 """
 
 from collections.abc import Collection, Mapping
@@ -62,7 +62,7 @@ LIFECYCLE = frozenset(
 class HookSettings:
     """How a hook's runs are paced and what becomes of failures. Durations are seconds.
 
-    `min_interval` 0 means no rate limit. `timeout` None means none. `max_attempts` 0 means for ever.
+    `min_interval` 0 means no rate limit. `timeout` None means no limit. `max_attempts` 0 means no limit.
     """
 
     min_interval: float = 0.0

@@ -1,7 +1,7 @@
 """Names of modules (`cert-manager`) and their keys in values (`certManager`), each made from the other.
 
 The rules are those of addon-operator, so that its ConfigMaps and values files keep their keys. Which names are
-refused, because they do not survive the way there and back, is decided by whoever reads them.
+refused, because they do not survive the way there and back, is decided by their readers.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Past facts that sources yield. The engine turns each into tasks; nobody else sees them."""
+"""Past facts that sources yield, only for the engine, which turns each into tasks."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class ObjectChanged:
 
 @dataclass(frozen=True, slots=True)
 class FilterBroke:
-    """The filter failed on a changed object, so nobody knows yet whether the binding cares. The engine makes a
+    """The filter failed on a changed object, so it is not known yet whether the binding cares. The engine makes a
     visible failed task of it and asks the monitor again later."""
 
     binding: BindingId

@@ -19,7 +19,7 @@ DENIED = 403
 """The status code of a refusal that names none."""
 
 SHOWN = 1000
-"""Characters of a text from outside that are logged: 8 MB of it are seconds in which nobody else is answered."""
+"""Characters of a text from outside that are logged: 8 MB of it are seconds without an answer to any other review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class AdmissionRequest:
 
 
 def _subject(request: JSON) -> dict[str, JSON]:
-    """It may be anything: anybody can ask."""
+    """It may be anything: any client can ask."""
     found = {key: request.get(key) for key in ("operation", "namespace", "name", "dryRun")}
     for key, inner in (("kind", "kind"), ("userInfo", "username")):
         found[inner] = outer.get(inner) if isinstance(outer := request.get(key), dict) else None
@@ -56,7 +56,7 @@ def _subject(request: JSON) -> dict[str, JSON]:
 class AdmissionReview:
     """May this be done? `webhook` is the webhook's id, the last part of its path; `api_version` the review's own.
 
-    `deadline` is the event loop's time after which nobody waits for the verdict any more.
+    `deadline` is the event loop's time after which the verdict is no longer needed.
     """
 
     webhook: str
@@ -89,7 +89,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A hook's answer to one step of a conversion: the objects, or why there are none."""
+    """A hook's answer to one step of a conversion: the objects, or why it has converted none."""
 
     objects: Sequence[JSON] = ()
     failure: str = ""

@@ -42,11 +42,11 @@ class SnapshotDump:
 
 @dataclass(frozen=True, slots=True)
 class ModuleDump:
-    """One module. `state` is on, off or undecided, or rejected for a directory that is none; `by` who says so; `reason`
-    why it is off, or what is wrong with it. `phase` and `revision` are empty and 0 for a module of which nothing is
-    there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied, `records`
-    what is wrong with records of its release; `refused` is what is wrong with its section of the configuration, whose
-    last good values are in use; `lacks` are its hooks that never run here (`Module.compiled`)."""
+    """One module. `state` is on, off or undecided, or rejected for a directory without a module; `by` who says so;
+    `reason` why it is off, or what is wrong with it. `phase` and `revision` are empty and 0 for a module of which
+    nothing is there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied,
+    `records` what is wrong with records of its release; `refused` is what is wrong with its section of the
+    configuration, whose last good values are in use; `lacks` are its hooks that never run here (`Module.compiled`)."""
 
     name: str
     weight: int

@@ -1,4 +1,4 @@
-"""Orders that wait in a queue, and what a worker says came of one.
+"""Orders that wait in a queue, and their outcomes.
 
 How two hook runs become one is decided here and nowhere else (`HookRun.merged`); when is decided by `engine/queues`.
 """
@@ -123,8 +123,8 @@ class HookRun(_OfHook):
 
 
 @dataclass(frozen=True, slots=True)
-class _Enabling(_OfHook):
-    """A task of the start, which makes a hook hear of something. `module` is the hook's; `activation` becomes that of
+class _BindingTask(_OfHook):
+    """A task of the start, which activates bindings of a hook. `module` is the hook's; `activation` becomes that of
     the runs that come of it."""
 
     hook: str
@@ -150,14 +150,14 @@ class _Enabling(_OfHook):
 
 
 @dataclass(frozen=True, slots=True)
-class EnableKubernetesBindings(_Enabling):
+class EnableKubernetesBindings(_BindingTask):
     """Queue the Synchronization of each kubernetes binding of a hook."""
 
     kind = "EnableKubernetesBindings"
 
 
 @dataclass(frozen=True, slots=True)
-class EnableScheduleBindings(_Enabling):
+class EnableScheduleBindings(_BindingTask):
     """Arm the crontabs of a hook."""
 
     kind = "EnableScheduleBindings"
@@ -181,13 +181,13 @@ class FilterRetry(_OfHook):
 
 
 def own_queue(module: str) -> str:
-    """The queue of what would go to `main`, were there only this module: modules do not wait for each other."""
+    """The module's own queue, used in place of `main` so that modules do not block each other."""
     return f"module/{module}" if module not in ("", GLOBAL) else MAIN
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleTask:
-    """Bring a module to where it is to be (`ModuleRun`: its hooks, its release), or take it away (`ModuleDelete`).
+    """Reconcile a module (`ModuleRun`: its hooks, its release), or delete it (`ModuleDelete`).
     `cause` says why now; `activation` as in `HookRun`, also for attempts after the first."""
 
     name: Literal["ModuleRun", "ModuleDelete"]
@@ -314,7 +314,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The task is to be tried again after a back-off. `park` lets tasks of other lanes pass meanwhile."""
+    """Retry the task after a back-off. `park` lets tasks of other lanes pass meanwhile."""
 
     reason: str
     park: bool = False

@@ -117,7 +117,7 @@ class GlobalHooks(Engine):
         self.takes, self.ticking = 0.0, False
         self._seen = seen
 
-    async def started(self) -> None:
+    async def wait_for_start(self) -> None:
         self._seen.append("started")
 
     def put_once(self, order: Order) -> Task:

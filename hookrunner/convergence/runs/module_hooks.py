@@ -100,7 +100,7 @@ class ModuleHooks:
 
     async def wait_for_synchronizations(self, state: ModuleState) -> None:
         """Wait for the Synchronizations of the bindings that want it so."""
-        await self._engine.synchronized(state.hooks)
+        await self._engine.wait_for_synchronizations(state.hooks)
 
     def arm_schedules(self, state: ModuleState) -> None:
         """From now on its hooks run for their crontabs."""

@@ -54,7 +54,7 @@ class Chains:
         return crd in self._steps
 
     def find(self, crd: str, source: str, target: str) -> Sequence[Step] | None:
-        """The shortest chain of at least one step; None if there is none.
+        """The shortest chain of at least one step; None if no chain leads there.
 
         Of several, one that ends in exactly `target`, then one that starts from exactly `source`, then the one whose
         first differing step was declared first: by hook, binding, rule.

@@ -2,7 +2,7 @@
 
 Objects are grouped by their version and brought together on the way to the wanted one, so that each step of it is one
 hook run, for thousands of objects too. A hook is given only the objects that are in the version that its rule starts
-from, and may return them in any order. What it returns is checked after each step: whoever reads the message should
+from, and may return them in any order. What it returns is checked after each step: the reader of the message should
 see the hook and the objects, where the API server would only tell an index and the webhook.
 
 Hooks are not run here but by the function that is handed in. What a conversion must not change:
@@ -34,7 +34,7 @@ _NAMED = 3
 
 _BAD_REQUEST = 400
 _IDENTITY = ("name", "namespace")
-"""What a conversion must not change in `metadata`, besides the uid, by which objects are told apart."""
+"""What a conversion must not change in `metadata`, besides the uid, which identifies objects."""
 
 _HOOKS_OWN = ("labels", "annotations")
 """What a conversion may change in `metadata`."""
@@ -117,7 +117,7 @@ def _in_order(step: Step, before: Sequence[JSON], after: Sequence[JSON]) -> Sequ
 
 
 def _miscounted(sent: dict[str, JSON], found: dict[str, JSON], returned: Counter[str]) -> Iterator[Complaint]:
-    """Objects that are missing, that nobody sent, and that came more than once."""
+    """Objects that are missing, that were not sent, and that came more than once."""
     for identity, obj in sent.items():
         if identity not in found:
             yield f"did not come back ({len(sent):,} sent, {returned.total():,} returned)", _name(obj)
@@ -178,7 +178,7 @@ def _metadata(old: JSON, new: JSON) -> JSON:
 
 
 def find_cycle(hook: Hook, order: HookRun, review: ConversionReview) -> str:
-    """What a person should know if the order may wait for ever, else empty.
+    """Why the order may wait indefinitely; empty if it does not.
 
     It need not: if the wanted version is the stored one, the list may come without any conversion.
     """

@@ -22,7 +22,7 @@ from hookrunner.model.operations import Answer
 from hookrunner.model.tasks import HookRun
 
 KILL_AFTER = 1.0
-"""Seconds from SIGTERM to SIGKILL for a hook whose answer nobody waits for any more."""
+"""Seconds from SIGTERM to SIGKILL for a hook whose answer is no longer needed."""
 
 _log = log.get("reviews")
 
@@ -33,7 +33,7 @@ class TooLate(HookFailed):
 
 @dataclass(frozen=True, slots=True)
 class ReviewRun:
-    """A run that somebody waits for until `deadline` (event loop's time). `labels` are type and webhook for metrics;
+    """A run whose answer is needed until `deadline` (event loop's time). `labels` are type and webhook for metrics;
     nothing comes of a dry run but an answer."""
 
     hook: Hook
@@ -56,8 +56,8 @@ class _Stage:
 
 class ReviewRuns:
     """Runs hooks for reviews, at most `concurrency` at once. A turn is held only while the hook runs, so that reviews
-    which wait for snapshots keep nobody from running. Conversions have turns of their own: an admission hook may read
-    objects that have to be converted, and would wait for them for ever if its like held all turns.
+    which wait for snapshots hold up no other review. Conversions have turns of their own: an admission hook may read
+    objects that have to be converted, and would wait for them indefinitely if admission hooks held all turns.
 
     """
 
@@ -98,14 +98,14 @@ class ReviewRuns:
             task.cancel()
 
     def failed(self, order: HookRun, error: HookrunnerError) -> None:
-        """Tell whoever looks after the program that a run led to no answer."""
+        """Count and log a run that led to no answer."""
         self._executor.run_metrics.failed(order)
         _log.error("A review was not answered.", **order.fields, error=str(error))
 
     def _over(self, task: asyncio.Task[Answer]) -> None:
         self._under_way.discard(task)
         if not task.cancelled():
-            task.exception()  # it was told by `run`, if anybody was still there
+            task.exception()  # `run` has reported it, if it was still waiting
 
     async def _run(self, asked: ReviewRun, stage: _Stage) -> Answer:
         hook, order = asked.hook, asked.order

@@ -51,8 +51,8 @@ class KnownHooks:
 
 @dataclass(frozen=True, slots=True)
 class ModuleDeclarations:
-    """What modules have to do with reviews at a moment: `answering` are the hooks that can be asked, `asked` those that
-    are to be, without the webhooks whose time has not come. `incomplete`: of some modules it is not known what their
+    """What modules have to do with reviews at a moment: `answering`: hooks that can serve reviews; `asked`: hooks
+    whose webhooks should be registered now. `incomplete`: of some modules it is not known what their
     hooks declare; of `sure` it is."""
 
     answering: tuple[Hook, ...] = ()
@@ -134,7 +134,7 @@ class HookReviewer:
         return await conversion.convert(review, self._current().chains, self._step)
 
     def missing(self) -> str:
-        """The snapshots that webhooks wait for; not those of modules, for whose sake nobody else's may go."""
+        """The snapshots that webhooks wait for; not those of modules, which must not hold up the webhooks of others."""
         waits = {f"{order.hook}: {reason}" for order in self._orders() if (reason := self._runs.obstacle(order))}
         return "; ".join(sorted(waits))
 
@@ -142,7 +142,7 @@ class HookReviewer:
         extra = contexts.admission_review(review.api_version, orjson.Fragment(review.request.text))
         order = dispatch.for_admission(webhook.hook, webhook.type, webhook.place, extra)
         labels = ("admission", review.webhook)
-        with self._told(webhook.hook, order):
+        with self._report_failure(webhook.hook, order):
             answer = await self._runs.run(ReviewRun(webhook.hook, order, review.deadline, labels, dry_run))
             return verdicts.decided(answer, order.contexts[0].type)
 
@@ -151,15 +151,15 @@ class HookReviewer:
         extra = contexts.conversion_review(review.api_version, request, (step.source, step.target))
         order = dispatch.for_conversion(step.hook, step.place, extra)
         labels = ("conversion", review.definition)
-        with self._told(step.hook, order):
+        with self._report_failure(step.hook, order):
             if (told := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
                 raise HookFailed(told)
             return verdicts.converted(await self._runs.run(ReviewRun(step.hook, order, review.deadline, labels)))
 
     @contextmanager
-    def _told(self, hook: Hook, order: HookRun) -> Iterator[None]:
-        """Tell whoever made the request, and the log. What a hook has printed stands in the log only: it may be more
-        than everybody ought to see."""
+    def _report_failure(self, hook: Hook, order: HookRun) -> Iterator[None]:
+        """Report a failure to the client and to the log. What a hook has printed stands in the log only: it may be more
+        than every client should see."""
         try:
             yield
         except (HookFailed, PatchFailed) as error:
