@@ -30,7 +30,7 @@ class Mutation:
 
 MUTATIONS = (
     Mutation("hookrunner/engine/queues.py", "task.failures += 1", "task.failures += 0", "tests/engine/test_queues.py"),
-    Mutation("hookrunner/engine/queues.py", "if failures > 5:", "if failures > 50:", "tests/engine/test_queues.py"),
+    Mutation("hookrunner/engine/queues.py", "2.0 ** (failures - 1)", "2.0 ** failures", "tests/engine/test_queues.py"),
     Mutation(
         "hookrunner/kube/informer.py",
         "yield from map(Deleted, self._relist.unseen)",
@@ -41,7 +41,7 @@ MUTATIONS = (
         "hookrunner/kube/watch_cursor.py",
         '["type"] == "ERROR"',
         '["type"] == "NEVER"',
-        "tests/kube/test_watch_cursor.py",
+        "tests/kube/test_watch.py",
     ),
     Mutation(
         "hookrunner/model/tasks.py",
@@ -71,7 +71,9 @@ MUTATIONS = (
     Mutation("hookrunner/private_files.py", "mode: int = 0o600", "mode: int = 0o644", "tests/test_embedded.py"),
     Mutation("hookrunner/redaction.py", "key=len, reverse=True", "key=len", "tests/test_redaction.py"),
     Mutation("hookrunner/cron.py", "+ 1) * self.period", "+ 2) * self.period", "tests/test_cron.py"),
-    Mutation("kubetypes/quantities.py", "abs(value) < 1024", "abs(value) < 1000", "tests/kubesandbox/builtin"),
+    Mutation(
+        "kubetypes/quantities.py", '-value if sign == "-" else value', "value", "tests/kubetypes/test_quantities.py"
+    ),
     Mutation("hookrunner/web/server.py", "unready: int = 503", "unready: int = 200", "tests/web/test_server.py"),
     Mutation("hookrunner/certificates/issuing.py", "* 2 / 3", "* 1 / 2", "tests/certificates/test_issuing.py"),
     Mutation(
