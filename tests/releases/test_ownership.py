@@ -19,6 +19,7 @@ from kubesandbox.sandbox import Sandbox
 from tests.releases import wants
 from tests.releases.wants import wanted
 from tests.releases.world import MAPS, World, started
+from tests.tables import each
 
 RELEASE = ReleaseId("r", "ns")
 DEPLOYMENT = Resource("apps/v1", "Deployment", "deployments", True)
@@ -225,3 +226,13 @@ async def test_release_that_failed_for_an_orphan_adopts_it_when_allowed(client: 
 def test_an_adoption_says_what_and_from_whom() -> None:
     assert str(Adoption("d/ConfigMap/a", "old/demo")) == "d/ConfigMap/a (from release old/demo)"
     assert str(Adoption("d/ConfigMap/a")) == "d/ConfigMap/a (from no release)"
+
+
+@each(("policy", "stays"), [("keep", True), (" Keep ", True), ("KEEP", True), ("delete", False), ("", False)])
+def test_the_policy_to_keep_an_object_is_read_as_helm_reads_it(policy: str, stays: bool) -> None:
+    """In any case, with spaces around it."""
+    assert ownership.must_stay({"annotations": {ownership.POLICY: policy}}) is stays
+
+
+def test_an_object_without_a_policy_goes() -> None:
+    assert not ownership.must_stay({})
