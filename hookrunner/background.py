@@ -68,13 +68,13 @@ class Background:
         self.crashes: dict[str, int] = {}
 
     def keep(self, name: str, run: Callable[[], Awaitable[None]], *, ends: bool = False) -> asyncio.Task[None]:
-        """Run `run()` for ever: if it raises, or returns, log and call it again. With `ends` it may return: then it was
+        """Run `run()` indefinitely: if it raises, or returns, log and call it again. With `ends` a return means it is
         done.
 
         Cancel the returned task to end it.
         """
         kept = _Kept(name)
-        # In a context of its own: what whoever asks for it has bound to its log is no business of the task's.
+        # In a context of its own: the fields that the caller has bound to its log do not belong to the task.
         task = self._group.create_task(self._repeat(kept, run, ends), name=name, context=Context())
         self._tasks[task] = kept
         task.add_done_callback(self._tasks.pop)

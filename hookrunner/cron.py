@@ -1,6 +1,6 @@
 """Crontab text in, the next times that it fires out. Pure: no clock is read here and nothing waits.
 
-The dialect is shell-operator's (robfig/cron v2; shell-operator.md §9.1, §17.6) with `CRON_TZ=` and Sunday as 7 on top.
+The dialect is shell-operator's (robfig/cron v2) with `CRON_TZ=` and Sunday as 7 on top.
 Times are whole epoch seconds as floats; local time exists only inside.
 
 What daylight saving does depends on what the crontab names:
@@ -192,7 +192,7 @@ class _Field:
     """Names of the values from `low` on."""
 
     def values(self, text: str) -> frozenset[int]:
-        """Every value that a comma list stands for. Empty items are passed over (§17.6)."""
+        """Every value that a comma list stands for. Empty items are passed over."""
         items = [item for item in text.split(",") if item]
         try:
             if not items:

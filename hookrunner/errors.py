@@ -37,7 +37,7 @@
             ├── Denied          401 and 403
             └── Throttled       429, or 5xx with Retry-After
 
-What passes by itself, without anybody doing anything, is `brief`: errors of Kubernetes and of releases say so.
+A failure that passes by itself, without any action, is `brief`: errors of Kubernetes and of releases say so.
 """
 
 import os
@@ -149,10 +149,10 @@ class NoAnswer(BadOutput):
 
 
 class ReviewFailed(HookrunnerError):
-    """No usable answer to an admission or conversion review; the message is for whoever made the request.
+    """No usable answer to an admission or conversion review; the message is for the user who made the request.
 
     `code` is the status code of the refusal. `ignorable` says that the webhook's failure policy is `Ignore`: the API
-    server must then see a failed call, not a refusal (design.md §4.3).
+    server must then see a failed call, not a refusal.
     """
 
     def __init__(self, message: str, code: int = 403, ignorable: bool = False) -> None:
@@ -182,7 +182,7 @@ class BadManifest(RenderFailed):
 
 
 class ReleaseFailed(HookrunnerError):
-    """A release is not as it is wanted; the message names the objects, what was wrong with each, and what to do.
+    """A release did not reach its desired state; the message names the objects, what is wrong with each, what to do.
 
     `brief` as for `KubeError`: that the server was away says nothing about the release.
     """

@@ -5,11 +5,11 @@
         _LOG.info("hook done", seconds=0.2)
 
 The context of a task is bound once, in context variables (structlog's), so a call site is one short line. Output types:
-`json` (keys and key order of reference/shell-operator.md §11.6), `text` (logfmt) and `color` (for a terminal). Python's
+`json` (keys and key order of shell-operator), `text` (logfmt) and `color` (for a terminal). Python's
 own `logging` and `warnings` come out in the same form. Until `configure` is called, records of level info and above go
 to standard error as `text`, so that commands whose standard output is read by scripts can log too.
 
-What is configured here is the one thing that changes after import and belongs to nobody: every room logs, and the level
+What is configured here is the only global that changes after import: every room logs, and the level
 is a runtime parameter. What a hook prints is read in `process/output.py`.
 """
 
@@ -245,7 +245,7 @@ class LineWriter:
         try:
             while data and room.poll(patience):
                 data = data[os.write(self._fd, data[: select.PIPE_BUF]) :]
-        except BlockingIOError:  # the stream was made non-blocking by whoever shares it
+        except BlockingIOError:  # the stream was made non-blocking by another process that shares it
             return data
         except OSError:
             self.lost += 1

@@ -60,7 +60,7 @@ class Option:
         return (f"HOOKRUNNER_{name}", *(form.format(name) for form in self.env))
 
     def default_in(self, compat: Compat | None, environ: Mapping[str, str]) -> str:
-        """The text that counts where nobody gave one."""
+        """The text that counts if no flag or variable sets one."""
         if compat and self.compat:
             return self.compat[list(Compat).index(compat)]
         return self.found(environ) if self.found else self.default
@@ -188,7 +188,7 @@ MAYBE_PORT = Kind("PORT", PORT.allowed, lambda text: _port(text) if text else No
 ENDPOINT = Kind("HOST:PORT", "an address and a port such as 127.0.0.1:9652", _endpoint)
 YES_NO = Kind("BOOL", "true or false", _yes)
 UNLESS_NO = Kind("BOOL", "true or false, yes or no", _unless_no)
-"""For the one variable of the predecessor's whose word is `no` (shell-operator.md §10.2)."""
+"""For the only variable of shell-operator that says `no`."""
 
 
 def setting(option: Option) -> Any:
@@ -209,7 +209,7 @@ class Given:
     environ: Mapping[str, str]
 
     def text(self, option: Option) -> list[tuple[str, str]]:
-        """Where the option's value stands and what it says; empty if nobody gave one."""
+        """Where the option's value stands and what it says; empty if it is not set."""
         if option.flag in self.flags:
             return [(f"--{option.flag}", self.flags[option.flag])]
         return [(name, self.environ[name]) for name in option.variables if self.environ.get(name)][:1]

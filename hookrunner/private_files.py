@@ -63,7 +63,7 @@ class User:
 
 def require_directory(path: Path, flag: str) -> None:
     """`use_directory` at the start. Raises StartRefused if others could tamper with it; `flag` is what names another.
-    Any other trouble is told where the directory is used, since it may pass."""
+    Any other problem is reported where the directory is used, since it may pass."""
     try:
         use_directory(path)
     except NotPrivate as error:
@@ -108,7 +108,7 @@ def problem_of(path: Path, user: User) -> str:
         entry = place / step
         status = os.lstat(entry)
         if stat.S_ISLNK(status.st_mode):
-            # In a sticky directory whoever made a link may make it lead elsewhere.
+            # In a sticky directory the owner of a link may replace it.
             if not user.trusts(status.st_uid) and os.lstat(place).st_mode & stat.S_ISVTX:
                 return f"{entry} belongs to another user ({status.st_uid})"
             if (links := links + 1) > _MOST_LINKS:

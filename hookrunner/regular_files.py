@@ -1,5 +1,5 @@
 """Files of hooks, modules and charts, read only if they are files: a link may lead to a device that never ends, or to a
-pipe that nobody writes to.
+pipe without a writer.
 
 What a user names on the command line is not read here, since that may be a pipe.
 """

@@ -1,5 +1,5 @@
 """A process of our own that does what must not be done in this one, and the socket to it: code of others that may hang,
-crash or take all memory. What is said over the socket is between whoever starts the worker and the worker."""
+crash or take all memory. What is sent over the socket is up to the caller and the worker."""
 
 import asyncio
 import socket
@@ -58,7 +58,7 @@ class Worker:
         return self._writer.is_closing() or self.process.returncode is not None
 
     def write(self, message: bytes) -> None:
-        """Send it; may raise OSError if nobody is there any more."""
+        """Send a message. May raise OSError if the worker has ended."""
         self._writer.write(message)
 
     async def drain(self) -> None:

@@ -24,7 +24,7 @@ def echo_styled(text: str) -> None:
 
 def echo_json(document: object) -> None:
     """Print a document as JSON."""
-    # Not at the top: the debug commands, which print what they are told, start faster without it.
+    # Not at the top: the debug commands, which print an answer as it comes, start faster without it.
     import orjson
 
     click.echo(controls.shown_in_json(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))

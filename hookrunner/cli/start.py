@@ -68,7 +68,7 @@ class _Start(click.Command):
 
 
 def _refuse_sandboxes_flags(flags: Mapping[str, str]) -> None:
-    """Whoever gives them has forgotten `--sandbox`; the hooks would run on a real cluster."""
+    """Raise BadSetting: `--sandbox` was probably forgotten, and the hooks would run on a real cluster."""
     theirs = {option.flag for option in options_of(SandboxSettings).values()} - {"sandbox"}
     if stray := sorted(theirs & flags.keys()):
         raise BadSetting(f"--{stray[0]} is for a sandbox only; without --sandbox hooks run on your cluster")

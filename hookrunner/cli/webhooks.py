@@ -86,7 +86,7 @@ class _List(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         output = ctx.params.pop("output")
-        found = run_to_end(_found(_loaded(ctx)))
+        found = run_to_end(_list_webhooks(_loaded(ctx)))
         if output == "json":
             echo_json(found)
         else:
@@ -94,7 +94,7 @@ class _List(click.Command):
         return 0
 
 
-async def _found(asked: Settings) -> list[JSON]:
+async def _list_webhooks(asked: Settings) -> list[JSON]:
     """All objects that lead to a hookrunner, and where their webhooks go."""
     async with _client(asked) as (client, _):
         lists = [(kind, await client.get(kind.path(), {"labelSelector": label})) for kind, label in _LABELS.items()]
@@ -171,7 +171,7 @@ class _Remove(click.Command):
 async def _remove(asked: Settings, dry_run: bool) -> int:
     async with _client(asked) as (client, namespace):
         ours = find_unwanted(client, no_registrations(asked, namespace))
-        gone = [one async for one in ours if await _taken(client, one, dry_run)]
+        gone = [one async for one in ours if await _remove_own(client, one, dry_run)]
         if not gone:
             echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
         if dry_run or not gone:
@@ -189,8 +189,8 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
     return 1 if back else 0
 
 
-async def _taken(client: Client, one: Registration, dry_run: bool) -> bool:
-    """Take away what is ours, and tell. False if there is nothing of ours."""
+async def _remove_own(client: Client, one: Registration, dry_run: bool) -> bool:
+    """Remove this installation's webhooks from an object, and print that. False if there are none."""
     existing = await read_registration(client, one)
     found: Step | LostRace = next_step(one, existing, TrustedCertificates(), _BY_HAND)
     if not isinstance(found, WriteStep):

@@ -1,6 +1,6 @@
-"""What hooks export through their metrics file, shown at `/metrics/hooks` (shell-operator.md §7.2, §17.17).
+"""What hooks export through their metrics file, shown at `/metrics/hooks` (docs/hooks.md).
 
-A series belongs to one group, or to nobody's group: then it lives until a restart or until its hook says `expire`.
+A series belongs to one group or to none; without a group it lives until a restart or until its hook says `expire`.
 Each batch that names a group replaces that group's series; groups are shared by all hooks. An operation that cannot
 be shown beside what is there already (another type, a series of another group, a name that stands for something
 else) is refused and named, the others of its batch are applied: a scrape never breaks. So is one
@@ -36,8 +36,8 @@ _KINDS: dict[MetricAction, _Kind] = {
 }
 
 
-_TOLD = 20
-"""Refusals of one run that are told one by one."""
+_REPORTED = 20
+"""Refusals of one run that are reported one by one."""
 _OURS = "hookrunner itself"
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_:]|^[0-9]")
@@ -102,8 +102,8 @@ class HookMetrics:
         self._owned: dict[_Owner, set[tuple[str, _Key]]] = {}
 
     def apply(self, hook: str, operations: Sequence[MetricOperation], module: str = "") -> tuple[str, ...]:
-        """Apply what one run of `hook` wrote; that of a module's hook is shown with its module (addon-operator.md
-        §8.2), and hooks of one name in two modules have nothing to do with each other. Returns why operations were
+        """Apply what one run of `hook` wrote; that of a module's hook is shown with its
+        module, and hooks of one name in two modules have nothing to do with each other. Returns why operations were
         refused, each reason once."""
         for group in {operation.group for operation in operations if operation.group}:
             self._expire((group, ""))
@@ -111,8 +111,8 @@ class HookMetrics:
         if reasons:
             self.refused[hook, module] += reasons.total()
         told = [f"{reason} ({times} times)" if times > 1 else reason for reason, times in reasons.items()]
-        if len(told) > _TOLD:
-            told[_TOLD:] = [f"{len(told) - _TOLD} more refusals, of other metrics or for other reasons"]
+        if len(told) > _REPORTED:
+            told[_REPORTED:] = [f"{len(told) - _REPORTED} more refusals, of other metrics or for other reasons"]
         return tuple(told)
 
     @property
@@ -204,7 +204,7 @@ def _names(key: _Key) -> str:
 
 
 def sanitized(name: str) -> str:
-    """A metric's name that Prometheus takes: each character that it does not becomes `_` (§17.17)."""
+    """A metric's name that Prometheus takes: each character that it does not becomes `_`."""
     return _NOT_IN_NAMES.sub("_", name) or "_"
 
 

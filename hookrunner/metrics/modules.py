@@ -1,5 +1,5 @@
 """Metrics of modules and their hooks, and of global hooks: names, labels and buckets are those of addon-operator's
-documents (addon-operator.md §8.1), which its code misses; the last block is ours.
+documents, which its code misses; the last block is ours.
 """
 
 from hookrunner.metrics.rows import Rows, counter, gauge, histogram

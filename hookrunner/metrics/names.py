@@ -1,7 +1,7 @@
 """Every metric that hookrunner exports about itself: one row each, with name, labels, buckets and meaning.
 
-Names and labels up to `kubernetes_client_*` are shell-operator's (shell-operator.md §10.2), with its mistakes mended
-(§15.4 no. 16); the last block is ours; those of modules are in `modules.py`. `{}` in a name is where the prefix goes.
+Names and labels up to `kubernetes_client_*` are shell-operator's, with its mistakes corrected (docs/differences.md);
+the last block is ours; those of modules are in `modules.py`. `{}` in a name is where the prefix goes.
 Each row of `Metrics` is a live family on a `Metrics` object. Gauges of states are not written but read at the scrape
 (`from_function`). Series of module hooks have the label `module` besides, as in addon-operator.
 
@@ -229,7 +229,7 @@ class Metrics(ModuleMetrics):
         Counter.accompany(self.module_hook_errors, self.module_hook_allowed_errors, self.module_hook_success)
 
     def sample_names(self) -> set[str]:
-        """The names that samples of ours have or may have."""
+        """The names that the program's own samples have or may have."""
         ours = (sample_names(row.name.format(self.prefix), Histogram.kind) for row in rows())
         runtime = ({sample.name for sample in family.samples} for family in self._runtime.collect())
         return set[str]().union(*ours, *runtime)

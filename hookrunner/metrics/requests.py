@@ -4,7 +4,7 @@ from hookrunner.metrics.names import Metrics
 
 
 class Requests:
-    """`component` tells apart the clients of one process (shell-operator.md §10.2)."""
+    """`component` tells apart the clients of one process."""
 
     def __init__(self, metrics: Metrics, component: str = "main") -> None:
         self._metrics = metrics

@@ -88,7 +88,7 @@ class RunMetrics:
             families.success.inc(*labels)
 
     def failed(self, order: HookRun, allowed: bool = False) -> None:
-        """It failed; `allowed` says that this stops nobody."""
+        """It failed; `allowed` says that the queue goes on (`allowFailure`)."""
         if not _is_part_of_module_run(order):
             families, labels = self.of(order)
             (families.allowed_errors if allowed else families.errors).inc(*labels)

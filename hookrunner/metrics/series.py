@@ -93,7 +93,7 @@ class _Scalar(Family):
         self._read: Reading = lambda: tuple(self._values.items())
 
     def from_function(self, read: Reading) -> None:
-        """Take all values from `read` from now on, when somebody looks."""
+        """Read all values by `read` from now on, at each scrape."""
         self._read = read
 
     def _lines(self) -> Iterator[str]:

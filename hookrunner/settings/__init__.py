@@ -4,7 +4,7 @@ The fields of the groups are the one table. The command line makes its flags fro
 flags and variables through it (`load`), and `docs/settings.md` is written from it. This is the only file that looks at
 the environment. A room is given its own frozen group and nothing more.
 
-Precedence: flag, then `HOOKRUNNER_<FLAG>`, then the predecessors' variables, then the default (design.md §2). A
+Precedence: flag, then `HOOKRUNNER_<FLAG>`, then the predecessors' variables, then the default. A
 variable that is set to nothing counts as not set, as in both predecessors.
 """
 
@@ -127,7 +127,7 @@ def own_environment() -> dict[str, str]:
 
 
 def _moved(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Variables as addon-operator reads them: all its hooks are those of modules and global ones (§9.1)."""
+    """Variables as addon-operator reads them: all its hooks are those of modules and global ones."""
     shells = "SHELL_OPERATOR_HOOKS_DIR"
     return {"GLOBAL_HOOKS_DIR": environ.get(shells, "")} | {k: v for k, v in environ.items() if v and k != shells}
 

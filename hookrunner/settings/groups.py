@@ -29,7 +29,7 @@ from hookrunner.options import (
 BARE = ("{}",)
 SHELL = ("SHELL_OPERATOR_{}",)
 TWINS = ("ADDON_OPERATOR_{}", *SHELL)
-"""Forms of the predecessors' variables (shell-operator.md §11.2, addon-operator.md §9.1)."""
+"""Forms of the predecessors' variables."""
 
 LogType = Literal["text", "json", "color"]
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
@@ -62,7 +62,7 @@ def _log_type(_environ: Mapping[str, str]) -> str:
 @dataclass(frozen=True, slots=True)
 class HooksSettings:
     """Which hooks there are and how they are called. `environ` is what every hook process inherits. `optional` says
-    that nobody asked for a directory of hooks, and that there is something else to run."""
+    that no directory of hooks was configured, and that there is something else to run."""
 
     directory: Path = setting(Option("hooks-dir", PATH, "hooks", "Where hooks are looked for.", SHELL))
     on_bad: Literal["stop", "skip"] = setting(

@@ -1,7 +1,7 @@
 """The settings of modules: where they are, which are on, and how their releases come about.
 
-Flags and variables are addon-operator's (addon-operator.md §9.1), whose documents name some variables without the
-prefix: both are read, the prefixed one wins. Ours are the flags that no variable of it stands beside (design.md §4.2).
+Flags and variables are addon-operator's, whose documents name some variables without the
+prefix: both are read, the prefixed one wins. Ours are the flags that no variable of it stands beside.
 """
 
 import os
@@ -28,7 +28,7 @@ from hookrunner.options import (
 from hookrunner.settings.groups import BARE, four_for_each_cpu
 
 EXTENDERS = ("Static", "DynamicallyEnabled", "KubeConfig", "ScriptEnabled")
-"""Who may say whether a module is on, in the order in which they are asked (addon-operator.md §5.2)."""
+"""Who may say whether a module is on, in the order in which they are asked."""
 
 HelmDriver = Literal["secret", "configmap"]
 
@@ -39,13 +39,13 @@ _LABEL = re.compile(r"((?:[a-z0-9.-]+/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)
 
 
 def _if_filled(name: str, _environ: Mapping[str, str]) -> str:
-    """An empty one is none, for the image has one: who has plain hooks only needs no ConfigMap, nor the right to it."""
+    """An empty directory counts as none, since the image has one: plain hooks need no ConfigMap, nor rights to it."""
     try:
         return name if os.listdir(name) else ""
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError:
-        return name  # whoever looks into it says why that cannot be done
+        return name  # reading it later reports why it cannot be read
 
 
 def _directories(text: str) -> tuple[Path, ...]:
@@ -96,7 +96,7 @@ DRIVER = Kind("secret|configmap", "secret or configmap", _driver)
 class ModulesSettings:
     """Where modules and global hooks are, what the user says of them in the cluster, and the bounds of their work.
 
-    `directories` empty and `global_hooks` None: there are none. Durations are seconds, `render_memory` bytes, 0 for no
+    `directories` may be empty and `global_hooks` None. Durations are seconds, `render_memory` bytes, 0 for no
     limit; `history_max` 0 keeps every revision.
     """
 
@@ -256,7 +256,7 @@ class ModulesSettings:
         return bool(self.directories or self.global_hooks)
 
     def under(self, compat: Compat | None) -> "ModulesSettings":
-        """With the label that tells who looks after an object, whatever other labels were asked for (§6.4)."""
+        """With the label that tells who looks after an object, whatever other labels were asked for."""
         heritage = Compat.ADDON if compat is Compat.ADDON else "hookrunner"
         return replace(self, extra_labels={"heritage": str(heritage), **self.extra_labels})
 

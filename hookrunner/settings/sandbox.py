@@ -1,4 +1,4 @@
-"""The settings of the embedded Kubernetes API, for `hookrunner sandbox` and `start --sandbox` (design.md §2)."""
+"""The settings of the embedded Kubernetes API, for `hookrunner sandbox` and `start --sandbox`."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The settings of webhooks: the two servers, where their certificates come from, and how reviews get to them.
 
-Flags and defaults of the servers are the predecessor's (shell-operator.md §11.2); `WebhookSettings` is ours
-(design.md §4.3).
+Flags and defaults of the servers are the predecessor's; `WebhookSettings` is ours.
 """
 
 import re
@@ -114,7 +113,7 @@ class ValidatingSettings(ServerSettings):
     )
 
     def under(self, compat: Compat | None) -> "ValidatingSettings":
-        """With the name of the registration as that program makes it of the setting (shell-operator.md §8.2)."""
+        """With the name of the registration as that program makes it of the setting."""
         return replace(self, configuration=f"{self.configuration}-hooks") if compat is Compat.SHELL else self
 
 
@@ -134,8 +133,8 @@ class ConversionSettings(ServerSettings):
 @dataclass(frozen=True, slots=True)
 class CertificateSource:
     """Where certificates come from: `files` of each server's settings, `self` for those that we make and keep in the
-    Secret, `secret` for those that somebody else (cert-manager) keeps in it; `auto` is `files` for a server whose files
-    are there, and `self` otherwise."""
+    Secret, `secret` for those that another program (cert-manager) keeps in it; `auto` is `files` for a server whose
+    files are there, and `self` otherwise."""
 
     kind: Literal["auto", "files", "self", "secret"]
     secret: str = SECRET

@@ -20,11 +20,11 @@ _log = log.get("web.connections")
 class Connections(http_connections.Server):
     """All connections of one server; call it for a new one (a protocol factory, as asyncio has it).
 
-    A review whose client goes away is cancelled: the API server has given up, and its hook is to be ended.
+    A review whose client goes away is cancelled: the API server has given up, and its hook must end.
     """
 
     def __init__(self, answer: Answer, limits: ReviewLimits) -> None:
-        super().__init__(self._answered, handler_cancellation=True)
+        super().__init__(self._respond, handler_cancellation=True)
         self._answer = answer
         self._limits = limits
         self._open = set[asyncio.WriteTransport]()
@@ -33,8 +33,8 @@ class Connections(http_connections.Server):
     def __call__(self) -> "Connection":
         return Connection(self, self._limits)
 
-    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answers are written here and not left to aiohttp, which would wait for ever for a client to take them."""
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Write the answer here, not in aiohttp, which would wait indefinitely for a client to read it."""
         connection = request.protocol
         assert isinstance(connection, Connection)
         connection.asked(request.content)
@@ -54,12 +54,14 @@ class Connections(http_connections.Server):
 
     @property
     def alive(self) -> list["Connection"]:
-        """Those that nobody has ended yet, the oldest first."""
+        """Open connections, the oldest first."""
         return [one for one in self.connections if isinstance(one, Connection) and one.transport is not None]
 
     def spare(self) -> bool:
-        """Cut one connection on which nobody waits for an answer, if there is one: that which has had fewest, for the
-        API server's are used."""
+        """Close one connection without a running request, if there is one.
+
+        It closes the one with the fewest answers, since the API server's connections are used.
+        """
         spare = [one for one in self.alive if not one.answering]
         if spare:
             min(spare, key=lambda one: one.answers).abort()

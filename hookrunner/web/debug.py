@@ -83,7 +83,7 @@ _log = log.get("web.debug")
 @dataclass(frozen=True, slots=True)
 class Views:
     """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist;
-    `modules` gives None as long as there are none to show."""
+    `modules` gives None until there are modules."""
 
     queues: Callable[[], Sequence[QueueDump]]
     hooks: Callable[[], Sequence[str]]

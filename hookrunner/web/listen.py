@@ -62,7 +62,7 @@ async def on_path(places: Sequence[Path]) -> AsyncIterator[socket.socket]:
     problems = []
     for place in places:
         try:
-            sock = await _bound(place)
+            sock = await _bind(place)
         except OSError as error:
             problems.append(f"\n  {place}: {error.strerror or error}")
             continue
@@ -79,7 +79,7 @@ async def on_path(places: Sequence[Path]) -> AsyncIterator[socket.socket]:
 async def serve(app: web.Application, *sockets: socket.socket, most: int = CONNECTIONS) -> AsyncIterator[None]:
     """Answer on `sockets` inside the `with`, on `most` connections at once. Idle ones are cut at its end, running
     answers get `GRACE`."""
-    app.middlewares.insert(0, _timed)
+    app.middlewares.insert(0, _log_request)
     runner, loop, servers = web.AppRunner(app), asyncio.get_running_loop(), list[asyncio.Server]()
     await runner.setup()
     assert runner.server is not None
@@ -99,7 +99,7 @@ async def serve(app: web.Application, *sockets: socket.socket, most: int = CONNE
 
 
 @web.middleware
-async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _log_request(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Log each request at debug level, for probes come every few seconds, and give up on a client that does not read.
 
     The answer is written here, inside the timeout; aiohttp finds it written and does nothing more.
@@ -121,8 +121,8 @@ async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
     return response
 
 
-async def _bound(place: Path) -> socket.socket:
-    """Raises OSError where no socket can be made, StartRefused if somebody answers."""
+async def _bind(place: Path) -> socket.socket:
+    """Bind the socket. Raises OSError if that fails, StartRefused if another process answers there."""
     use_directory(place.parent)  # another user could replace the socket, to read what is asked of us
     if place.exists():
         if not stat.S_ISSOCK(place.stat().st_mode):
@@ -136,7 +136,7 @@ async def _bound(place: Path) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.bind(os.fspath(place))
-        place.chmod(0o600)  # before it listens: until then nobody can connect
+        place.chmod(0o600)  # before it listens: until then no client can connect
     except OSError:
         sock.close()
         raise

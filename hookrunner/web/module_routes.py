@@ -72,7 +72,7 @@ class Modules(Protocol):
 
 
 Find: TypeAlias = Callable[[], Modules | None]
-"""The modules, None as long as there are none to show."""
+"""The modules, None until there are modules."""
 
 _Show: TypeAlias = Callable[[Modules, str, web.Request], JSON]
 
@@ -109,11 +109,11 @@ class _Shown:
     def both(self, what: str, show: _Show) -> list[web.RouteDef]:
         """One route for modules and one for the global section."""
 
-        async def shown(request: web.Request) -> web.Response:
+        async def show_section(request: web.Request) -> web.Response:
             modules, section = self._section(request)
             return answer(show(modules, section, request), format_of(request.match_info["format"]))
 
-        return [web.get(f"/{place}/{what}{FORMAT}", shown) for place in (GLOBAL, "module/{name}")]
+        return [web.get(f"/{base}/{what}{FORMAT}", show_section) for base in (GLOBAL, "module/{name}")]
 
     async def global_hooks(self, request: web.Request) -> web.Response:
         names = list(self._modules().hooks(GLOBAL))
@@ -126,24 +126,24 @@ class _Shown:
         return answer(shown, format_of(request.match_info["format"]))
 
     async def resources(self, request: web.Request) -> web.Response:
-        return answer(await _tried(self._modules().resources()), format_of(request.match_info["format"]))
+        return answer(await _answer_failures(self._modules().resources()), format_of(request.match_info["format"]))
 
     async def render(self, request: web.Request) -> web.Response:
         modules, name = self._section(request)
         work = modules.diff(name) if _flag(request, "diff") else modules.render(name, _flag(request, "debug"))
-        return web.Response(text=await _tried(work))
+        return web.Response(text=await _answer_failures(work))
 
     async def rollback(self, request: web.Request) -> web.Response:
         modules, name = self._section(request)
         wanted = request.query.get("revision", "")
         if wanted and not (wanted.isdecimal() and int(wanted)):
             raise web.HTTPBadRequest(text=f"'revision' parameter is invalid: '{wanted}' is no number of a revision")
-        return web.Response(text=await _tried(modules.rollback(name, int(wanted) if wanted else None)))
+        return web.Response(text=await _answer_failures(modules.rollback(name, int(wanted) if wanted else None)))
 
     async def adopt(self, request: web.Request) -> web.Response:
         modules, name = self._section(request)
         form = format_of(request.match_info["format"])
-        adopted = await _tried(modules.adopt(name))
+        adopted = await _answer_failures(modules.adopt(name))
         if form == "text":
             lines = [f"{one}\n" for one in adopted] or ["nothing was to be taken over\n"]
             return web.Response(text="".join(lines))
@@ -196,8 +196,8 @@ def _revision(wanted: str) -> int | None:
     return int(wanted)
 
 
-async def _tried(work: Awaitable[JSON]) -> JSON:
-    """What comes of it; a failure is an answer, and no fault of ours."""
+async def _answer_failures(work: Awaitable[JSON]) -> JSON:
+    """Await the result; answer a failure with its message, since it is not a bug of the server."""
     try:
         return await work
     except HookrunnerError as error:

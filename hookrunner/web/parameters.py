@@ -19,7 +19,7 @@ _log = log.get("web.parameters")
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """`apply` makes a value count, or raises ValueError for a wrong one. A value of `brief` lasts that many seconds if
-    nobody says how long."""
+    no duration is given."""
 
     name: str
     description: str

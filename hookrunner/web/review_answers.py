@@ -1,7 +1,7 @@
 """What goes back to the API server: verdicts, converted objects and failures as JSON.
 
-The API server refuses an answer, or silently drops a part of it, for things that a hook's author cannot know; whatever
-of them can be mended without changing the verdict is mended here.
+The API server refuses an answer, or silently drops a part of it, for things that a hook's author cannot know; what
+can be corrected without changing the verdict is corrected here.
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#response,
 k8s.io/apiserver: admission/plugin/webhook/request/admissionreview.go, webhook/errors/statuserror.go, attributes.go.
 """
@@ -30,7 +30,7 @@ _LONGEST_KEY = 63
 def verdict(review: AdmissionReview, given: Verdict) -> bytes:
     """The answer to an admission review.
 
-    A refusal carries no patch: nobody would apply it, and a validating webhook's answer with one does not count at all.
+    A refusal carries no patch: it would not be applied, and a validating webhook's answer with a patch is ignored.
     """
     response: dict[str, object] = {"uid": review.request.uid, "allowed": given.allowed}
     if not given.allowed:

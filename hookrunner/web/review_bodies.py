@@ -116,7 +116,7 @@ def _missing(what: str) -> web.HTTPBadRequest:
 
 
 def _encourage(request: web.BaseRequest) -> None:
-    """aiohttp leaves this to the routes of an application, and there is none."""
+    """Answer `Expect: 100-continue`, as aiohttp does in the routes of an application, which this server lacks."""
     if "Expect" in request.headers and request.version >= HttpVersion11 and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 

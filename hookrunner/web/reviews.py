@@ -67,9 +67,9 @@ class Reviews:
         self._labels = set[str]()
 
     async def answer(self, request: web.BaseRequest) -> web.Response:
-        """Raises nothing but CancelledError, when nobody waits for the answer any more."""
+        """Answer a request. Raises nothing but CancelledError, when the client has gone."""
         try:
-            return await self._routed(request)
+            return await self._route(request)
         except web.HTTPException as refusal:
             kept = {name: refusal.headers[name] for name in ("Allow", "Retry-After") if name in refusal.headers}
             return web.Response(status=refusal.status, text=refusal.text, headers=kept)
@@ -77,7 +77,7 @@ class Reviews:
             _log.error("a review met a bug, please report it", path=request.path, exc_info=error)
             return _failed(f"Internal error: {type(error).__name__}, see the log of hookrunner")
 
-    async def _routed(self, request: web.BaseRequest) -> web.Response:
+    async def _route(self, request: web.BaseRequest) -> web.Response:
         path = request.path
         match [segment for segment in path.split("/") if segment]:
             case ["healthz"]:
@@ -88,13 +88,13 @@ class Reviews:
                 missing = self._reviewer.missing()
                 return web.Response(text=f"{missing or 'ok'}\n", status=503 if missing else 200)
             case ["hooks", *names] if names and "admission" in self._kinds:
-                return await self._bounded(request, "admission", "/".join(names))
+                return await self._accept_review(request, "admission", "/".join(names))
             # The name of a CRD is `<plural>.<group>`.
             case [definition] if "." in definition and "conversion" in self._kinds:
-                return await self._bounded(request, "conversion", definition)
+                return await self._accept_review(request, "conversion", definition)
         raise web.HTTPNotFound(text=f"{path}: there is nothing here but webhooks\n")
 
-    async def _bounded(self, request: web.BaseRequest, kind: ReviewKind, name: str) -> web.Response:
+    async def _accept_review(self, request: web.BaseRequest, kind: ReviewKind, name: str) -> web.Response:
         began, most = asyncio.get_running_loop().time(), self._most[kind]
         self._check_known(kind, name, began)
         _only(request, "POST")
@@ -109,7 +109,7 @@ class Reviews:
                         await self._bound.take_room(room, cost, deadline)
                     review = _review(kind, name, body, deadline)
                     del body  # an admission's is there once more, and a conversion's is needed no more
-                    return await self._counted(kind, name, review, began)
+                    return await self._review_and_count(kind, name, review, began)
         except web.HTTPTooManyRequests:
             self._count(kind, name, "limit", began)
             await review_bodies.drain(request)
@@ -122,7 +122,7 @@ class Reviews:
             self._count(kind, name, "unknown", began)
             raise web.HTTPNotFound(text=f"{reason[:SHOWN]}\n")
 
-    async def _counted(
+    async def _review_and_count(
         self, kind: ReviewKind, name: str, review: AdmissionReview | ConversionReview, began: float
     ) -> web.Response:
         result = "failed"
@@ -147,10 +147,10 @@ class Reviews:
         except TimeoutError:
             late = ReviewFailed("hookrunner had no answer by the deadline", ignorable=True)
             return _without_verdict(review, late), "failed"
-        return await _converted(review, objects), "converted"
+        return await _render_converted(review, objects), "converted"
 
     def _count(self, kind: ReviewKind, name: str, result: str, began: float) -> None:
-        """A path can be anything, and a label lives for ever: only what a hook has answered once becomes one."""
+        """A path can be anything, and a label is never removed: only names that a hook has answered become labels."""
         if result not in ("failed", "limit", "unknown"):
             self._labels.add(name)
         label = name if name in self._labels else ""
@@ -205,7 +205,7 @@ def _without_verdict(review: AdmissionReview | ConversionReview, failure: Review
     return _failed(str(failure)) if failure.ignorable else _json(review_answers.refused(review, failure))
 
 
-async def _converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:
+async def _render_converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:
     """Large answers are made piece by piece, so that other reviews come in between."""
     pieces = []
     for piece in review_answers.converted(review, objects):

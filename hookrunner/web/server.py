@@ -70,7 +70,7 @@ class _Routes:
             return web.Response(text=text, status=503, headers={"Retry-After": "1"})
         self._scrapes += 1
         try:
-            return await _sent(request, pieces)
+            return await _send_pieces(request, pieces)
         finally:
             self._scrapes -= 1
 
@@ -105,11 +105,11 @@ async def _index(_request: web.Request) -> web.Response:
 
 
 async def _alive(_request: web.Request) -> web.Response:
-    """Whoever reads this knows that the event loop turns; nothing else is promised."""
+    """The answer shows that the event loop runs; nothing else is promised."""
     return web.Response(text="ok\n")
 
 
-async def _sent(request: web.Request, pieces: Iterable[bytes]) -> web.StreamResponse:
+async def _send_pieces(request: web.Request, pieces: Iterable[bytes]) -> web.StreamResponse:
     """Each piece is made when the one before has been taken, and others have their turn in between. The first one is
     made before the status is sent: an error there is a 500."""
     if request.method == "HEAD":

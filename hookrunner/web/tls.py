@@ -1,4 +1,4 @@
-"""A port that speaks TLS, whose certificate can be exchanged while it is in use, without losing anybody.
+"""A port that speaks TLS, whose certificate can be exchanged while it is in use, without losing a client.
 
 An exchange is one assignment: connections that are accepted from then on get another `ssl.SSLContext`; handshakes that
 are under way and running requests finish, and older connections are closed after their next answer. The two other ways
@@ -70,7 +70,7 @@ class TlsListener:
         self._answer = answer
         self._limits = limits or ReviewLimits()
         self._client_cas = tuple(client_cas)
-        self._connections = Connections(self._answered, self._limits)
+        self._connections = Connections(self._respond, self._limits)
         self._greeting = dict[asyncio.Task[None], socket.socket]()
         self._pair: tuple[bytes, bytes] | None = None
         try:
@@ -89,13 +89,13 @@ class TlsListener:
         self._show((certificate, key))
 
     async def follow_client_cas(self) -> None:
-        """Judge new connections by the files as they are now. Runs for ever."""
+        """Check new connections against the files as they are now. Runs until cancelled."""
         while True:
             await asyncio.sleep(FOLLOW_EVERY)
             self._follow()
 
     def leave(self) -> None:
-        """Answer as before, and close each connection after its answer: whoever comes again finds another server."""
+        """Answer as before, and close each connection after its answer: clients that reconnect reach another server."""
         self._leaving = True
 
     async def finish(self, grace: float) -> None:
@@ -124,7 +124,7 @@ class TlsListener:
         await asyncio.gather(*greeting, return_exceptions=True)
         for task, accepted in greeting.items():
             # One that never came to its first step has no transport that would do it. One that has just ended has a
-            # transport that is in use: its descriptor would be somebody else's next one.
+            # transport that is in use: its descriptor would belong to another file next.
             if task.cancelled():
                 accepted.close()
 
@@ -174,8 +174,8 @@ class TlsListener:
             task.add_done_callback(self._greeting.pop)
 
     def _room(self) -> int:
-        """For how many connections there is room. If for none, somebody is cut, and there will be some at the next
-        look: who says hello for longest, or waits for no answer."""
+        """The number of connections that may be accepted. If that is none, close one, so that there is room at the next
+        look: the longest handshake, or a connection without a running request."""
         greeting, open_ = len(self._greeting), len(self._connections.alive)
         room = self._limits.connections - greeting - open_
         if room > 0:
@@ -205,7 +205,7 @@ class TlsListener:
             _log.debug("a client could not be let in", error=error)
             transport.abort()
 
-    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         response = await self._answer(request)
         shown = request.transport.get_extra_info("sslcontext") if request.transport is not None else None
         if shown is not self._context or self._leaving:

@@ -116,7 +116,7 @@ class _Watchdog:
         """Tell those who wait to be accepted. The listener does not block, so this ends after the last one."""
         head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
         message = f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
-        with suppress(OSError):  # no client, or it has left: others are told in the next slice
+        with suppress(OSError):  # no client, or it has left: the next client is answered in the next slice
             for _ in range(_MOST_ANSWERS):
                 connection, _address = self._listener.accept()
                 with connection, suppress(OSError):

@@ -1,6 +1,6 @@
-"""Which webhook servers there are to be, where they listen, how the API server finds them and where their certificates
-come from: decided from the settings and from what the hooks declare. Pure, but for a look at whether certificate files
-are there (design.md §4.3).
+"""Which webhook servers are needed, where they listen, how the API server finds them and where their certificates come
+from: decided from the settings and from what the hooks declare. Pure, except for a check whether certificate files
+exist.
 """
 
 from collections.abc import Iterable
@@ -186,7 +186,7 @@ def _names(settings: Settings, namespace: str) -> tuple[str, ...]:
 
 
 def _is_there(file: Path) -> bool:
-    """What cannot be looked at is there as well: then somebody is told what is wrong with it."""
+    """A file that cannot be examined counts as existing: reading it reports what is wrong with it."""
     try:
         return file.exists()
     except OSError:

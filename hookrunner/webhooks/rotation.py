@@ -1,6 +1,6 @@
-"""Exchanges a server's certificate while reviews come in, so that none of them fails (design.md §4.3).
+"""Exchanges a server's certificate while reviews come in, so that none of them fails.
 
-Clients must trust the new CA before they meet a certificate of it, and the old one as long as somebody shows such a
+Clients must trust the new CA before they meet a certificate of it, and the old one as long as any replica shows such a
 certificate: another replica may be late. So: publish both, wait until that has reached the API servers, show the new
 certificate, and after an hour publish the new CA alone.
 """
@@ -52,8 +52,8 @@ class Rotation:
         return f"{self.server}: the certificate in use stays: {problem}" if problem else ""
 
     async def follow(self, latest: LatestMaterial, materials: AsyncGenerator[Material, None]) -> None:
-        """Show each certificate in its turn, for ever. `latest` knows why one does not come. A turn takes an hour, or
-        for ever if nothing can be published; the next certificate ends it."""
+        """Show each certificate in its turn, until cancelled. `latest` knows why one is missing. A turn takes an hour,
+        and does not end if nothing can be published; the next certificate ends it."""
         self._latest = latest
         turn: asyncio.Task[None] | None = None
         async with asyncio.TaskGroup() as turns, aclosing(materials):
@@ -63,26 +63,26 @@ class Rotation:
                 turn = turns.create_task(self._turn(material))
 
     async def _turn(self, new: Material) -> None:
-        """The first one is shown at once: nobody can be served without. If only the CAs have changed, whoever did that
-        knows which ones are still needed."""
+        """Show a new certificate; the first one at once, since the server cannot answer without. If only the CAs have
+        changed, the author of that change knows which ones are still needed."""
         old = self.shown
         replaces = old is not None and old.certificate != new.certificate
         self._trusted = overlap(self._trusted, new.trust, self._now()) if replaces else new.trust
         async with asyncio.TaskGroup() as tasks:
-            settled = tasks.create_task(self._settled(self._trusted))
+            settled = tasks.create_task(self._publish_and_wait(self._trusted))
             if old is not None and replaces and old.trust != new.trust:
-                await self._as_long_as(old, settled)
+                await self._wait_while_valid(old, settled)
             self._present(new)
         await asyncio.sleep(OVERLAP)
         if self.shown is not None:
             self._trusted = self.shown.trust
             await self._publish(self._trusted)
 
-    async def _settled(self, trust: bytes) -> None:
+    async def _publish_and_wait(self, trust: bytes) -> None:
         await self._publish(trust)
         await asyncio.sleep(SETTLE)
 
-    async def _as_long_as(self, old: Material, settled: asyncio.Task[None]) -> None:
+    async def _wait_while_valid(self, old: Material, settled: asyncio.Task[None]) -> None:
         """Wait as long as the old certificate can be shown."""
         await asyncio.wait({settled}, timeout=max(old.expires - MARGIN - self._now(), 0.0))
         if not settled.done():

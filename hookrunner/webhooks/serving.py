@@ -3,10 +3,10 @@ to them.
 
     async with serving(settings, declared, parts) as webhooks:
         webhooks.conditions()
-        await webhooks.renew()     # other hooks are to be asked now
+        await webhooks.renew()     # hooks declare other webhooks now
 
-Ports are opened first, so that one that is taken refuses the start. Everything else may take its time, for ever if the
-API is away: it goes on in the background, and `conditions` says how far it has come.
+Ports are opened first, so that one that is taken refuses the start. Everything else may take long, as long as
+the API is away: it goes on in the background, and `conditions` shows its progress.
 """
 
 import asyncio
@@ -34,9 +34,12 @@ _CERTIFIED = 10.0
 
 @dataclass(slots=True)
 class Trust:
-    """What all servers together want to be trusted. Nothing is published before each has had its say: the first
-    publication keeps what is there, later ones do not. A server that comes later is waited for no more; nothing is
-    registered that leads there before it has had its say."""
+    """The CA bundle of all servers together.
+
+    The first one is published once every server has reported its certificate: it keeps the CAs that are registered,
+    later ones do not. A server added later does not delay it; nothing that leads to that server is registered before it
+    has reported.
+    """
 
     registrar: Registrar
     _parts: dict[str, bytes | None] = field(default_factory=dict)
@@ -44,16 +47,16 @@ class Trust:
     _begun: bool = False
 
     async def complete(self) -> None:
-        """Wait until each has."""
+        """Wait until every server has reported."""
         await self._complete.wait()
 
     async def keep(self, watches: Watches) -> None:
-        """Repair what is published, for ever; also while one of the objects cannot be written."""
+        """Repair registrations until cancelled; also while one of the objects cannot be written."""
         await self.complete()
         await self.registrar.keep(watches)
 
     def part(self, server: str) -> Publish:
-        """What tells whom to trust because of the server of this name."""
+        """The function by which the server of this name reports its CA."""
         self._parts[server] = None
         self._complete.clear()
 
@@ -70,13 +73,13 @@ class Trust:
 
 
 class Webhooks:
-    """What was put together."""
+    """The open servers, their certificates and registrations."""
 
     def __init__(self, settings: Settings, declared: ReviewDeclarations, parts: Parts, stack: AsyncExitStack) -> None:
         self._settings = settings
         self._declared = declared
         self._client = parts.kube.patcher
-        # As long as nobody has said what is wanted, what is there stays.
+        # Until the desired state is known, existing registrations stay.
         unsaid = replace(no_registrations(settings, parts.kube.connection.namespace), incomplete=True)
         self._registrar = Registrar(parts.kube.patcher, parts.metrics, unsaid, claim(time.time()))
         self._trust = Trust(self._registrar)
@@ -86,16 +89,19 @@ class Webhooks:
     async def start(self, parts: Parts) -> None:
         """Open the ports, and let the rest come to pass. Raises StartRefused."""
         planned = await self._servers.open(self._declared.kinds)
-        await self._registrar.set_desired(self._wish(planned, self._declared.asked), self._wish(planned, ()))
+        await self._registrar.set_desired(self._desired(planned, self._declared.asked), self._desired(planned, ()))
         parts.background.keep("registration", lambda: self._trust.keep(parts.kube.watches))
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
-        """Ask those who are to be asked now; return when the webhooks of `mine` are registered, and what nobody asks
-        for any more is not. Raises StartRefused, RegistrationFailed."""
+        """Register what hooks declare now, and withdraw the rest.
+
+        Returns when the webhooks of `mine` are registered and the rest is withdrawn. Raises StartRefused,
+        RegistrationFailed.
+        """
         planned = await self._servers.open(self._declared.kinds)
-        await self._certified()
-        await self._reached(planned, kinds(mine))
-        await self._registrar.set_desired(self._wish(planned, self._declared.asked), self._wish(planned, mine))
+        await self._wait_for_certificates()
+        await self._check_services(planned, kinds(mine))
+        await self._registrar.set_desired(self._desired(planned, self._declared.asked), self._desired(planned, mine))
 
     def leave(self) -> None:
         """Answer as before, and let the API server find others: its next requests may go to them already."""
@@ -103,18 +109,18 @@ class Webhooks:
             listener.leave()
 
     async def finish(self, grace: float) -> None:
-        """Take no more reviews, and return when those that run are answered, or after so many seconds."""
+        """Accept no more reviews; return when running ones are answered, or after `grace` seconds."""
         await asyncio.gather(*(listener.finish(grace) for listener in self._servers.listeners))
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
-        """For `/readyz`. Webhooks that only modules have are told of, and make nobody unready."""
+        """The conditions for `/readyz`. Webhooks that only modules have are shown, and do not affect readiness."""
         registered, message = self._registrar.condition()
         rotations = self._servers.rotations
-        told = [*(one.problem for one in rotations), message]
-        ready = registered and all(one.shown for one in rotations)
-        return {"webhooks": (ready or not self._hinders, "; ".join(filter(None, told)))}
+        problems = [*(rotation.problem for rotation in rotations), message]
+        ready = registered and all(rotation.shown for rotation in rotations)
+        return {"webhooks": (ready or not self._hinders, "; ".join(filter(None, problems)))}
 
-    async def _certified(self) -> None:
+    async def _wait_for_certificates(self) -> None:
         try:
             async with asyncio.timeout(_CERTIFIED):
                 await self._trust.complete()
@@ -122,8 +128,11 @@ class Webhooks:
             problems = "; ".join(one.problem for one in self._servers.rotations if one.problem)
             raise RegistrationFailed(f"webhooks cannot be registered yet: {problems}") from None
 
-    async def _reached(self, planned: WebhookPlan, wanted: frozenset[ReviewKind]) -> None:
-        """A registration that leads nowhere may refuse everything, and nobody expects that of turning on a module."""
+    async def _check_services(self, planned: WebhookPlan, wanted: frozenset[ReviewKind]) -> None:
+        """Raise RegistrationFailed if a Service is missing.
+
+        A registration that leads nowhere may refuse every request, which must not follow from turning on a module.
+        """
         targets = {"admission": planned.admission, "conversion": planned.conversion}
         for target in [targets[kind] for kind in sorted(wanted) if not targets[kind].url]:
             try:
@@ -136,7 +145,7 @@ class Webhooks:
             except KubeError:
                 continue  # there may be no right to look
 
-    def _wish(self, planned: WebhookPlan, hooks: Iterable[Hook]) -> DesiredRegistrations:
+    def _desired(self, planned: WebhookPlan, hooks: Iterable[Hook]) -> DesiredRegistrations:
         name, declared = self._settings.validating.configuration, self._declared
         wanted = desired_registrations(hooks, name, planned.admission, planned.conversion, declared.incomplete)
         return replace(wanted, sure=declared.sure)

@@ -38,7 +38,7 @@ kubernetes_client_request_result_total counter code,component,host,method
 kubernetes_client_rate_limiter_latency_seconds histogram url,verb
 kubernetes_client_request_latency_seconds histogram component,url,verb
 """
-"""shell-operator.md §10.2; `*` is where the prefix goes if not in front."""
+"""Metrics of shell-operator; `*` is where the prefix goes if not in front."""
 
 MODULES = """
 binding_count gauge hook,module
@@ -72,7 +72,7 @@ mm_module_info gauge critical,enabled,module
 mm_module_enabled gauge module,version
 mm_module_maintenance gauge module,state
 """
-"""addon-operator.md §8.1."""
+"""Metrics of addon-operator."""
 
 
 def touch_everything(metrics: Metrics) -> None:

@@ -1,4 +1,4 @@
-"""Queues and snapshots for the debug endpoint: exact JSON and exact text (shell-operator.md §11.4)."""
+"""Queues and snapshots for the debug endpoint: exact JSON and exact text."""
 
 from typing import Any
 
