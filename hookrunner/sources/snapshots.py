@@ -4,7 +4,7 @@ A snapshot keeps what the binding needs and no more, says whether the binding ca
 for the debug dump. Whether it is complete, its monitor knows.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, KeysView
 from dataclasses import asdict, dataclass, field
 
 from hookrunner.model.bindings import Change
@@ -34,11 +34,12 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._entries
-
     def __iter__(self) -> Iterator[ObjectKey]:
         return iter(self._entries)
+
+    def keys(self) -> KeysView[ObjectKey]:
+        """The keys of all entries, as they are at any time."""
+        return self._entries.keys()
 
     def get(self, key: ObjectKey) -> Entry | None:
         """The entry of an object, None if it is unknown."""
