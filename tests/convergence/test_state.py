@@ -194,6 +194,21 @@ def test_hooks_and_definitions_come_and_go_whole() -> None:
     assert (state.loaded, state.has_definitions, state.kinds) == (False, False, frozenset())
 
 
+def test_a_request_during_an_attempt_keeps_it_busy_and_owing() -> None:
+    """A failure ends the former: the retry comes after a back-off."""
+    state = ModuleState(module("m", 10), Decision(Choice.ON))
+    state.request(1.0)
+    state.begin(2.0, "")
+    state.request(3.0)
+    state.succeed(4.0)
+    state.end_attempt(4.0)
+    assert (state.ready, state.busy_since, state.owed_since) == (False, 4.0, 1.0)
+    state.begin(5.0, "")
+    state.fail("no")
+    state.end_attempt(6.0)
+    assert (state.set_aside, state.busy_since, state.owed_since) == (True, None, 1.0)
+
+
 def test_a_field_cannot_be_assigned() -> None:
     state: Any = ModuleState(module("m", 10))
     with pytest.raises(AttributeError, match="error is changed by the methods of ModuleState only"):
