@@ -111,10 +111,10 @@ MUTATIONS = (
         "hookrunner/hooks/patches.py",
         "if key in _FLAGS and not was_json",
         "if key in _FLAGS",
-        "tests/contract/test_patch_files.py",
+        "tests/hooks/test_patches.py",
     ),
     Mutation(
-        "hookrunner/metrics/hooks.py", "        if reasons:", "        if not reasons:", "tests/metrics/test_hooks.py"
+        "hookrunner/metrics/hooks.py", "        if reasons:", "        if not reasons:", "tests/metrics/test_bounds.py"
     ),
     Mutation(
         "hookrunner/kube/writes.py",
