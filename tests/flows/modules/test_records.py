@@ -23,7 +23,7 @@ async def test_a_record_that_cannot_be_read_is_told_at_the_start_until_it_is_gon
     await told(world, "RecordUnreadable", f"Secret default/{RECORD}: not a valid Helm release record")
     await world.until(world.releases, ["a.v1 deployed", "a.v2 deployed"], "records")
     assert RECORD in world.modules()["a"]["records"][0]
-    assert f"a: Secret default/{RECORD}: no release" in conditions(world)["modules"]
+    assert f"a: Secret default/{RECORD}: not a valid Helm release record" in conditions(world)["modules"]
     await world.delete("a")
     await world.becomes("a", x="z")
     await world.delete(RECORD, "secrets")
