@@ -61,7 +61,7 @@ class BindingActivator:
 
     def is_locked(self, run: HookRun) -> bool:
         """Has the Synchronization of this run not happened yet?"""
-        monitors = (self._monitors.get(BindingId(run.hook, place)) for place in run.unlocks)
+        monitors = (self._monitors.get(BindingId(run.hook, index)) for index in run.unlocks)
         return any(monitor is not None and monitor.locked for monitor in monitors)
 
     def arm_schedules(self, hook: Hook) -> None:

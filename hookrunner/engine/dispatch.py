@@ -83,9 +83,9 @@ def for_broken_filter(hook: Hook, event: FilterBroke) -> FilterRetry:
 def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
     """One run for each schedule binding with this crontab, hooks in name order."""
     for hook in hooks:
-        for place, schedule in enumerate(hook.config.schedules):
+        for index, schedule in enumerate(hook.config.schedules):
             if (schedule.crontab, schedule.timezone) == (tick.crontab, tick.timezone):
-                yield _run(hook, schedule, place, _tick_context(hook, schedule))
+                yield _run(hook, schedule, index, _tick_context(hook, schedule))
 
 
 def for_admission(hook: Hook, type: BindingType, place: int, extra: JSON) -> HookRun:
@@ -109,8 +109,8 @@ def for_conversion(hook: Hook, place: int, extra: JSON) -> HookRun:
 def for_lifecycle(hook: Hook, type: BindingType, activation: str = "") -> HookRun:
     """The run of a `beforeAll` … `afterDeleteHelm` binding, with all snapshots of the hook; of
     several bindings of one name, that of the first."""
-    places = {binding.name: place for place, binding in reversed(tuple(enumerate(hook.config.kubernetes)))}
-    included = tuple(Include(name, place) for name, place in reversed(places.items()))
+    indices = {binding.name: index for index, binding in reversed(tuple(enumerate(hook.config.kubernetes)))}
+    included = tuple(Include(name, index) for name, index in reversed(indices.items()))
     context = Context(type, ContextType.LIFECYCLE, includes=included)
     queue = own_queue(hook.module)
     return HookRun(hook.name, type, type, queue, (context,), merges=False, module=hook.module, activation=activation)

@@ -117,7 +117,7 @@ class Engine:
     def unregister(self, hook: Hook) -> None:
         """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
         nothing comes of it but what the hook has asked for."""
-        self.hooks = {name: one for name, one in self.hooks.items() if name != hook.name}
+        self.hooks = {name: other for name, other in self.hooks.items() if name != hook.name}
         self._activator.deactivate(hook)
         self._queues.forget(hook.name)
         self._gate.unregister(hook.name)

@@ -167,11 +167,11 @@ class Queue:
         """The task to run at this moment, or why no task can run.
 
         A filter that failed may take its whole deadline again, so it is tried when nothing else can run."""
-        found = self._first(now)
-        if isinstance(found, Idle):
+        choice = self._first(now)
+        if isinstance(choice, Idle):
             retries = [task for task in self._tasks.values() if isinstance(task.order, FilterRetry) and task.due <= now]
-            return min(retries, key=attrgetter("due"), default=found)
-        return found
+            return min(retries, key=attrgetter("due"), default=choice)
+        return choice
 
     def _first(self, now: float) -> Task | Idle:
         closed: set[Lane] = set()
@@ -246,8 +246,8 @@ class Queue:
         if self.running is not None:
             status = "run first task"
         else:
-            found = self.pick(self._clock())
-            status = found.reason if isinstance(found, Idle) else ""
+            choice = self.pick(self._clock())
+            status = choice.reason if isinstance(choice, Idle) else ""
         now = self._clock()
         shown = (f"{task.describe()}{_awaited(task, now)}" for task in self._tasks.values())
         tasks = list(enumerate(shown, 1))

@@ -103,7 +103,7 @@ async def test_a_mutating_hook_changes_what_is_stored(site: Site, ask: Ask) -> N
     assert json.loads(site.kubectl("get", "configmap", "a", "-o", "json")[1])["data"] == {"by": "hook"}
 
 
-HANGS = "no answer within 0.8 s, which went by with waiting for the hook h.sh"
+HANGS = "no answer within 0.8 s; was waiting for the hook h.sh"
 WRONG = {
     "crash": ("exit 1", "Hook failed: h.sh: exit status 1, see the log of hookrunner"),
     "nonsense": ("echo nonsense > $VALIDATING_RESPONSE_PATH", "Hook failed: h.sh: got bad validating response"),

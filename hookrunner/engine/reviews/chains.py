@@ -74,11 +74,11 @@ class Chains:
         return [target for target in targets if not matches(target, source) and self.find(crd, source, target)]
 
 
-def matches(one: str, other: str) -> bool:
+def matches(version: str, other: str) -> bool:
     """Whether two versions may mean the same: a version without a group stands for that of any group."""
-    if ("/" in one) == ("/" in other):
-        return one == other
-    return one.rpartition("/")[2] == other.rpartition("/")[2]
+    if ("/" in version) == ("/" in other):
+        return version == other
+    return version.rpartition("/")[2] == other.rpartition("/")[2]
 
 
 def plan(chains: Chains, crd: str, versions: Iterable[str], wanted: str) -> Sequence[Leg]:

@@ -85,12 +85,12 @@ Complaint: TypeAlias = tuple[str, str]
 
 def _refuse(who: object, complaints: Iterable[Complaint], code: int = DENIED) -> None:
     """Raise ReviewFailed if there is any complaint, objects with the same one named together."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    objects_of: defaultdict[str, list[str]] = defaultdict(list)
     for complaint, name in complaints:
-        found[complaint].append(name)
-    if found:
-        told = [f"{complaint}: {_few(names, ', ')}" for complaint, names in found.items()]
-        raise ReviewFailed(f"{who}: {_few(told, '; ')}", code)
+        objects_of[complaint].append(name)
+    if objects_of:
+        texts = [f"{complaint}: {_few(names, ', ')}" for complaint, names in objects_of.items()]
+        raise ReviewFailed(f"{who}: {_few(texts, '; ')}", code)
 
 
 def _few(words: Sequence[str], separator: str) -> str:
@@ -111,17 +111,17 @@ def _in_order(step: Step, before: Sequence[JSON], after: Sequence[JSON]) -> Sequ
     sent, returned = [_identity(obj) for obj in before], [_identity(obj) for obj in after]
     if sent == returned:
         return after
-    found = dict(zip(returned, after, strict=True))
-    _refuse(step, _miscounted(dict(zip(sent, before, strict=True)), found, Counter(returned)))
-    return [found[identity] for identity in sent]
+    by_identity = dict(zip(returned, after, strict=True))
+    _refuse(step, _miscounted(dict(zip(sent, before, strict=True)), by_identity, Counter(returned)))
+    return [by_identity[identity] for identity in sent]
 
 
-def _miscounted(sent: dict[str, JSON], found: dict[str, JSON], returned: Counter[str]) -> Iterator[Complaint]:
+def _miscounted(sent: dict[str, JSON], by_identity: dict[str, JSON], returned: Counter[str]) -> Iterator[Complaint]:
     """Objects that are missing, that were not sent, and that came more than once."""
     for identity, obj in sent.items():
-        if identity not in found:
+        if identity not in by_identity:
             yield f"did not come back ({len(sent):,} sent, {returned.total():,} returned)", _name(obj)
-    for identity, obj in found.items():
+    for identity, obj in by_identity.items():
         if identity not in sent:
             yield "was never sent, or has another name, namespace or uid now", _name(obj)
         if returned[identity] > 1:

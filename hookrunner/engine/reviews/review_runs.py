@@ -93,7 +93,7 @@ class ReviewRuns:
             await asyncio.wait({task}, timeout=asked.deadline - began)
             if task.done():
                 return task.result()
-            raise TooLate(f"no answer within {now() - began:.1f} s, which went by with waiting for {stage.waits_for}")
+            raise TooLate(f"no answer within {now() - began:.1f} s; was waiting for {stage.waits_for}")
         finally:
             task.cancel()
 
