@@ -23,6 +23,7 @@ from hookrunner.web import review_bodies as reviews
 from kubesandbox import bodies, seeds, selectors
 from kubesandbox.builtin import protobuf
 from kubesandbox.columns import jsonpath
+from kubesandbox.errors import BadFile
 from kubesandbox.patches import json_patch
 from kubesandbox.status import Refused
 from kubetypes import patterns
@@ -146,7 +147,7 @@ PARSERS: dict[str, Parser] = {
         (SCHEMA,),
         "yaml",
     ),
-    "seed": Parser(_in_file("s.yaml", lambda path: list(seeds._objects(path))), (BadConfig,), (MANIFEST,), "yaml"),
+    "seed": Parser(_in_file("s.yaml", lambda path: list(seeds._objects(path))), (BadFile,), (MANIFEST,), "yaml"),
     "manifest of a test": Parser(
         lambda text: given.objects(text, "m"),
         (BadConfig,),
