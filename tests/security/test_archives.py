@@ -85,7 +85,7 @@ async def test_a_record_of_200_mb_is_told_as_one_that_cannot_be_read(world: Worl
     assert await world.maps() == {"a": {"x": "z"}}
     [problem] = world.modules()["a"]["records"]
     assert "more than 67,108,864 bytes when it is unpacked" in problem
-    assert "delete it" in problem
+    assert "delete them, then" in problem
     assert most_memory(world.operator.pid) < 300 * MIB
 
 

@@ -99,7 +99,7 @@ def inherited(program: Process, others: list[Process]) -> dict[str, list[str]]:
 async def test_other_users_and_processes_get_no_secret_of_a_running_program(running: World) -> None:
     program, *others = processes(running.operator.pid)
     lines = " ".join(one.line for one in others)
-    for expected in ("jq/worker.py", "hookrunner.charts.worker", "h.sh"):
+    for expected in ("jq/worker.py", "hookrunner.charts.render_worker", "h.sh"):
         assert expected in lines
     log = (running.directory / "log").read_text()
     assert [text for text in (program.line, lines, log) if TOKEN in text or PASSWORD in text] == []
