@@ -15,9 +15,6 @@ settings.register_profile("hookrunner", deadline=None, suppress_health_check=[He
 settings.register_profile("quick", settings.get_profile("hookrunner"), max_examples=20)
 settings.load_profile("hookrunner")
 
-# A shell ignores Ctrl-C for what it starts in the background, and programs that tests start would inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 # looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.
 asyncio.set_event_loop(None)
 hang_up_at_the_end()
@@ -26,10 +23,11 @@ pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures", "tests
 
 
 def pytest_configure() -> None:
-    """Take SIGINT with Python's own handler. A shell starts background jobs (`.ci/run &`) with SIGINT ignored, children
-    inherit that, and the tests that interrupt a program would wait for an end that never comes."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Take the terminal's signals as in the foreground. A shell starts background jobs (`.ci/run &`) with SIGINT and
+    SIGQUIT ignored, children inherit that, and tests that interrupt a program would never see its end."""
+    for number, handler in {signal.SIGINT: signal.default_int_handler, signal.SIGQUIT: signal.SIG_DFL}.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -264,7 +264,7 @@ async def test_registrations_of_a_module_are_repaired(world: World) -> None:
         await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [f"m.{ONE}"])
 
 
-@pytest.mark.parametrize("world", ["cluster"], indirect=True)
+@pytest.mark.parametrize("world", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
 async def test_failed_registration_is_raised_to_its_caller_only(world: World) -> None:
     registrar, _ = await world.registrar(world.wish())
     await registrar.publish(b"")

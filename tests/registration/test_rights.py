@@ -17,7 +17,7 @@ from tests.registration.world import World, a_hook, as_user, entry_names
 ONE, TWO = "one.example.com", "two.example.com"
 CONFIGURATIONS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
 
-pytestmark = pytest.mark.parametrize("world", ["cluster"], indirect=True)
+pytestmark = pytest.mark.parametrize("world", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
 
 
 def no_registrations(world: World) -> DesiredRegistrations:

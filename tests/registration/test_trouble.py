@@ -16,7 +16,7 @@ from tests.registration.world import World, a_hook, as_user, entry_names
 
 ONE, TWO = "one.example.com", "two.example.com"
 
-ON_A_CLUSTER = pytest.mark.parametrize("world", ["cluster"], indirect=True)
+ON_A_CLUSTER = pytest.mark.parametrize("world", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
 
 
 @ON_A_CLUSTER
