@@ -124,6 +124,7 @@ def test_what_only_hookrunner_has_leaves_the_columns_of_others_empty() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("launcher")
 async def test_the_first_run_in_a_sandbox_is_compared_with_a_bare_python(tmp_path: Path) -> None:
     found = await first_run(OURS, tmp_path / "run")
     assert found["times"] == [found["run"][0] / found["bare"][0]]
@@ -131,6 +132,7 @@ async def test_the_first_run_in_a_sandbox_is_compared_with_a_bare_python(tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("launcher")
 async def test_a_sandbox_with_ten_thousand_objects_and_a_watcher_weighs_less_than_promised(tmp_path: Path) -> None:
     found = await crowded(OURS, tmp_path / "sandbox", Sizes(events=1))
     assert 20e6 < found["memory"][0] < 150e6
