@@ -25,9 +25,9 @@ pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures", "tests
 def pytest_configure() -> None:
     """Take the terminal's signals as in the foreground. A shell starts background jobs (`.ci/run &`) with SIGINT and
     SIGQUIT ignored, children inherit that, and tests that interrupt a program would never see its end."""
-    for number, handler in {signal.SIGINT: signal.default_int_handler, signal.SIGQUIT: signal.SIG_DFL}.items():
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, handler)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def pytest_xdist_auto_num_workers() -> int:
