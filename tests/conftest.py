@@ -27,6 +27,7 @@ def pytest_configure() -> None:
     SIGQUIT ignored, children inherit that, and tests that interrupt a program would never see its end."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
