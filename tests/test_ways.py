@@ -21,13 +21,14 @@ import aiohttp
 import pytest
 import yaml
 
+import hookrunner
 from hookrunner.app import serve
 from hookrunner.settings import load
 from tests.fakes.cluster import until
 from tests.fakes.transports import all_closed
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "hookrunner"
+PACKAGE = Path(hookrunner.__file__).parent
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text()
 EVERYWHERE = ("model/", "metrics/", "web/", "log.py", "errors.py", "options.py", "background.py")
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

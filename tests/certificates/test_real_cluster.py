@@ -162,7 +162,7 @@ async def test_immutable_secret_is_reported_and_waited_for(
     stored.patch(immutable=True)
     async with owner(await credentials_of(cluster.kubeconfig), namespace) as reader:
         assert await reader.next() == old
-        await warned(reader, capfd, "delete it, and it will be made anew")
+        await warned(reader, capfd, "delete it, and it will be created again")
         stored.delete()
         assert (await reader.next()).serial == serial_of(stored.read())
 
