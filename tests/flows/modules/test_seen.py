@@ -197,7 +197,9 @@ async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
     assert (await world.operator.wait_log("rolled back on request"))["revision"] == 3
     await world.delete("hookrunner")
     assert (await world.operator.wait_log("release deleted"))["module"] == "a"
-    assert (await world.operator.wait_log("is deleted"))["msg"].startswith("ConfigMap default/hookrunner is deleted, what")
+    assert (await world.operator.wait_log("is deleted"))["msg"].startswith(
+        "ConfigMap default/hookrunner is deleted, what"
+    )
 
 
 async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready(world: World) -> None:
