@@ -15,10 +15,10 @@ from kubesandbox.sandbox import Options, serving
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
-from tests.registration.world import World
+from tests.registration.world import CLUSTER, World
 
 
-@pytest.fixture(params=["sandbox", pytest.param("cluster", marks=pytest.mark.cluster)])
+@pytest.fixture(params=["sandbox", CLUSTER])
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
         if request.param == "sandbox":

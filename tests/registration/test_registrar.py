@@ -13,7 +13,7 @@ from hookrunner.registration.claims import GENERATION, WANTED
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.webhook_objects import DEFINITION, MANAGED_BY, MUTATING, VALIDATING, certificates
 from tests.flows.waiting import until
-from tests.registration.world import World, a_hook, entry_names
+from tests.registration.world import ON_A_CLUSTER, World, a_hook, entry_names
 
 JSON = Any
 ONE, TWO, THREE = "one.example.com", "two.example.com", "three.example.com"
@@ -264,7 +264,7 @@ async def test_registrations_of_a_module_are_repaired(world: World) -> None:
         await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [f"m.{ONE}"])
 
 
-@pytest.mark.parametrize("world", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
+@ON_A_CLUSTER
 async def test_failed_registration_is_raised_to_its_caller_only(world: World) -> None:
     registrar, _ = await world.registrar(world.wish())
     await registrar.publish(b"")

@@ -12,12 +12,12 @@ from hookrunner.registration.removal import has_leftovers
 from hookrunner.registration.webhook_objects import DEFINITION, MUTATING, VALIDATING
 from tests.controlplane.cluster import Cluster
 from tests.flows.waiting import until
-from tests.registration.world import World, a_hook, as_user, entry_names
+from tests.registration.world import ON_A_CLUSTER, World, a_hook, as_user, entry_names
 
 ONE, TWO = "one.example.com", "two.example.com"
 CONFIGURATIONS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
 
-pytestmark = pytest.mark.parametrize("world", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
+pytestmark = ON_A_CLUSTER
 
 
 def no_registrations(world: World) -> DesiredRegistrations:

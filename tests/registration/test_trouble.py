@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.loading import Lookup
 from hookrunner.model.bindings import Admission
@@ -12,11 +10,9 @@ from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
-from tests.registration.world import World, a_hook, as_user, entry_names
+from tests.registration.world import ON_A_CLUSTER, World, a_hook, as_user, entry_names
 
 ONE, TWO = "one.example.com", "two.example.com"
-
-ON_A_CLUSTER = pytest.mark.parametrize("world", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
 
 
 @ON_A_CLUSTER

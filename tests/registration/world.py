@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from hookrunner.errors import NotFound
 from hookrunner.kube.client import ApiCall, Client
@@ -34,6 +35,9 @@ from tests.controlplane.cluster import Cluster
 
 JSON = Any
 PATIENCE = 30
+CLUSTER = pytest.param("cluster", marks=pytest.mark.cluster)
+"""The real one, as a parameter of the fixture `world`."""
+ON_A_CLUSTER = pytest.mark.parametrize("world", [CLUSTER], indirect=True)
 
 
 class Meter:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.web.review_limits import ReviewLimits
+from tests.flows.operator import whole_lines
 from tests.flows.scripts import HOLD, hook
 from tests.flows.waiting import until
 from tests.security.attacked import ALLOW, VALIDATING, admission, attacked
@@ -31,7 +32,7 @@ async def test_reviews_of_many_small_values_take_no_more_than_is_said(tmp_path: 
         assert await target.reviews(*[empties(16 * MIB)] * 4) in ([413] * 4, [0] * 4)
         assert await target.reviews(*[empties(7 * MIB)] * 8) == [413] * 8
         waiting = [asyncio.create_task(target.review(empties(MIB))) for _ in range(20)]
-        await until((target.program.told / "begun").exists, "a hook")
+        await until(lambda: len(whole_lines(target.program.told / "begun")) >= 4, "four hooks")
         await until(lambda: target.program.metric("webhook_running") == len(waiting), "all reviews wait")
         assert target.memory("VmHWM") - before < 2 * PARSED + 4 * len(waiting)
         target.program.tell("go")

@@ -94,13 +94,18 @@ def problems(raw: JSON, positions: Positions) -> Iterator[Problem]:
     if not isinstance(raw, list):
         yield Problem("", "a test file is a list of cases: `- name: …`, each with given, when and expect")
         return
-    yield from (
-        Problem(path, "is given twice; drop one of them") for path, position in positions.items() if position.again
-    )
+    yield from duplicate_keys(positions)
     wrong = list(check([spelled_out(case) for case in raw], _CASES))
     yield from (Problem(as_written(problem.path, positions, _SHORT), problem.text) for problem in wrong)
     if not wrong:
         yield from _contradictions(raw)
+
+
+def duplicate_keys(positions: Positions) -> Iterator[Problem]:
+    """Keys that are given twice in one map, of which YAML keeps the later."""
+    for path, position in positions.items():
+        if position.again:
+            yield Problem(path, "is given twice; drop one of them")
 
 
 def spelled_out(case: JSON) -> JSON:

@@ -3,8 +3,10 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from hookrunner.errors import BadHookConfig, BadInput
 from hookrunner.model.bindings import Hook
@@ -15,6 +17,8 @@ from hookrunner.testing.cases.case_reports import CaseReport
 from hookrunner.testing.cases.expectations import Difference, differences
 from hookrunner.testing.happenings import parse_happening
 from hookrunner.testing.results import NO_EFFECTS, Effects, Result
+
+_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +110,20 @@ async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int)
     for file, cases in chosen:
         hook = asyncio.create_task(_hook(slots, file.hook)) if cases else None
         going += [asyncio.create_task(_case(slots, hook, file, case)) for case in cases if hook]
+    async with aclosing(results_in_order(going)) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
+
+
+async def results_in_order(tasks: Sequence[asyncio.Task[_Outcome]]) -> AsyncGenerator[_Outcome, None]:
+    """The results of tasks that run side by side, in the order given; those still running end with the generator."""
     try:
-        for one in going:
-            yield await one
+        for task in tasks:
+            yield await task
     finally:  # not a TaskGroup: it makes another error of the one that closes a generator
-        for one in going:
-            one.cancel()
-        await asyncio.gather(*going, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _hook(slots: _Slots, path: Path) -> Hook | str:

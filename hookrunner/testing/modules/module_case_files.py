@@ -12,7 +12,15 @@ from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
 from hookrunner.model.resources import JSON
 from hookrunner.testing.cases.case_files import CaseSheet, loaded
-from hookrunner.testing.cases.case_format import OBJECTS, SUFFIX, Positions, as_written, line_of, twice_named
+from hookrunner.testing.cases.case_format import (
+    OBJECTS,
+    SUFFIX,
+    Positions,
+    as_written,
+    duplicate_keys,
+    line_of,
+    twice_named,
+)
 
 TESTS = "tests"
 """The directory in a module for its test files."""
@@ -135,9 +143,7 @@ def problems(raw: JSON, positions: Positions) -> Iterator[Problem]:
     if not isinstance(raw, list):
         yield Problem("", "a test file is a list of cases: `- name: …`, each with given and expect")
         return
-    yield from (
-        Problem(path, "is given twice; drop one of them") for path, position in positions.items() if position.again
-    )
+    yield from duplicate_keys(positions)
     wrong = list(check([spelled_out(case) for case in raw], _CASES))
     yield from (Problem(as_written(problem.path, positions, _SHORT), problem.text) for problem in wrong)
     if not wrong:

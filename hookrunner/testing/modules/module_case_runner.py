@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.cases.case_reports import CaseReport
+from hookrunner.testing.cases.case_runner import results_in_order
 from hookrunner.testing.cases.expectations import Difference
 from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, load_module
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
@@ -49,13 +51,9 @@ async def run(
         about = subjects[file.module]
         chosen = (case for case in file.cases if named in case.name)
         going += [asyncio.create_task(_case(turns, about, renderer, file, case)) for case in chosen]
-    try:
-        for one in going:
-            yield await one
-    finally:  # not a TaskGroup: it makes another error of the one that closes a generator
-        for one in going:
-            one.cancel()
-        await asyncio.gather(*going, return_exceptions=True)
+    async with aclosing(results_in_order(going)) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
 
 
 def _load_module(file: ModuleFile, settings: ModulesSettings) -> ModuleUnderTest | str:

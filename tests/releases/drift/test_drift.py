@@ -173,8 +173,7 @@ async def test_field_that_another_controller_keeps_setting_is_reported_ever_more
     tellings = 0
     for _ in range(180):  # three hours in which both write whenever they see what the other has done
         await watched.world.edit(MAP, {"data": {"color": "blue"}}, manager="controller")
-        # Not a divisor of the seconds after which the sandbox closes an idle connection.
-        if told := await watched.after(61):
+        if told := await watched.after(60):
             assert told == ["default/ConfigMap/a /data/color"]
             tellings += 1
             await watched.world.apply(MAP, force="true")
